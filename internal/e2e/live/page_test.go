@@ -281,6 +281,19 @@ func TestDenoiserOptions(t *testing.T) {
 	p.run("document.getElementById('f-noise-auto').click()")
 	p.run("{ const e = document.getElementById('f-quality'); e.value = 'good'; e.dispatchEvent(new Event('change')) }")
 	command(" --strength 1.5 --quality good --temporal-only")
+	p.until("document.getElementById('noise-text').textContent.includes('in luma')")
+	p.run(`{
+		const stage = document.getElementById("stage"), box = stage.getBoundingClientRect();
+		stage.setPointerCapture = () => {}; // there is no such pointer
+		const at = (type, part) => stage.dispatchEvent(new PointerEvent(type, { bubbles: true, pointerId: 1, clientX: box.left + part * box.width, clientY: box.top + part * box.height }));
+		document.getElementById("noise-box").click();
+		at("pointerdown", 0.2);
+		at("pointermove", 0.5);
+		at("pointerup", 0.6);
+	}`)
+	p.until("document.getElementById('noise-text').textContent.includes('measured in the box')")
+	p.run("document.getElementById('noise-each').click()")
+	p.until("document.getElementById('noise-each').hidden")
 	drawn := eval[int](p, "vidfilter.drawn")
 	p.until("vidfilter.drawn > %d", drawn+5)
 }
