@@ -53,7 +53,7 @@ func (s *Session) watchNoise(filter any) {
 		s.noise.Store(nil)
 		return
 	}
-	d.OnNoise(func(m noise.Model) { s.noise.Store(&m) })
+	d.OnNoise(func(m noise.Model, _ bool) { s.noise.Store(&m) })
 }
 
 const (
