@@ -156,7 +156,7 @@ const (
 	evenSpread, unevenSpread = 0.8, 1.2
 )
 
-// over returns a block's variances over time and the squares of its means without the noise in them.
+// over returns a block's variances over time, and the squares of its means without their noise.
 func (b *spotBlock) over() (temporal, static shape) {
 	n := float64(b.n)
 	for k := range b.sum {

@@ -64,8 +64,8 @@ func rows(b *strings.Builder, all []float32, n int, indent string) {
 
 func digits(v float64) string { return strconv.FormatFloat(v, 'g', 5, 64) }
 
-// ParseProfile reads a noise profile. A model of luma alone has no noise in chroma, which the filter
-// then leaves as it is. It is strict: an error says what is wrong.
+// ParseProfile reads a noise profile. A model of luma alone has no noise in chroma, which the
+// filter then leaves as it is. It is strict: an error says what is wrong.
 func ParseProfile(data []byte) (m Model, err error) {
 	var p profile
 	var of struct {
