@@ -14,8 +14,8 @@ type Observer interface {
 	Put(pic plane.Views, q pipeline.Quantiser)
 }
 
-// Observe adds a frame to a measurement of noise. Of an interlaced frame the first field counts. The
-// frame stays until the next one has been observed.
+// Observe adds a frame to a measurement of noise. Of an interlaced frame the first field counts.
+// The frame stays until the next one has been observed.
 func Observe(s Observer, f *pipeline.Frame) {
 	yuv := f
 	if f.Layout.Info().RGB {

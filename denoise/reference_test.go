@@ -312,8 +312,8 @@ func TestGrain(t *testing.T) {
 	}
 }
 
-// TestPlanes: planes of strength 0 keep their bits, and what is done to one plane does not depend on
-// the other's strength, unless that makes another pilot of luma.
+// TestPlanes: planes of strength 0 keep their bits, and what is done to one plane does not depend
+// on the other's strength, unless that makes another pilot of luma.
 func TestPlanes(t *testing.T) {
 	c := draw(3, 10, still(13))
 	for tier, name := range tiers {

@@ -87,8 +87,8 @@ func Default(tier Tier) Settings {
 	return s
 }
 
-// TemporalOnly has frames averaged and nothing shrunk: the gain of the last pass is 1, and the pilot
-// is but what its weights go by.
+// TemporalOnly has frames averaged and nothing shrunk: the gain of the last pass is 1, and the
+// pilot is but what its weights go by.
 func (s Settings) TemporalOnly() Settings {
 	if s.TwoPasses {
 		s.Second.NoiseShare, s.Second.Blend.Most = 0, 0
