@@ -11,20 +11,34 @@ import (
 // Options are what a user chooses.
 type Options struct {
 	Settings
-	Sigma float64 // of the noise of samples, in 8-bit levels; 0: measured
-	Depth int     // bits of the results, if the frames have fewer and their layout has so many
+	Sigma float64      // of the noise of samples, in 8-bit levels; 0: measured
+	Known *noise.Model // the noise of samples, if Sigma is 0; nil: measured
+	Depth int          // bits of the results, if the frames have fewer and their layout has so many
+}
+
+// measures reports whether the noise of each frame is measured.
+func (o Options) measures() bool { return o.Sigma == 0 && o.Known == nil }
+
+// keeps is how many frames the filter keeps before and after each: its window, and what the meter
+// compares.
+func (o Options) keeps() (before, after int) {
+	before, after = o.Window()
+	if o.measures() {
+		before, after = max(before, 1), max(after, min(measured, o.Ahead))
+	}
+	return before, after
 }
 
 // Reads is how many frames a result depends on before and after its own: those of its window, those
 // whose noise is measured, and those of the past. A part of a video begins with so many, at a
 // multiple of step in the video, as runs of the past do.
 func (o Options) Reads() (before, after, step int) {
-	before, after = o.Window()
+	before, after = o.keeps()
 	step = 1
 	if o.Runs > 0 {
 		before, step = before+o.Runs*plane.SumOf, plane.SumOf
 	}
-	if o.Sigma == 0 {
+	if o.measures() {
 		before = max(before, noise.Before)
 	}
 	return before, after, step
@@ -83,7 +97,7 @@ func (f *Filter) OnNoise(seen func(m noise.Model, clean bool)) { f.seen = seen }
 func (f *Filter) Retune(o Options) {
 	f.opts = o
 	switch {
-	case o.Sigma > 0:
+	case !o.measures():
 		f.meter, f.reading = nil, nil // what they saw last goes with the window
 	case f.meter == nil:
 		for _, e := range f.window {
@@ -119,7 +133,7 @@ const measured = 3
 
 // Held returns how many frames the filter keeps between calls.
 func (f *Filter) Held() int {
-	before, after := f.opts.Window()
+	before, after := f.opts.keeps()
 	return before + after + f.engine.Depth() + f.arriving()
 }
 
@@ -127,14 +141,14 @@ func (f *Filter) Held() int {
 // less time for a frame than that. A live picture does not wait.
 func (f *Filter) arriving() int {
 	const most = 3
-	if f.opts.Sigma > 0 || f.ahead() < measured {
+	if !f.opts.measures() || f.ahead() < measured {
 		return 0
 	}
 	return min(f.engine.Depth(), most)
 }
 
 func (f *Filter) ahead() int {
-	_, after := f.opts.Window()
+	_, after := f.opts.keeps()
 	return after
 }
 
@@ -161,7 +175,7 @@ func (f *Filter) arrive(in *pipeline.Frame) {
 	if in.Layout.Info().RGB {
 		e.yuv = planesOfRGB(in)
 	}
-	if f.opts.Sigma == 0 {
+	if f.opts.measures() {
 		f.read(e)
 	}
 	f.arrived = append(f.arrived, e)
@@ -258,7 +272,7 @@ func (f *Filter) start(ctx context.Context, emit pipeline.Emit) error {
 	}
 	f.next++
 	f.results = append(f.results, r)
-	before, _ := f.opts.Window()
+	before, _ := f.opts.keeps()
 	for ; f.next > before; f.next-- {
 		if err := f.addToPast(ctx); err != nil {
 			return err
@@ -338,14 +352,18 @@ func (f *Filter) begin(ctx context.Context, emit pipeline.Emit, e *entry, r *res
 	}
 	r.out.CopyTiming(e.frame)
 	model, ofSamples := e.noise, noiseOfSamples(e.frame.Layout)
-	if f.opts.Sigma > 0 {
+	switch {
+	case f.opts.Sigma > 0:
 		model = noise.Flat(f.opts.Sigma / ofSamples)
+	case f.opts.Known != nil:
+		model = f.opts.Known.Scale(1 / ofSamples)
 	}
-	clean := model.Scale(f.opts.Strength).Clean()
+	scaled := model.Scale(f.opts.Strength)
 	if f.seen != nil {
-		f.seen(model.Scale(ofSamples), clean)
+		f.seen(model.Scale(ofSamples), scaled.Clean())
 	}
-	if clean && !e.forgotten && r.out.Format == e.frame.Format {
+	left := !f.opts.Filtered(&scaled, plane.Components(r.out.Layout)).Any()
+	if left && !e.forgotten && r.out.Format == e.frame.Format {
 		if r.out.Planes[0].Data == nil { // it is on a device
 			r.out.Release()
 			r.out = e.frame.Retain()

@@ -21,9 +21,6 @@ func Reference(window []plane.Picture, centre int, m noise.Model, s Settings, pa
 // What is not filtered has their value.
 func ReferenceAt(depth int, window []plane.Picture, centre int, m noise.Model, s Settings, past ...plane.Sum) plane.Picture {
 	m = m.Scale(s.Strength)
-	if m.Clean() {
-		return window[centre].Deeper(depth)
-	}
 	f := newFilter(window, centre, m, s)
 	f.past = past
 	return f.run(depth)
@@ -32,33 +29,29 @@ func ReferenceAt(depth int, window []plane.Picture, centre int, m noise.Model, s
 // run returns the frame without its noise, in samples of so many bits.
 func (f *filter) run(depth int) plane.Picture {
 	out := f.window[f.centre].Deeper(depth)
-	if !f.noise.Faint() {
+	if f.filtered.Any() && !f.faint {
 		f.finish(out, f.passes())
 	}
-	if half := f.noise.HalfOf(f.count); half != nil {
-		h := f.halved()
+	if half := f.noise.HalfOf(f.filtered); half != nil {
+		h := f.halved(half)
 		small := h.run(h.window[h.centre].Planes[0].Depth)
-		for c, p := range small.Planes[:f.count] {
-			out.Planes[c].Replace(p, half.ShareOf(c))
+		for c := range f.filtered.Each() {
+			out.Planes[c].Replace(small.Planes[c], half.ShareOf(c))
 		}
 	}
 	return out
 }
 
 // halved is the work on the picture of half the size.
-func (f *filter) halved() *filter {
+func (f *filter) halved(half *noise.Half) *filter {
 	var window []plane.Picture
 	for _, p := range f.window {
 		window = append(window, p.Halved())
 	}
-	h := newFilter(window, f.centre, f.noise.Half.Model, f.Settings.Halved())
-	if f.noise.Half.ShareOf(0) == 0 {
-		h.from = 1
-	}
-	return h
+	return newFilter(window, f.centre, half.Model, f.Settings.Halved(half))
 }
 
-func (f *filter) passes() []*fusion.Sums {
+func (f *filter) passes() [3]*fusion.Sums {
 	near := f.near()
 	sums := f.first(near)
 	if f.TwoPasses {
@@ -75,15 +68,16 @@ const pilotBits = 4
 // filter is the work on one frame.
 type filter struct {
 	Settings
-	noise  noise.Model
-	search *motion.Search
-	from   int // the first plane that is filtered: 1 at half the size if luma stays
-	count  int // of the planes that are filtered: luma, or all
-	frame  frame
-	window []plane.Picture
-	centre int
-	past   []plane.Sum
-	pilot  []plane.Plane // the first pass's result
+	noise    noise.Model // of the planes
+	sigma    float64     // of luma, for the search
+	faint    bool        // only the picture of half the size is filtered
+	search   *motion.Search
+	filtered Planes
+	frame    frame
+	window   []plane.Picture
+	centre   int
+	past     []plane.Sum
+	pilot    [3]plane.Plane // the first pass's result
 }
 
 // frame is a frame of the window with the planes that motion and fusion read.
@@ -105,14 +99,13 @@ const largestPatch = 16
 func newFilter(window []plane.Picture, centre int, m noise.Model, s Settings) *filter {
 	f := &filter{
 		Settings: s,
-		noise:    m,
+		noise:    s.OfPlanes(m),
+		sigma:    m.Sigma[0],
+		faint:    m.Faint(),
+		filtered: s.Filtered(&m, len(window[centre].Planes)),
 		search:   motion.NewSearch(s.Motion, m.Sigma[0]),
-		count:    len(window[centre].Planes),
 		window:   window,
 		centre:   centre,
-	}
-	if s.LumaOnly {
-		f.count = 1
 	}
 	f.frame = f.load(centre)
 	return f
@@ -130,7 +123,7 @@ func (f *filter) neighbour(distance int) (*neighbour, bool) {
 		return nil, false
 	}
 	n := &neighbour{frame: f.load(i), distance: distance}
-	for _, p := range n.picture.Planes[:f.count] {
+	for _, p := range n.picture.Planes {
 		n.between = append(n.between, motion.Between(p))
 	}
 	return n, true
@@ -190,20 +183,20 @@ func (f *filter) beyond(n *neighbour, step int, pilot plane.Plane) (all []*neigh
 	return all
 }
 
-func (f *filter) first(neighbours []*neighbour) (all []*fusion.Sums) {
-	all = make([]*fusion.Sums, f.from)
-	for c := f.from; c < f.count; c++ {
-		all = append(all, fusion.First(f.input(c, neighbours), f.First))
+// first returns the sums of the planes that it filters.
+func (f *filter) first(neighbours []*neighbour) (all [3]*fusion.Sums) {
+	for c := range f.Pilots(f.filtered).Each() {
+		all[c] = fusion.First(f.input(c, neighbours), f.First)
 	}
 	return all
 }
 
-func (f *filter) second(neighbours []*neighbour) (all []*fusion.Sums) {
-	for c := range f.count {
-		share := f.Second.Blend.Share(f.noise.Sigma[0])
+func (f *filter) second(neighbours []*neighbour) (all [3]*fusion.Sums) {
+	for c := range f.filtered.Each() {
+		share := f.Second.Blend.Share(f.sigma)
 		in := f.input(c, neighbours)
 		in.Past, in.Still = f.pastOf(c, neighbours)
-		all = append(all, fusion.Second(in, f.pilot[c], f.Second, share))
+		all[c] = fusion.Second(in, f.pilot[c], f.Second, share)
 	}
 	return all
 }
@@ -253,21 +246,23 @@ func (f *filter) input(c int, neighbours []*neighbour) fusion.Input {
 	return in
 }
 
-func planesOf(sums []*fusion.Sums, depth int) (all []plane.Plane) {
-	for _, s := range sums {
-		all = append(all, s.Plane(depth))
+func planesOf(sums [3]*fusion.Sums, depth int) (all [3]plane.Plane) {
+	for c, s := range sums {
+		if s != nil {
+			all[c] = s.Plane(depth)
+		}
 	}
 	return all
 }
 
 // finish makes the picture of the noisy one: it puts grain back, and rounds once.
-func (f *filter) finish(out plane.Picture, sums []*fusion.Sums) {
+func (f *filter) finish(out plane.Picture, sums [3]*fusion.Sums) {
 	grain := float32(f.Grain)
-	for c, sum := range sums {
+	for c, p := range out.Planes {
+		sum := sums[c]
 		if sum == nil {
 			continue
 		}
-		p := out.Planes[c]
 		unit, rounding := float32(p.Unit()), Rounding(p.Depth)
 		plane.Rows(p.Height, func(y int) {
 			for x, v := range p.Row(y) {

@@ -344,18 +344,48 @@ func TestGrain(t *testing.T) {
 	}
 }
 
-func TestLumaOnly(t *testing.T) {
+// TestPlanes: planes of strength 0 keep their bits, and what is done to one plane does not depend
+// on the other's strength, unless that makes another pilot of luma.
+func TestPlanes(t *testing.T) {
 	c := draw(3, 10, still(13))
-	s, m := Default(Good), noise.Flat(10)
-	both := Reference(c.noisy, 1, m, s)
-	s.LumaOnly = true
-	got := Reference(c.noisy, 1, m, s)
-	if !slices.Equal(got.Planes[0].Pix, both.Planes[0].Pix) {
-		t.Error("luma depends on whether chroma is filtered")
+	for tier, name := range tiers {
+		both := Reference(c.noisy, 1, noise.Flat(10), Default(tier))
+		for _, luma := range []float64{0, 1, 2} {
+			for _, chroma := range []float64{0, 1, 2} {
+				s := Default(tier)
+				s.Luma, s.Chroma = luma, chroma
+				got := Reference(c.noisy, 1, noise.Flat(10), s)
+				for i, p := range got.Planes {
+					strength, other := luma, chroma
+					if i > 0 {
+						strength, other = chroma, luma
+					}
+					left, usual := slices.Equal(p.Pix, c.noisy[1].Planes[i].Pix), slices.Equal(p.Pix, both.Planes[i].Pix)
+					if left != (strength == 0) || strength == 1 && (i == 0 || other < 2) && !usual || strength == 2 && usual {
+						t.Errorf("%s, luma %g, chroma %g: plane %d is left: %v, as without options: %v", name, luma, chroma, i, left, usual)
+					}
+				}
+			}
+		}
 	}
-	for i := 1; i < 3; i++ {
-		if !slices.Equal(got.Planes[i].Pix, c.noisy[1].Planes[i].Pix) {
-			t.Errorf("plane %d was filtered", i)
+}
+
+// TestOneWay: without others, frames that are only averaged stay, and frames that are filtered by
+// themselves do not depend on others.
+func TestOneWay(t *testing.T) {
+	c := draw(7, 10, still(13))
+	m := noise.Flat(10)
+	for tier, name := range tiers {
+		s := Default(tier)
+		if !equal(Reference(c.noisy[3:4], 0, m, s.TemporalOnly()), c.noisy[3]) {
+			t.Errorf("%s: a frame is smoothed within itself", name)
+		}
+		if !equal(Reference(c.noisy, 3, m, s.SpatialOnly()), Reference(c.noisy[3:4], 0, m, s)) {
+			t.Errorf("%s: a frame depends on others", name)
+		}
+		averaged := Reference(c.noisy, 3, m, s.TemporalOnly())
+		if mse := denoisetest.MSE(c.clean[3].Planes[0], averaged.Planes[0], 0); mse > 1.3*100/7+1.0/12 {
+			t.Errorf("%s: the mean of 7 frames has a variance of %.2f", name, mse)
 		}
 	}
 }

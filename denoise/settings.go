@@ -1,8 +1,11 @@
 package denoise
 
 import (
+	"iter"
+
 	"vidfilter/denoise/fusion"
 	"vidfilter/denoise/motion"
+	"vidfilter/denoise/noise"
 )
 
 // Tier is a choice between speed and quality.
@@ -16,9 +19,9 @@ const (
 
 // Settings are the constants of a tier, and what a user may choose.
 type Settings struct {
-	Strength float64 // multiplies the sigma of the noise
-	Grain    float64 // the part of what was removed that is put back, 0 to 1
-	LumaOnly bool    // leave chroma as it is
+	Strength     float64 // multiplies the sigma of the noise
+	Luma, Chroma float64 // multiply it in these planes alone; 0 leaves them as they are
+	Grain        float64 // the part of what was removed that is put back, 0 to 1
 
 	Near  int // frames each way that are searched
 	Far   int // frames each way that the second pass reads: Near or more
@@ -39,8 +42,8 @@ type Settings struct {
 // Default returns the settings of a tier, which docs/denoise.md explains.
 func Default(tier Tier) Settings {
 	s := Settings{
-		Strength: 1,
-		Near:     3, Far: 3, Ahead: 3,
+		Strength: 1, Luma: 1, Chroma: 1,
+		Near: 3, Far: 3, Ahead: 3,
 		HalfNear: 3,
 		Motion: motion.Constants{
 			Cell:          8,
@@ -91,13 +94,86 @@ func Default(tier Tier) Settings {
 	return s
 }
 
+// TemporalOnly has frames averaged and nothing shrunk: the gain of the last pass is 1, and the
+// pilot is but what its weights go by.
+func (s Settings) TemporalOnly() Settings {
+	if s.TwoPasses {
+		s.Second.NoiseShare, s.Second.Blend.Most = 0, 0
+	} else {
+		s.First.LeastGain = 1
+	}
+	return s
+}
+
+// SpatialOnly has each frame filtered by itself.
+func (s Settings) SpatialOnly() Settings {
+	s.Near, s.Far, s.Runs = 0, 0, 0
+	return s
+}
+
+// Planes is a set of the planes of a picture.
+type Planes [3]bool
+
+// Filtered returns which of a picture's first n planes are filtered, given its noise scaled by
+// Strength.
+func (s Settings) Filtered(m *noise.Model, n int) (all Planes) {
+	for c := range n {
+		all[c] = !m.Clean() && s.ofPlane(c) > 0 && m.Sigma[c] > 0
+	}
+	return all
+}
+
+func (s Settings) ofPlane(c int) float64 {
+	if c == 0 {
+		return s.Luma
+	}
+	return s.Chroma
+}
+
+// Pilots returns which planes the first pass filters. The refinement reads luma's pilot.
+func (s Settings) Pilots(filtered Planes) Planes {
+	filtered[0] = filtered[0] || s.TwoPasses && filtered.Any()
+	return filtered
+}
+
+// Any reports whether the set has a plane.
+func (p Planes) Any() bool { return p != Planes{} }
+
+// Each yields the planes of the set in order.
+func (p Planes) Each() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for c, has := range p {
+			if has && !yield(c) {
+				return
+			}
+		}
+	}
+}
+
+// OfPlanes returns noise scaled by Strength as the passes take it: each plane's by its own factor,
+// luma as it is if it gives no more than the pilot.
+func (s Settings) OfPlanes(m noise.Model) noise.Model {
+	for c := range m.Sigma {
+		if factor := s.ofPlane(c); factor > 0 {
+			m.ScalePlane(c, factor)
+		}
+	}
+	return m
+}
+
 // Window is how many frames a result depends on before and after its own.
 func (s Settings) Window() (before, after int) { return s.Far, min(s.Far, s.Ahead) }
 
 // Halved returns the settings for pictures of half the size: one pass will do, for what it changes
 // is coarse.
-func (s Settings) Halved() Settings {
+func (s Settings) Halved(h *noise.Half) Settings {
+	if s.TwoPasses && s.Second.NoiseShare == 0 {
+		s.First.LeastGain = 1
+	}
+	if h.ShareOf(0) == 0 {
+		s.Luma = 0
+	}
 	s.Near = min(s.Near, s.HalfNear)
-	s.TwoPasses, s.Far, s.First.Stride = false, s.Near, 5
+	s.TwoPasses, s.Far, s.Runs, s.First.Stride = false, s.Near, 0, 5
 	return s
 }

@@ -22,7 +22,7 @@ func (b *Backend) denoiser(s denoise.Settings) denoise.Engine {
 	for _, u := range b.units {
 		engines = append(engines, &denoiser{backend: b, unit: u, cell: s.Motion.Cell})
 	}
-	if _, after := s.Window(); len(engines) == 1 || after == 0 {
+	if len(engines) == 1 || s.Ahead == 0 {
 		return engines[0]
 	}
 	return denoise.InTurn(engines, runOf(len(engines)), s)
@@ -497,18 +497,16 @@ func (r *denoised) queueKernels(j denoise.Job, s *stage) error {
 // queue queues the kernels of a job but for the last, which write the result, and returns those.
 func (d *denoiser) queue(window []*planes, job device.Job) (last []device.Run, err error) {
 	k := window[job.Centre].kind
-	count := k.layout.Count(job.Settings)
+	filtered, scaled := k.layout.Filtered(job), job.Noise.Scale(job.Settings.Strength)
 	var after []device.Run
-	if half := job.Noise.HalfOf(count); half != nil {
-		if err := d.queueHalf(window, job, count); err != nil {
+	if half := scaled.HalfOf(filtered); half != nil {
+		if err := d.queueHalf(window, job); err != nil {
 			return nil, err
 		}
-		after = k.layout.Replace(job, count, k.half.layout, uint64(k.half.work.address), half)
+		after = k.layout.Replace(job, filtered, k.half.layout, uint64(k.half.work.address), half)
 	}
 	job.Work = uint64(k.work.address)
-	if job.Noise.Scale(job.Settings.Strength).Faint() {
-		count = 0 // nothing is searched
-	}
+	searched := filtered.Any() && !scaled.Faint()
 	want := finely
 	if device.Coarse(job.Noise, job.Settings) {
 		want = coarsely
@@ -519,7 +517,7 @@ func (d *denoiser) queue(window []*planes, job device.Job) (last []device.Run, e
 			continue
 		}
 		job.Window = append(job.Window, uint64(p.memory.address))
-		if p.smoothed == want || count == 0 {
+		if p.smoothed == want || !searched {
 			continue
 		}
 		if err := d.run(k.layout.Smooth(uint64(p.memory.address), want == coarsely)); err != nil {
@@ -536,12 +534,9 @@ func (d *denoiser) queue(window []*planes, job device.Job) (last []device.Run, e
 }
 
 // queueHalf queues a job on the pictures of half the size.
-func (d *denoiser) queueHalf(window []*planes, of device.Job, count int) error {
-	noise := of.Noise.HalfOf(count)
-	job := device.Job{Centre: of.Centre, Noise: noise.Model, Settings: of.Settings.Halved()}
-	if noise.ShareOf(0) == 0 {
-		job.From = 1
-	}
+func (d *denoiser) queueHalf(window []*planes, of device.Job) error {
+	half := of.Noise.Half
+	job := device.Job{Centre: of.Centre, Noise: half.Model, Settings: of.Settings.Halved(half)}
 	halves := make([]*planes, len(window))
 	for i, p := range window {
 		if !job.Reads(i) {

@@ -235,7 +235,12 @@ func TestDenoise(t *testing.T) {
 		{"narrow", []noisyClip{{yuv(pipeline.YUV420P, 150, 9), 3, false}}, denoiseOptions(denoise.Good)},
 		{"interlaced", []noisyClip{{yuv(pipeline.YUV420P, 48, 47), 4, true}, {yuv(pipeline.NV12, 16, 2), 3, true}}, denoiseOptions(denoise.Fast)},
 		{"causal", []noisyClip{{small, 5, false}}, with(denoise.Good, func(o *denoise.Options) { o.Ahead = 0 })},
-		{"luma only", []noisyClip{{small, 3, false}}, with(denoise.Good, func(o *denoise.Options) { o.LumaOnly = true })},
+		{"luma only", []noisyClip{{small, 3, false}}, with(denoise.Good, func(o *denoise.Options) { o.Chroma = 0 })},
+		{"chroma only", []noisyClip{{small, 3, false}, {yuv(pipeline.GRAY, 33, 20), 2, false}}, with(denoise.Good, func(o *denoise.Options) { o.Luma = 0 })},
+		{"chroma only, fast", []noisyClip{{yuv(pipeline.NV12.At(10), 40, 32), 3, true}}, with(denoise.Fast, func(o *denoise.Options) { o.Luma, o.Chroma = 0, 2 })},
+		{"temporal", []noisyClip{{small, 4, false}}, with(denoise.Good, func(o *denoise.Options) { o.Settings = o.TemporalOnly() })},
+		{"temporal, fast", []noisyClip{{small, 4, false}}, with(denoise.Fast, func(o *denoise.Options) { o.Settings = o.TemporalOnly() })},
+		{"spatial", []noisyClip{{small, 4, false}}, with(denoise.Best, func(o *denoise.Options) { o.Settings = o.SpatialOnly() })},
 		{"grain", []noisyClip{{small, 3, false}}, with(denoise.Fast, func(o *denoise.Options) { o.Grain, o.Strength = 0.4, 1.6 })},
 		{"strong", []noisyClip{{small, 5, false}}, with(denoise.Best, func(o *denoise.Options) { o.Sigma = 22 })},
 		{"change", []noisyClip{{small, 4, false}, {yuv(pipeline.NV12, 40, 40), 3, false}, {small, 2, true}}, denoiseOptions(denoise.Fast)},
@@ -333,7 +338,7 @@ func TestDenoiseDeepPlain(t *testing.T) {
 	}
 	b := open(t, Options{})
 	o := denoiseOptions(denoise.Good)
-	o.LumaOnly = true
+	o.Chroma = 0
 	clips := []noisyClip{
 		{yuv(pipeline.NV12.At(16), 33, 18), 2, false}, {yuv(pipeline.YUV420P, 33, 18), 2, false},
 		{yuv(pipeline.NV16.At(10), 33, 18), 2, true}, {yuv(pipeline.YUV444P.At(12), 33, 18), 2, false},

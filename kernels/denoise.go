@@ -52,9 +52,15 @@ func (p Params) tier(auto denoise.Tier) denoise.Tier {
 // Denoising returns the denoiser's settings. auto is the tier of automatic quality.
 func (p Params) Denoising(auto denoise.Tier) denoise.Options {
 	s := denoise.Default(p.tier(auto))
-	s.Strength, s.Grain, s.LumaOnly = p.Strength, p.Grain, p.LumaOnly
+	s.Strength, s.Luma, s.Chroma, s.Grain = p.Strength, p.Luma, p.Chroma, p.Grain
+	switch {
+	case p.TemporalOnly:
+		s = s.TemporalOnly()
+	case p.SpatialOnly:
+		s = s.SpatialOnly()
+	}
 	if p.Causal {
 		s.Ahead = p.LookAhead
 	}
-	return denoise.Options{Settings: s, Sigma: p.Noise, Depth: p.Depth}
+	return denoise.Options{Settings: s, Sigma: p.Noise, Known: p.Known, Depth: p.Depth}
 }

@@ -1,12 +1,15 @@
 package kernels
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+
+	"vidfilter/denoise/noise"
 )
 
 // Params are the options of a filter. Options of other filters are ignored. The table below gives
@@ -21,12 +24,15 @@ type Params struct {
 	Border         Border
 	Iterations     int
 
-	Strength, Grain, Noise float64
-	Quality                Quality
-	LumaOnly               bool
-	Causal                 bool // no frame waits for later ones; not an option, but a need of live
-	LookAhead              int  // but for so many, if causal
-	Depth                  int  // least bits of the denoiser's results; not an option, but a need of the encoder
+	Strength, Luma, Chroma, Grain, Noise float64
+	Quality                              Quality
+	TemporalOnly, SpatialOnly            bool
+
+	// Not options of the table:
+	Known     *noise.Model // the noise, if it was measured elsewhere; Noise is then 0
+	Causal    bool         // no frame waits for later ones: a need of live
+	LookAhead int          // but for so many, if causal
+	Depth     int          // least bits of the denoiser's results: a need of the encoder
 }
 
 const (
@@ -69,6 +75,16 @@ var table = []Option{
 		access:  to(func(p *Params) *float64 { return &p.Strength }),
 	},
 	{
+		Name: "luma", Title: "Luma strength", Help: "times the strength in luma; 0 leaves luma as it is",
+		Domains: map[Filter]Domain{Denoise: {Max: 4, Default: 1, Slider: [2]float64{0, 2}}},
+		access:  to(func(p *Params) *float64 { return &p.Luma }),
+	},
+	{
+		Name: "chroma", Title: "Chroma strength", Help: "times the strength in chroma; 0 leaves the colours as they are",
+		Domains: map[Filter]Domain{Denoise: {Max: 4, Default: 1, Slider: [2]float64{0, 2}}},
+		access:  to(func(p *Params) *float64 { return &p.Chroma }),
+	},
+	{
 		Name: "quality", Title: "Quality", Kind: Name, Names: qualityNames, Help: "auto is good on a GPU and fast on the CPU",
 		Domains: map[Filter]Domain{Denoise: {}},
 		access:  to(func(p *Params) *Quality { return &p.Quality }),
@@ -79,9 +95,14 @@ var table = []Option{
 		access:  to(func(p *Params) *float64 { return &p.Grain }),
 	},
 	{
-		Name: "luma-only", Title: "Luma only", Kind: Switch, Help: "leave the colours as they are",
+		Name: "temporal-only", Title: "Temporal only", Kind: Switch, Help: "average frames, and smooth none within itself",
 		Domains: map[Filter]Domain{Denoise: {}},
-		access:  toSwitch(func(p *Params) *bool { return &p.LumaOnly }),
+		access:  toSwitch(func(p *Params) *bool { return &p.TemporalOnly }),
+	},
+	{
+		Name: "spatial-only", Title: "Spatial only", Kind: Switch, Help: "filter each frame by itself",
+		Domains: map[Filter]Domain{Denoise: {}},
+		access:  toSwitch(func(p *Params) *bool { return &p.SpatialOnly }),
 	},
 	{
 		Name: "noise", Title: "Noise", Unit: "8-bit levels", Help: "standard deviation; auto measures it",
@@ -138,6 +159,20 @@ var table = []Option{
 	},
 }
 
+// lumaOnly is another name for a value of chroma.
+var lumaOnly = Option{
+	Name: "luma-only", Title: "Luma only", Kind: Switch, Alias: true, Help: "the same as --chroma 0",
+	Domains: map[Filter]Domain{Denoise: {}},
+	access: access{
+		get: func(*Params) float64 { return 0 },
+		set: func(p *Params, x float64) {
+			if x == 1 {
+				p.Chroma = 0
+			}
+		},
+	},
+}
+
 // Option is an entry of the table.
 type Option struct {
 	Name    string // of the flag
@@ -148,6 +183,7 @@ type Option struct {
 	Default uint8    // index of the name that is the default
 	Unit    string   // of numbers, or ""
 	Help    string
+	Alias   bool              // another name for a value of an option
 	Domains map[Filter]Domain // nil: the same in all filters
 
 	access
@@ -214,13 +250,18 @@ func toSwitch(field func(*Params) *bool) access {
 // Options returns the table. The filter comes first.
 func Options() []Option { return slices.Clone(table) }
 
+// Flags returns the table with the options that are other names for values of some: they are read,
+// and never written.
+func Flags() []Option { return append(Options(), lumaOnly) }
+
 // OptionNamed finds an option by the name of its flag.
 func OptionNamed(name string) (Option, bool) {
-	i := slices.IndexFunc(table, func(o Option) bool { return o.Name == name })
+	all := Flags()
+	i := slices.IndexFunc(all, func(o Option) bool { return o.Name == name })
 	if i < 0 {
 		return Option{}, false
 	}
-	return table[i], true
+	return all[i], true
 }
 
 // JSON returns the option's name in JSON.
@@ -372,13 +413,18 @@ func NewParams() (p Params) {
 }
 
 // DefaultParams returns the defaults of the bilateral filter for a radius.
-func DefaultParams(radius int) Params { return Params{Radius: radius}.WithDefaults() }
+func DefaultParams(radius int) Params { return defaults(Bilateral, radius) }
 
 // DefaultDenoise returns the defaults of the denoiser.
-func DefaultDenoise() Params { return Params{Filter: Denoise}.WithDefaults() }
+func DefaultDenoise() Params { return defaults(Denoise, 0) }
 
 // DefaultRecursive returns the defaults of the recursive filter.
-func DefaultRecursive() Params { return Params{Filter: Recursive}.WithDefaults() }
+func DefaultRecursive() Params { return defaults(Recursive, 0) }
+
+// defaults leaves no option of another filter, whose 0 says something, at 0: the filter may change.
+func defaults(f Filter, radius int) Params {
+	return Params{Filter: f, Radius: radius, Luma: 1, Chroma: 1}.WithDefaults()
+}
 
 // WithDefaults replaces each 0 that is invalid in the filter by the option's default.
 func (p Params) WithDefaults() Params {
@@ -422,6 +468,9 @@ func (p Params) Validate() error {
 		if d, ok := o.In(p.Filter); ok && !d.holds(o.Kind, o.Get(p)) {
 			return fmt.Errorf("%s %s must be %s", o.Name, o.Text(p), d.describe(o.Kind))
 		}
+	}
+	if p.TemporalOnly && p.SpatialOnly && p.Filter == Denoise {
+		return errors.New("temporal-only and spatial-only exclude each other")
 	}
 	return nil
 }

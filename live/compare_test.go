@@ -242,11 +242,11 @@ func TestCompareCostsNothingWhenOff(t *testing.T) {
 
 func TestWords(t *testing.T) {
 	f := FilterOf(kernels.DefaultDenoise(), "auto")
-	f.LumaOnly, f.Noise, f.FieldOrder = true, 5, "tff"
+	f.TemporalOnly, f.Noise, f.FieldOrder = true, 5, "tff"
 	off := f
 	off.Off = true
 	for want, f := range map[string]Filter{
-		"strength 1, grain 0, luma-only, noise 5, tff": f, "off": off, "bilateral, radius 3, sigma-r 20": FilterOf(kernels.DefaultParams(3), "auto"),
+		"strength 1, grain 0, temporal-only, noise 5, tff": f, "off": off, "bilateral, radius 3, sigma-r 20": FilterOf(kernels.DefaultParams(3), "auto"),
 	} {
 		if got := f.Words(); got != want {
 			t.Errorf("%q, not %q", got, want)

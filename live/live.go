@@ -9,8 +9,10 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"vidfilter/denoise/noise"
 	"vidfilter/internal/wake"
 	"vidfilter/kernels"
 	"vidfilter/live/sound"
@@ -71,6 +73,7 @@ type Session struct {
 	tuned  chan struct{} // the filter in force has changed
 
 	figures figures
+	noise   atomic.Pointer[noise.Model] // of the latest picture
 }
 
 // mostResults limits the filtered pictures in use, of which a pair has two at most. All mailboxes

@@ -173,8 +173,11 @@ func (l *loop) begin(ctx context.Context, n *lane, f Filter, known []*pipeline.F
 	}
 	pipeline.Discard(n.filter)
 	n.by, n.stale = f, true
-	if n.filter, err = l.s.o.Backend.Filter(p, l.s.results); err != nil || p.Filter != kernels.Denoise {
+	if n.filter, err = l.s.o.Backend.Filter(p, l.s.results); err != nil {
 		return err
+	}
+	if l.s.watchNoise(n.filter); p.Filter != kernels.Denoise {
+		return nil
 	}
 	if l.fresh == nil && len(known) > 0 {
 		known = known[:len(known)-1]

@@ -35,6 +35,7 @@ type Part struct {
 	Span
 	Around Span   `json:"around,omitzero"` // with the frames that the filter reads before and after
 	Blob   string `json:"blob,omitempty"`  // its packets in the store
+	Noise  string `json:"noise,omitempty"` // a noise profile, if it was measured for all parts
 }
 
 // option returns the option of the main command.
@@ -63,9 +64,15 @@ func (k *task) parts(ctx context.Context) ([]Part, error) {
 	if err != nil {
 		return nil, err
 	}
-	var found struct{ Parts []Part }
+	var found struct {
+		Parts []Part
+		Noise string
+	}
 	if err := json.Unmarshal(out, &found); err != nil {
 		return nil, fmt.Errorf("output of segments: %w", err)
+	}
+	for i := range found.Parts {
+		found.Parts[i].Noise = found.Noise
 	}
 	return found.Parts, nil
 }
@@ -101,7 +108,11 @@ func (k *task) part(ctx context.Context) (queue.Outcome, error) {
 		return queue.Outcome{}, err
 	}
 	// A part is MP4; the file may become another.
-	done, err := k.media(ctx, in, temp, append([]string{p.option(), "--format=mp4"}, k.threads()...)...)
+	args := append([]string{p.option(), "--format=mp4"}, k.threads()...)
+	if strings.HasPrefix(p.Noise, "{") {
+		args = append(args, "--noise-profile="+p.Noise)
+	}
+	done, err := k.media(ctx, in, temp, args...)
 	if err != nil {
 		return queue.Outcome{}, err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"vidfilter/decode"
 	"vidfilter/denoise"
 	"vidfilter/denoise/noise"
+	"vidfilter/encode"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/job"
@@ -25,45 +27,77 @@ import (
 )
 
 func newInfoCommand(s cli.Stdio) *cobra.Command {
-	var asJSON, measure bool
+	var o infoOptions
 	var mode string
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	t := cli.NewTable(fs, "Options")
-	t.Flag(&asJSON, "json", "", "print JSON")
-	t.Flag(&measure, "noise", "", "measure the noise of the picture, scene by scene; reads the whole file")
+	t.Flag(&o.json, "json", "", "print JSON")
+	t.Flag(&o.noise, "noise", "", "measure the noise of the picture, scene by scene; reads the whole file")
+	t.Add(cli.String(&o.save, "FILE"), "save", "", "write the noise of the whole file to FILE, for --noise-profile")
+	t.Flag(&o.overwrite, "overwrite", "y", "replace an existing FILE")
 	job.SandboxFlag(t, &mode)
 	return withFlags(&cobra.Command{
 		Use: "info FILE... [options]", Short: "Print what files hold",
 		Long:    withExits("Print the format, streams, chapters and metadata of files.", contract.ExitInput, contract.ExitOutput),
-		Example: "  vidfilter info in.mp4\n  vidfilter info --json *.mkv\n  vidfilter info --noise in.mp4",
+		Example: "  vidfilter info in.mp4\n  vidfilter info --json *.mkv\n  vidfilter info --noise in.mp4\n  vidfilter info --noise --save reel.json in.mp4",
 		RunE: func(_ *cobra.Command, files []string) error {
 			sayWithoutSandbox(mode, s)
-			return runInfo(files, asJSON, measure, s.Out)
+			return runInfo(files, o, s.Out)
 		},
 	}, fs, func(args []string) error {
-		if len(args) == 0 {
+		switch {
+		case len(args) == 0:
 			return cli.Usagef("vidfilter info [--json] [--noise] FILE...", "info needs a file")
+		case o.save != "" && !o.noise:
+			return cli.Usagef("add --noise", "--save writes the noise that --noise measures")
+		case o.save != "" && len(args) > 1:
+			return cli.Usagef("name one file", "--save is of one file, and there are %d", len(args))
+		case o.save == "-":
+			return cli.Usagef("name a file", "--save writes a file")
 		}
 		return nil
 	})
+}
+
+type infoOptions struct {
+	json, noise bool
+	save        string // file for the noise; "" for none
+	overwrite   bool
 }
 
 // fileInfo is a file as info prints it.
 type fileInfo struct {
 	decode.Info
 	Noise *noise.Summary `json:"noise,omitempty"`
+	model noise.Model
 }
 
 // runInfo describes each file, also after one that cannot be read.
-func runInfo(files []string, asJSON, measure bool, stdout io.Writer) error {
-	if err := job.EnterSandbox(func(string) {}, sandbox.Policy{}, decode.Options{}, files...); err != nil {
+func runInfo(files []string, o infoOptions, stdout io.Writer) (err error) {
+	var also sandbox.Policy
+	var saved *encode.Target
+	if o.save != "" {
+		policy := encode.Refuse
+		if o.overwrite {
+			policy = encode.Replace
+		}
+		if saved, err = encode.PrepareTarget(o.save, policy, files); err != nil {
+			return err
+		}
+		defer func() { err = cmp.Or(err, saved.Discard()) }()
+		also.Write = append(also.Write, saved.Path())
+	}
+	if err := job.EnterSandbox(func(string) {}, also, decode.Options{}, files...); err != nil {
 		return err
 	}
 	var first error
 	for _, path := range files {
-		info, err := inspect(context.Background(), path, measure)
+		info, err := inspect(context.Background(), path, o.noise)
+		if err == nil && saved != nil {
+			err = saveNoise(saved, info.model)
+		}
 		if err == nil {
-			if asJSON {
+			if o.json {
 				err = text.JSON(stdout, info)
 			} else {
 				err = printInfo(stdout, info)
@@ -74,6 +108,17 @@ func runInfo(files []string, asJSON, measure bool, stdout io.Writer) error {
 		}
 	}
 	return first
+}
+
+// saveNoise writes a noise profile.
+func saveNoise(to *encode.Target, m noise.Model) error {
+	if err := to.Open(); err != nil {
+		return err
+	}
+	return job.WriteTarget(to, func(w io.Writer) error {
+		_, err := w.Write(m.Profile())
+		return err
+	})
 }
 
 func inspect(ctx context.Context, path string, measure bool) (info fileInfo, err error) {
@@ -90,7 +135,7 @@ func inspect(ctx context.Context, path string, measure bool) (info fileInfo, err
 	}
 	defer in.Close()
 	if measure {
-		info.Noise, err = survey(ctx, in)
+		info.Noise, info.model, err = survey(ctx, in)
 	} else if f, err := in.Next(ctx); err == nil { // some properties need a picture
 		f.Release()
 	}
@@ -99,7 +144,7 @@ func inspect(ctx context.Context, path string, measure bool) (info fileInfo, err
 }
 
 // survey measures the noise of all frames.
-func survey(ctx context.Context, in *decode.Input) (*noise.Summary, error) {
+func survey(ctx context.Context, in *decode.Input) (*noise.Summary, noise.Model, error) {
 	var s noise.Survey
 	var last *pipeline.Frame // which the next one is compared with
 	defer func() {
@@ -111,10 +156,10 @@ func survey(ctx context.Context, in *decode.Input) (*noise.Summary, error) {
 		f, err := in.Next(ctx)
 		if err == io.EOF {
 			sum := s.Summary()
-			return &sum, nil
+			return &sum, s.Model(), nil
 		}
 		if err != nil {
-			return nil, err
+			return nil, noise.Model{}, err
 		}
 		denoise.Observe(&s, f)
 		if last != nil {

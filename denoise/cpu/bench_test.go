@@ -161,7 +161,7 @@ func benchmarkStages(b *testing.B, depth int) {
 			must(err)
 			_, err = f.forSearch(false)
 			must(err)
-			_, err = f.forPasses(3)
+			_, err = f.forPasses(denoise.Planes{true, true, true})
 			must(err)
 			f.Release()
 		})
@@ -173,12 +173,12 @@ func benchmarkStages(b *testing.B, depth int) {
 		}
 		for name, tier := range map[string]denoise.Tier{"fast": denoise.Fast, "good": denoise.Good} {
 			s := denoise.Default(tier)
-			f := &filter{Settings: s, Engine: e, noise: noise.Flat(sigma), window: window, centre: 3, frame: window[3], count: 3, depth: depth}
+			f := &filter{Settings: s, Engine: e, noise: noise.Flat(sigma), window: window, centre: 3, frame: window[3], filtered: denoise.Planes{true, true, true}, pilots: denoise.Planes{true, true, true}, sigma: sigma, depth: depth}
 			f.search = motion.NewSearch(s.Motion, sigma)
 			var near []*neighbour
 			clean := func() { f.release(); f.blocks = nil }
 			prepare := func() {
-				f.result, err = f.newPlanes(3)
+				f.result, err = f.newPlanes(denoise.Planes{true, true, true})
 				must(err)
 				if s.TwoPasses {
 					must(f.preparePilot())

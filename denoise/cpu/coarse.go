@@ -48,14 +48,11 @@ func (f *frame) canHalve() error {
 
 // runHalf filters the picture of half the size, if there is noise in it.
 func (f *filter) runHalf() error {
-	noise := f.noise.HalfOf(f.count)
+	noise := f.noise.HalfOf(f.filtered)
 	if noise == nil {
 		return nil
 	}
-	h := &filter{Settings: f.Settings.Halved(), Engine: f.Engine, noise: noise.Model, centre: f.centre, count: f.count}
-	if noise.ShareOf(0) == 0 {
-		h.from = 1
-	}
+	h := &filter{Settings: f.Settings.Halved(noise), Engine: f.Engine, centre: f.centre}
 	if err := f.frame.canHalve(); err != nil {
 		return err
 	}
@@ -68,14 +65,18 @@ func (f *filter) runHalf() error {
 	}
 	h.frame = h.window[h.centre]
 	h.depth = h.frame.depth()
+	h.take(noise.Model)
 	f.half = h
 	return h.run()
 }
 
 // leave makes the frame the result.
 func (f *filter) leave() {
-	planes := f.result[:f.count]
-	f.rows(planes, func(i int, y0, y1 C.int) { C.vd_deepen(planes[i], f.frame.planes[i], y0, y1) })
+	var to, from []C.vd_plane
+	for c := range f.filtered.Each() {
+		to, from = append(to, f.result[c]), append(from, f.frame.planes[c])
+	}
+	f.rows(to, func(i int, y0, y1 C.int) { C.vd_deepen(to[i], from[i], y0, y1) })
 }
 
 // replace has the result agree with the picture of half the size.
@@ -85,7 +86,7 @@ func (f *filter) replace() error {
 	}
 	var of, halves []C.vd_plane
 	var changes []C.vd_change
-	for c := range f.count {
+	for c := range f.filtered.Each() {
 		share := C.int(f.noise.Half.ShareOf(c))
 		if share == 0 {
 			continue

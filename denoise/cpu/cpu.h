@@ -85,7 +85,7 @@ typedef struct {
 	float gate;                  // 1 to watch the mean and the slopes by themselves, or 0
 	float level, pilot_level;    // a step of the samples, and of the pilot, in 8-bit levels
 	float unit, limit;           // of weights; how far from the middle a value may be
-	float threshold, fall, least; // first pass
+	float threshold, fall, least, least_gain; // first pass
 	float share;                 // second pass: of the variance left
 	float blend, from, to;       // and of the pilot, by the variance left
 	vd_past past[VD_PAST];       // second pass

@@ -254,7 +254,11 @@ func TestSettings(t *testing.T) {
 	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 53, Height: 47}
 	frames := clip(format, 13, 10)
 	for name, change := range map[string]func(*denoise.Settings){
-		"luma only":    func(s *denoise.Settings) { s.LumaOnly = true },
+		"luma only":    func(s *denoise.Settings) { s.Chroma = 0 },
+		"chroma only":  func(s *denoise.Settings) { s.Luma = 0 },
+		"strengths":    func(s *denoise.Settings) { s.Luma, s.Chroma = 0.5, 2 },
+		"temporal":     func(s *denoise.Settings) { *s = s.TemporalOnly() },
+		"spatial":      func(s *denoise.Settings) { *s = s.SpatialOnly() },
 		"grain":        func(s *denoise.Settings) { s.Grain = 0.4 },
 		"strength 2":   func(s *denoise.Settings) { s.Strength = 2 },
 		"strength 0.6": func(s *denoise.Settings) { s.Strength = 0.6 },

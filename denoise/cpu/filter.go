@@ -10,7 +10,6 @@ import (
 	"vidfilter/denoise"
 	"vidfilter/denoise/motion"
 	"vidfilter/denoise/noise"
-	"vidfilter/denoise/plane"
 	"vidfilter/pipeline"
 )
 
@@ -19,15 +18,12 @@ import (
 // frames in order, at the ends of a clip fewer than [denoise.Settings.Window] asks for.
 func (e *Engine) filter(out *pipeline.Frame, window []*frame, centre int, m noise.Model, s denoise.Settings, past ...denoise.Past) error {
 	m = m.Scale(s.Strength)
-	f := &filter{Settings: s, Engine: e, noise: m, window: window, centre: centre, past: past, frame: window[centre], count: plane.Components(out.Layout), depth: out.Layout.Info().Depth}
+	f := &filter{Settings: s, Engine: e, window: window, centre: centre, past: past, frame: window[centre], depth: out.Layout.Info().Depth}
 	if err := f.check(out); err != nil {
 		return err
 	}
-	if m.Clean() {
+	if f.take(m); !f.filtered.Any() {
 		return f.frame.save(out, f.frame.planes)
-	}
-	if s.LumaOnly {
-		f.count = 1
 	}
 	defer f.release()
 	if err := f.run(); err != nil {
@@ -40,15 +36,17 @@ func (e *Engine) filter(out *pipeline.Frame, window []*frame, centre int, m nois
 type filter struct {
 	denoise.Settings
 	*Engine
-	noise  noise.Model
-	window []*frame
-	centre int
-	past   []denoise.Past
-	frame  *frame
-	from   int // the first plane that is filtered: 1 at half the size if luma stays
-	count  int // of the planes that are filtered: luma, or all
-	depth  int // of the result
-	search *motion.Search
+	noise    noise.Model // of the planes
+	sigma    float64     // of luma, for the search
+	faint    bool        // only the picture of half the size is filtered
+	window   []*frame
+	centre   int
+	past     []denoise.Past
+	frame    *frame
+	filtered denoise.Planes
+	pilots   denoise.Planes // that the first pass filters
+	depth    int            // of the result
+	search   *motion.Search
 
 	planes  *searchPlanes // of the frame
 	result  [3]C.vd_plane
@@ -112,14 +110,26 @@ func (f *filter) release() {
 	}
 }
 
+// take sets the noise, scaled by the strength, and what is filtered for it.
+func (f *filter) take(m noise.Model) {
+	count := 0
+	for _, p := range f.frame.planes {
+		if p.at != nil {
+			count++
+		}
+	}
+	f.filtered = f.Filtered(&m, count)
+	f.pilots, f.noise, f.sigma, f.faint = f.Pilots(f.filtered), f.OfPlanes(m), m.Sigma[0], m.Faint()
+}
+
 func (f *filter) run() (err error) {
 	if err := f.runHalf(); err != nil {
 		return err
 	}
-	if f.result, err = f.newPlanes(f.count); err != nil {
+	if f.result, err = f.newPlanes(f.filtered); err != nil {
 		return err
 	}
-	if f.noise.Faint() {
+	if f.faint {
 		f.leave()
 	} else if err := f.denoise(); err != nil {
 		return err
@@ -129,7 +139,7 @@ func (f *filter) run() (err error) {
 
 // denoise sets the result to what the passes make of the frame.
 func (f *filter) denoise() error {
-	f.search = motion.NewSearch(f.Motion, f.noise.Sigma[0])
+	f.search = motion.NewSearch(f.Motion, f.sigma)
 	if f.Far > f.Near { // memory is short, and only neighbours are moved
 		f.frame.forgetRights()
 	}
@@ -161,11 +171,11 @@ func (f *filter) denoise() error {
 	return nil
 }
 
-// newPlanes returns planes for the result in place of the first count components, and those of the
-// frame in place of the others.
-func (f *filter) newPlanes(count int) (planes [3]C.vd_plane, err error) {
+// newPlanes returns planes for the result in place of some components, and those of the frame in
+// place of the others.
+func (f *filter) newPlanes(some denoise.Planes) (planes [3]C.vd_plane, err error) {
 	planes = f.frame.planes
-	for c := range count {
+	for c := range some.Each() {
 		s := shapeOf(planes[c])
 		s.depth = f.depth
 		b, err := f.alloc(s.size())
@@ -194,7 +204,7 @@ func (f *filter) neighbour(distance int) (n *neighbour, err error) {
 	if n.planes, err = n.forSearch(f.search.Coarse); err != nil {
 		return nil, err
 	}
-	if n.between, err = n.forPasses(f.count); err != nil {
+	if n.between, err = n.forPasses(f.pilots); err != nil {
 		return nil, err
 	}
 	return n, f.newSearch(n)

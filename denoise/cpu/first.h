@@ -136,7 +136,7 @@ INLINE vf shrink(const vd_pass *p, vf mean[8], const vf variance[8], vf e[8])
 	vf left = splat(0);
 	for (int i = 0; i < 8; i++) {
 		vf count = i == 0 ? load_row(count_first) : i == 1 ? load_row(count_second) : i == 7 ? corner : inside;
-		vf gain = vmax(fnmadd(threshold * count, reciprocal(vmax(e[i], splat(1e-30f))), splat(1)), splat(0));
+		vf gain = vmax(fnmadd(threshold * count, reciprocal(vmax(e[i], splat(1e-30f))), splat(1)), splat(p->least_gain));
 		for (int k = 0; i == 0 && k < PAIR; k++) gain[8 * k] = 1;
 		mean[i] *= gain;
 		left = fmadd(gain * gain, variance[i], left);

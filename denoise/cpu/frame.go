@@ -6,6 +6,7 @@ import "C"
 import (
 	"fmt"
 
+	"vidfilter/denoise"
 	"vidfilter/denoise/motion"
 	"vidfilter/denoise/plane"
 	"vidfilter/pipeline"
@@ -142,10 +143,10 @@ func (f *frame) save(out *pipeline.Frame, planes [3]C.vd_plane) error {
 	return nil
 }
 
-// forPasses returns the first count components as the passes read them.
-func (f *frame) forPasses(count int) ([3]across, error) {
+// forPasses returns some components as the passes read them.
+func (f *frame) forPasses(some denoise.Planes) ([3]across, error) {
 	var all []across
-	for c := range count {
+	for c := range some.Each() {
 		if f.between[c][0].at != nil {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"unsafe"
 
 	"vidfilter/denoise"
@@ -254,17 +255,18 @@ func (f *filter) runStrip(p *pass, i int) error {
 	return nil
 }
 
-// first runs the first pass on all planes.
+// first runs the first pass.
 func (f *filter) first(neighbours []*neighbour) error {
 	const n = firstPatch
 	var all []*pass
-	for c := f.from; c < f.count; c++ {
+	for c := range f.pilots.Each() {
 		p, err := f.newPass(c, n, f.First.Constants, neighbours)
 		if err != nil {
 			return err
 		}
 		j := p.job
 		j.threshold, j.fall, j.least = C.float(f.First.Threshold), C.float(f.First.ThresholdFall), C.float(f.First.LeastThreshold)
+		j.least_gain = C.float(f.First.LeastGain)
 		if f.TwoPasses {
 			j.out, j.pilot_out = C.vd_plane{}, f.pilot[c]
 			if c == 0 {
@@ -284,7 +286,7 @@ func (f *filter) preparePilot() error {
 		return err
 	}
 	f.rounded = b.plane(luma)
-	for c := range f.count {
+	for c := range f.pilots.Each() {
 		p := f.frame.planes[c]
 		size := C.sizeof_uint16_t * int(p.pitch) * int(p.height)
 		if b, err = f.alloc(aligned(size)); err != nil {
@@ -295,7 +297,7 @@ func (f *filter) preparePilot() error {
 	return nil
 }
 
-// second runs the second pass on all planes: at once, or as there is room for what it reads of far
+// second runs the second pass: on all planes at once, or as there is room for what it reads of far
 // frames.
 func (f *filter) second(neighbours []*neighbour) error {
 	var far []*neighbour
@@ -304,17 +306,19 @@ func (f *filter) second(neighbours []*neighbour) error {
 			far = append(far, n)
 		}
 	}
-	for c := 0; c < f.count; {
+	for left := slices.Collect(f.filtered.Each()); len(left) > 0; {
 		if f.passing != nil {
 			f.passing.used = 0
 		}
 		var all []*pass
 		var planes []across
-		for first := c; c < f.count; c++ {
+		for len(left) > 0 {
+			c := left[0]
 			need := len(far) * shapeOf(f.frame.planes[c]).size()
-			if need > 0 && c > first && f.passing.used+need > f.passing.size {
+			if need > 0 && len(all) > 0 && f.passing.used+need > f.passing.size {
 				break
 			}
+			left = left[1:]
 			for _, n := range far {
 				n.between[c] = f.passing.across(n.frame.planes[c])
 				planes = append(planes, n.between[c])
@@ -343,6 +347,6 @@ func (f *filter) newSecond(c int, neighbours []*neighbour) (*pass, error) {
 	j.pilot = f.pilot[c]
 	b := f.Second.Blend
 	f.setPast(j, c, neighbours)
-	j.blend, j.from, j.to = C.float(b.Share(f.noise.Sigma[0])), C.float(b.From), C.float(b.To)
+	j.blend, j.from, j.to = C.float(b.Share(f.sigma)), C.float(b.From), C.float(b.To)
 	return p, nil
 }

@@ -180,7 +180,7 @@ func (f *filter) refinedSize() int {
 func (f *filter) passingSize() int {
 	const refined = 3 // frames at a time
 	size := refined * f.refinedSize()
-	for c := range f.count {
+	for c := range f.filtered.Each() {
 		size = max(size, 2*(f.Far-f.Near)*shapeOf(f.frame.planes[c]).size())
 	}
 	return size

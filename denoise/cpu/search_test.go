@@ -60,7 +60,7 @@ func checkVectors(t *testing.T, what, isa string, frames []*pipeline.Frame, sigm
 	const centre = 4
 	e := newEngine(t, isa, 2)
 	search := motion.NewSearch(s.Motion, sigma)
-	f := &filter{Settings: s, Engine: e, noise: noise.Flat(sigma), centre: centre, count: 1, search: search}
+	f := &filter{Settings: s, Engine: e, noise: noise.Flat(sigma), centre: centre, pilots: denoise.Planes{true}, filtered: denoise.Planes{true}, search: search}
 	var lumas []plane.Plane
 	for _, frame := range frames {
 		w, err := e.prepare(frame, plane.Whole)

@@ -198,6 +198,8 @@ INLINE vf sum_all(vf s[HALVES])
 #endif
 }
 
+#define LEAST_ENERGY 1e-20f // as in denoise/fusion
+
 static const float gates[2][16] = {{1, 0.5f}, {0.5f}};
 
 #define ONE_NOISY 1
@@ -368,7 +370,7 @@ static float shrink_second(const vd_pass *p, const second_patch *b, float *out)
 #pragma GCC unroll 16
 		for (int i = 0; i < 16; i++) {
 			int k = 16 * i + VL * h, g = group_of(i);
-			vf pilot = load(b->pilot + k), energy = pilot * pilot;
+			vf pilot = load(b->pilot + k), energy = fmadd(pilot, pilot, splat(LEAST_ENERGY));
 			vf noise = p->share * load(p->variance + k) * b->noise * b->variance[h][g];
 			vf gain = fnmadd(noise, reciprocal(energy + noise), splat(1));
 			vf own = load(b->own + k) * gain;

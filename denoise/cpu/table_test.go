@@ -34,12 +34,20 @@ func TestStreams(t *testing.T) {
 					o := denoise.Options{Settings: denoise.Default(tier), Sigma: []float64{5, 18}[(i+int(tier))%2]}
 					o.Grain = 0.1 * float64(i%2)
 					o.Depth = deepened(i+int(tier), interlaced)
+					level := 1 << max(info.Depth-10, 0)
+					if turn := i + int(tier); turn%4 == 1 { // each layout in some tier
+						o.Luma, o.Chroma = []float64{0, 0, 1, 0.6}[i%4], []float64{1, 0.6, 0, 0}[i%4]
+					} else if turn%4 == 2 {
+						o.Settings = []denoise.Settings{o.TemporalOnly(), o.SpatialOnly()}[i/2%2]
+						level = 1 << (info.Depth - 8) // patches with little weight count in few units
+					}
 					compared := []int{7, frames - 1}
 					want := s.filter(t, inColour{&some{numbers: compared, pictures: s.pictures()}}, o)
 					for _, isa := range isa.Names() {
 						got := s.filter(t, inColour{newEngine(t, isa, 1)}, o)
 						for _, n := range compared {
-							checkFrame(t, fmt.Sprint(isa, ", frame ", n), got[n], want[n])
+							checkFrame(t, fmt.Sprint(isa, ", frame ", n), got[n], want[n], level)
+							checkLeft(t, fmt.Sprint(isa, ", frame ", n), got[n], s.frame(n), o.Settings)
 						}
 					}
 				})
@@ -143,11 +151,30 @@ func (goMemory) Alloc(n int) (pipeline.Memory, error) {
 	return pipeline.Memory{Bytes: make([]byte, n), Free: func() {}}, nil
 }
 
+// checkLeft: planes of strength 0 keep their bits.
+func checkLeft(t *testing.T, what string, got, source *pipeline.Frame, s denoise.Settings) {
+	t.Helper()
+	info := got.Layout.Info()
+	if info.RGB {
+		return
+	}
+	for i, y := range got.Rows() {
+		if strength := []float64{s.Luma, s.Chroma}[min(i, 1)]; strength != 0 {
+			continue
+		}
+		g, w := got.Row(i, y), source.Row(i, y)
+		for x := range len(w) / info.SampleBytes() {
+			if most := 1<<info.Depth - 1; min(kerneltest.Sample(info, g, x), most) != min(kerneltest.Sample(info, w, x), most) {
+				t.Fatalf("%s: row %d of plane %d is filtered", what, y, i)
+			}
+		}
+	}
+}
+
 // checkFrame is compare of frames. RGB is added up of three differences.
-func checkFrame(t *testing.T, what string, got, want *pipeline.Frame) {
+func checkFrame(t *testing.T, what string, got, want *pipeline.Frame, level int) {
 	t.Helper()
 	info := want.Layout.Info()
-	level := 1 << max(info.Depth-10, 0)
 	if info.RGB {
 		level *= 2
 	}

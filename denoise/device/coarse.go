@@ -6,6 +6,7 @@ import "C"
 import (
 	"fmt"
 
+	"vidfilter/denoise"
 	"vidfilter/denoise/noise"
 	"vidfilter/denoise/plane"
 )
@@ -64,9 +65,9 @@ func (l *Layout) Halve(picture uint64, half *Layout, to, work uint64) []Run {
 	return append([]Run{shrink}, half.Prepare(to, from)...)
 }
 
-// Replace returns the runs that have so many planes of a job's result agree with that of half the
-// size, as far as it counts.
-func (l *Layout) Replace(j Job, planes int, half *Layout, work uint64, n *noise.Half) []Run {
+// Replace returns the runs that have the filtered planes of a job's result agree with those of half
+// the size, as far as these count.
+func (l *Layout) Replace(j Job, filtered denoise.Planes, half *Layout, work uint64, n *noise.Half) []Run {
 	a := l.args
 	a.depth, a.shift, a.half_depth = C.int32_t(j.Depth), C.int32_t(j.Shift), C.int32_t(half.Shape.Depth)
 	small := half.HalfResult(work)
@@ -74,7 +75,7 @@ func (l *Layout) Replace(j Job, planes int, half *Layout, work uint64, n *noise.
 	for i := range j.Result {
 		a.result[i], a.source[i] = j.Result[i].forDevice(), small[i].forDevice()
 		a.change[i], a.part[i] = C.uint64_t(work+uint64(half.half.change[i])), C.int32_t(n.ShareOf(i))
-		if a.part[i] > 0 && i < planes {
+		if a.part[i] > 0 && filtered[i] {
 			sizes[i], changed[i] = small[i].Size, j.Result[i].Size
 		}
 	}

@@ -26,7 +26,6 @@ type Job struct {
 	Shift    int        // bits below them in their two bytes
 	Noise    noise.Model
 	Settings denoise.Settings
-	From     int // the first plane that is filtered and written: 1 at half the size if luma stays
 }
 
 // Past is a sum of so many pictures.
@@ -50,6 +49,7 @@ func (j Job) Reads(i int) bool {
 type work struct {
 	*Layout
 	Job
+	scaled     noise.Model // the noise that the search goes by
 	args       C.vd_args
 	near       [2]int // the neighbours that are searched: the first, and the one after the last
 	neighbours int
@@ -62,8 +62,8 @@ func (l *Layout) Denoise(j Job) ([]Run, error) {
 	if err := w.check(); err != nil {
 		return nil, err
 	}
-	j.Noise = j.Noise.Scale(j.Settings.Strength)
-	w.Noise = j.Noise
+	w.scaled = j.Noise.Scale(j.Settings.Strength)
+	w.Noise = j.Settings.OfPlanes(w.scaled)
 	l.at(&w.args, j.Work)
 	w.setFrames()
 	w.setSearch()
@@ -74,17 +74,20 @@ func (l *Layout) Denoise(j Job) ([]Run, error) {
 	for i, r := range j.Result {
 		w.args.result[i] = r.forDevice()
 	}
-	w.args.planes = C.int32_t(w.filtered())
-	if w.args.planes > 0 {
+	filtered := l.Filtered(j)
+	if w.scaled.Faint() { // but for the picture of half the size
+		filtered = denoise.Planes{}
+	}
+	if filtered.Any() {
 		w.search()
-		w.first()
+		w.first(j.Settings.Pilots(filtered))
 		if j.Settings.TwoPasses {
-			w.pilot()
+			w.pilot(j.Settings.Pilots(filtered))
 			w.refine()
-			w.second()
+			w.second(filtered)
 		}
 	}
-	w.finish()
+	w.finish(filtered)
 	return w.all, nil
 }
 
@@ -108,20 +111,10 @@ func (w *work) check() error {
 	return nil
 }
 
-// filtered is the number of planes that are not left as they are.
-func (w *work) filtered() int {
-	if w.Noise.Faint() {
-		return 0
-	}
-	return w.Count(w.Settings)
-}
-
-// Count is how many planes settings ask to filter.
-func (l *Layout) Count(s denoise.Settings) int {
-	if s.LumaOnly || l.Shape.Planes[1] == (Size{}) {
-		return 1
-	}
-	return 3
+// Filtered returns which planes a job filters, at its size or at half of it.
+func (l *Layout) Filtered(j Job) denoise.Planes {
+	scaled := j.Noise.Scale(j.Settings.Strength)
+	return j.Settings.Filtered(&scaled, l.planes())
 }
 
 // setFrames lists the neighbours in their order.
@@ -156,7 +149,7 @@ func (w *work) setFrames() {
 
 func (w *work) setSearch() {
 	a := &w.args
-	s := motion.NewSearch(w.Settings.Motion, w.Noise.Sigma[0])
+	s := motion.NewSearch(w.Settings.Motion, w.scaled.Sigma[0])
 	a.penalty, a.refined = C.int32_t(s.Penalty), C.int32_t(s.Refined)
 	for i, p := range s.Length {
 		a.length[i] = C.int32_t(p)
@@ -246,7 +239,7 @@ var (
 
 const passTables = 64 + 256 // words
 
-func (w *work) pass(name string, p passShape, c fusion.Constants, first, count int) {
+func (w *work) pass(name string, p passShape, c fusion.Constants, planes denoise.Planes, first, count int) {
 	a := w.args
 	a.first, a.count = C.int32_t(first), C.int32_t(count)
 	a.stride, a.frequency, a.weight_unit = C.int32_t(p.stride), C.float(c.Frequency), C.float(c.WeightUnit)
@@ -258,38 +251,39 @@ func (w *work) pass(name string, p passShape, c fusion.Constants, first, count i
 		x := (float64(i)+0.5)/float64(p.side) - 0.5
 		a.window[i] = C.float(math.Exp(-4 * x * x))
 	}
-	var places []Size // of patches
-	for _, plane := range a.noisy[:a.planes] {
-		places = append(places, Size{
+	var places [3]Size // of patches
+	for c := range planes.Each() {
+		plane := a.noisy[c]
+		places[c] = Size{
 			kernels.Blocks(int(plane.width)-p.side, p.stride) + 1,
 			kernels.Blocks(int(plane.height)-p.side, p.stride) + 1,
-		})
+		}
 	}
-	clear(places[:w.From])
 	rows := (p.down-1)*p.stride + p.side
 	shared := 4 * (2*p.pitch*rows + passTables + p.warps*p.buffer)
-	w.add(tiled(name, &a, places, p.across, p.down, 32*p.warps, shared))
+	w.add(tiled(name, &a, places[:], p.across, p.down, 32*p.warps, shared))
 }
 
-func (w *work) first() {
+func (w *work) first(planes denoise.Planes) {
 	c := w.Settings.First
 	w.args.threshold, w.args.threshold_fall = C.float(c.Threshold), C.float(c.ThresholdFall)
 	w.args.least_threshold = C.float(c.LeastThreshold)
+	w.args.least_gain = C.float(c.LeastGain)
 	name, shape := "denoise_first4", first4
 	if c.Stride == 5 {
 		name, shape = "denoise_first5", first5
 	}
-	w.pass(name, shape, c.Constants, w.near[0], max(w.near[1]-w.near[0], 0))
+	w.pass(name, shape, c.Constants, planes, w.near[0], max(w.near[1]-w.near[0], 0))
 }
 
-func (w *work) second() {
+func (w *work) second(planes denoise.Planes) {
 	c := w.Settings.Second
 	w.args.noise_share = C.float(c.NoiseShare)
 	b := c.Blend
-	w.args.share, w.args.share_from = C.float(b.Share(w.Noise.Sigma[0])), C.float(b.From)
+	w.args.share, w.args.share_from = C.float(b.Share(w.scaled.Sigma[0])), C.float(b.From)
 	w.args.share_rise = C.float(1 / (b.To - b.From))
 	w.setPast()
-	w.pass("denoise_second6", second6, c.Constants, 0, w.neighbours)
+	w.pass("denoise_second6", second6, c.Constants, planes, 0, w.neighbours)
 }
 
 // As in cuda/denoise_finish.cu.
@@ -300,16 +294,30 @@ const finishWidth, finishHeight, finishThreads = 256, 8, 256
 func (l *Layout) Clear(address uint64) []Run {
 	a := l.args
 	l.at(&a, address)
-	a.planes = C.int32_t(len(a.noisy))
+	a.planes = setOf(denoise.Planes{true, true, true})
 	return []Run{tiled("denoise_clear", &a, sizes(a.noisy[:]), finishWidth, finishHeight, finishThreads, 0)}
 }
 
-func (w *work) pilot() {
-	w.add(tiled("denoise_pilot", &w.args, sizes(w.args.noisy[:w.args.planes]), finishWidth, finishHeight, finishThreads, 0))
+// setOf returns a set of planes as kernels read it.
+func setOf(planes denoise.Planes) (bits C.int32_t) {
+	for c := range planes.Each() {
+		bits |= 1 << c
+	}
+	return bits
 }
 
-func (w *work) finish() {
-	planes := sizes(w.args.noisy[:])
-	clear(planes[:w.From])
-	w.add(tiled("denoise_finish", &w.args, planes, finishWidth, finishHeight, finishThreads, 0))
+func (w *work) pilot(planes denoise.Planes) {
+	w.args.planes = setOf(planes)
+	places := sizes(w.args.noisy[:])
+	for c, has := range planes {
+		if !has {
+			places[c] = Size{}
+		}
+	}
+	w.add(tiled("denoise_pilot", &w.args, places, finishWidth, finishHeight, finishThreads, 0))
+}
+
+func (w *work) finish(filtered denoise.Planes) {
+	w.args.planes = setOf(filtered)
+	w.add(tiled("denoise_finish", &w.args, sizes(w.args.noisy[:]), finishWidth, finishHeight, finishThreads, 0))
 }

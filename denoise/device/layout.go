@@ -81,6 +81,14 @@ func NewLayout(s Shape) (*Layout, error) {
 	return l, nil
 }
 
+// planes is the number of planes of a picture.
+func (l *Layout) planes() int {
+	if l.Shape.Planes[1] == (Size{}) {
+		return 1
+	}
+	return len(l.Shape.Planes)
+}
+
 func roundUp(n, to int) int { return (n + to - 1) / to * to }
 
 // plane adds a plane of samples of so many bytes to the picture, with so many phases, and with so

@@ -6,6 +6,7 @@ type FirstConstants struct {
 	Threshold      float32 // of shrinking, in sigmas, where nothing stands out from the noise
 	ThresholdFall  float32 // as the energy of the patch doubles
 	LeastThreshold float32
+	LeastGain      float32 // 1 keeps all
 }
 
 // twoNoisy is what the squared difference of two noisy patches is in variances; differences from
@@ -34,7 +35,7 @@ func (c FirstConstants) shrink(b *patch) (left float32) {
 	energy[0] = 0 // the DC says nothing about noise
 	left = b.variance[0]
 	for k := 1; k < len(b.mean); k++ {
-		gain := max(0, 1-threshold*threshold/aroundWithoutDC(energy, b.n, k))
+		gain := max(c.LeastGain, 1-threshold*threshold/aroundWithoutDC(energy, b.n, k))
 		b.mean[k] *= gain
 		left += gain * gain * b.variance[k]
 	}

@@ -34,12 +34,16 @@ func Second(in Input, pilot plane.Plane, c SecondConstants, share float32) *Sums
 	return p.run()
 }
 
+// leastEnergy keeps the gain 1 without a share of the noise.
+const leastEnergy = 1e-20
+
 // shrink scales each coefficient by what part of its energy is the pilot's, and gives the pilot its
 // share.
 func (c SecondConstants) shrink(b *patch, share float32) (left float32) {
 	share *= c.Blend.part(b.variance)
 	for k, q := range b.pilot {
-		gain := q * q / (q*q + c.NoiseShare*b.local[k]*b.variance[k])
+		energy := q*q + leastEnergy
+		gain := energy / (energy + c.NoiseShare*b.local[k]*b.variance[k])
 		b.mean[k] = (1-share)*(gain*b.mean[k]) + share*q
 		left += gain * gain * b.variance[k]
 	}

@@ -35,10 +35,13 @@ type Half struct {
 	Share [3]float64 // of what is removed in Y, U and V that counts, 0 to 1
 }
 
-// HalfOf returns what is to be removed at half the size from so many planes, nil if nothing is.
-func (m *Model) HalfOf(planes int) *Half {
-	for c := range planes {
-		if m.Half != nil && m.Half.ShareOf(c) > 0 {
+// HalfOf returns what is to be removed at half the size from a set of planes, nil if nothing is.
+func (m *Model) HalfOf(planes [3]bool) *Half {
+	if m.Half == nil || m.Half.Clean() {
+		return nil
+	}
+	for c, has := range planes {
+		if has && m.Half.ShareOf(c) > 0 {
 			return m.Half
 		}
 	}
@@ -78,18 +81,26 @@ func (m *Model) coarse() float64 {
 	return math.Sqrt(float64(s[1]+s[2]+s[8]+s[9]+s[16]) / 5)
 }
 
+// Coarse says whether luma's grains are larger than a sample.
+func (m Model) Coarse() bool { return m.correlation() > 2.5 }
+
 // Scale returns the model of noise with strength times the standard deviation.
 func (m Model) Scale(strength float64) Model {
 	if m.Half != nil {
 		m.Half = &Half{m.Half.Model.Scale(strength), m.Half.Share}
 	}
 	for c := range m.Sigma {
-		m.Sigma[c] *= strength
-		for k := range m.Spectrum[c] {
-			m.Spectrum[c][k] *= float32(strength * strength)
-		}
+		m.ScalePlane(c, strength)
 	}
 	return m
+}
+
+// ScalePlane multiplies the standard deviation of one plane.
+func (m *Model) ScalePlane(c int, by float64) {
+	m.Sigma[c] *= by
+	for k := range m.Spectrum[c] {
+		m.Spectrum[c][k] *= float32(by * by)
+	}
 }
 
 // CurveOf returns the curve of a plane.

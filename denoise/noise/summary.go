@@ -44,6 +44,8 @@ type Survey struct {
 
 	last   *Reading
 	scene  total
+	whole  total
+	all    []pipeline.Quantiser // of all scenes
 	frames []pipeline.Quantiser // of the scene
 	out    Summary
 }
@@ -56,11 +58,13 @@ func (s *Survey) Put(pic plane.Views, q pipeline.Quantiser) {
 	if s.last.pair.cut {
 		s.endScene()
 	}
-	s.scene.add(s.last.pair)
-	if s.last.triple != nil {
-		s.scene.addTriple(s.last.triple)
+	for _, to := range []*total{&s.scene, &s.whole} {
+		to.add(s.last.pair)
+		if s.last.triple != nil {
+			to.addTriple(s.last.triple)
+		}
 	}
-	s.frames = append(s.frames, q)
+	s.frames, s.all = append(s.frames, q), append(s.all, q)
 	s.out.Frames++
 }
 
@@ -72,6 +76,14 @@ func (s *Survey) Summary() Summary {
 		s.out.Clean = s.out.Clean && scene.Clean
 	}
 	return s.out
+}
+
+// Model returns the noise of samples in all frames so far, clean if there are none.
+func (s *Survey) Model() Model {
+	if s.whole.best() == nil {
+		return Flat(0)
+	}
+	return s.whole.model(rms(s.all)).Scale(cmp.Or(s.Scale, 1))
 }
 
 // endScene describes the frames since the last cut.

@@ -3,6 +3,8 @@ package batchrun
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -14,6 +16,7 @@ import (
 	"vidfilter/batch/status"
 	"vidfilter/batch/tally"
 	"vidfilter/batch/tasks"
+	"vidfilter/denoise/noise"
 	"vidfilter/encode"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
@@ -98,6 +101,22 @@ func TestVerdict(t *testing.T) {
 }
 
 // The job gets the options that were given, in the form --name=value, and none of the batch's own.
+// TestProfileIsCarried: a job has the noise profile itself, for workers that lack the file.
+func TestProfileIsCarried(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "reel.json")
+	if err := os.WriteFile(name, noise.Flat(3).Profile(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	fs := NewBatchOptions().Flags()
+	if err := fs.Parse([]string{"-o", "out", "--noise-profile", name}); err != nil {
+		t.Fatal(err)
+	}
+	all, deciding, err := batch.Canonical(mediaFlags(), mediaArgs(fs))
+	if err != nil || len(all) != 1 || !slices.Equal(all, deciding) || !strings.HasPrefix(all[0], `--noise-profile={"vidfilter_noise":1,`) {
+		t.Errorf("%v, %v", all, err)
+	}
+}
+
 func TestMediaArguments(t *testing.T) {
 	o := NewBatchOptions()
 	fs := o.Flags()

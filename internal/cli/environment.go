@@ -22,7 +22,8 @@ func EnvName(flag string) string {
 }
 
 // Rivals are sets of flags of which one given as an argument hides the others in the environment.
-var Rivals = [][]string{{"overwrite", "no-overwrite"}, {"quiet", "verbose"}, {"crf", "bitrate"}, {"codec", "encoder"}}
+var Rivals = [][]string{{"overwrite", "no-overwrite"}, {"quiet", "verbose"}, {"crf", "bitrate"}, {"codec", "encoder"},
+	{"noise", "noise-from", "noise-profile"}, {"chroma", "luma-only"}, {"temporal-only", "spatial-only"}}
 
 const sourceKey = "source"
 

@@ -11,6 +11,8 @@ import (
 	"vidfilter/encode"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/sandbox"
+	"vidfilter/kernels"
+	"vidfilter/pipeline"
 )
 
 // SegmentOptions are the options of vidfilter segments and vidfilter cut.
@@ -76,7 +78,27 @@ func SegmentsOf(o *SegmentOptions, fs *pflag.FlagSet, env []string) (any, error)
 	if err := EnterSandbox(func(string) {}, sandbox.Policy{}, o.decodeOptions(), o.Input); err != nil {
 		return nil, err
 	}
-	return decode.Scan(context.Background(), o.Input, o.decodeOptions(), o.length, o.window())
+	ctx := context.Background()
+	var found struct {
+		*decode.Cuts
+		Noise string `json:"noise,omitempty"` // for --noise-profile of the parts
+	}
+	var err error
+	if found.Cuts, err = decode.Scan(ctx, o.Input, o.decodeOptions(), o.length, o.window()); err != nil || o.NoiseFrom == nil {
+		return found, err
+	}
+	cpu, err := kernels.NewCPU(1, "")
+	if err != nil {
+		return nil, err
+	}
+	defer cpu.Close()
+	pool := pipeline.NewPool(cpu, 1)
+	defer pool.Close()
+	if err := o.measureNoise(ctx, pool, func(string) {}); err != nil {
+		return nil, err
+	}
+	found.Noise = compact(*o.Params.Known)
+	return found, nil
 }
 
 // CutPart copies the packets that a part needs.

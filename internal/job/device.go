@@ -73,7 +73,7 @@ func (j *job) decodeOptions(filters kernels.Backend) (o decode.Options, d *gpu.D
 		return o, nil, nil
 	}
 	o.Device, o.MustDevice = d, must
-	o.Quantisers = j.o.Params.Filter == kernels.Denoise && j.o.Params.Noise == 0
+	o.Quantisers = j.o.Params.Filter == kernels.Denoise && j.o.Params.Noise == 0 && j.o.Params.Known == nil
 	return o, d, nil
 }
 

@@ -16,17 +16,19 @@ import (
 
 func (o *Options) filterFlags(t cli.Table) {
 	o.PictureFlags(t)
+	o.noiseFlags(t)
 	t.Add(cli.OneOf(&o.Compare, CompareNames), "compare", "", "side or split: show original and filtered")
 }
 
 // PictureFlags are the options of the picture, for jobs and live.
 func (o *Options) PictureFlags(t cli.Table) {
-	for _, opt := range kernels.Options() {
+	for _, opt := range kernels.Flags() {
 		v := cli.NewValue(&o.Params, metavar[opt.Kind], func(s string) (kernels.Params, error) { return o.withFilterOption(opt, s) })
 		f := t.Add(cli.Names(v, opt.Names), opt.Name, opt.Short, opt.Usage())
 		if opt.Kind == kernels.Switch {
 			f.NoOptDefVal = "true"
 		}
+		f.Hidden = opt.Alias
 	}
 	t.Add(cli.OneOf(&o.FieldOrder, live.FieldOrder.Names), live.FieldOrder.Name, "", live.FieldOrder.Usage())
 }
@@ -96,7 +98,10 @@ func (o *Options) CheckFilter(fs *pflag.FlagSet) (err error) {
 	if err := o.Params.Validate(); err != nil {
 		return cli.Usagef("for their values: "+optionsHelp, "%v", err)
 	}
-	return nil
+	if only := fs.Lookup("luma-only"); only != nil && only.Value.String() == "true" && o.Params.Chroma != 0 {
+		return cli.Usagef("give one of them", "--luma-only and --chroma exclude each other")
+	}
+	return o.checkNoise()
 }
 
 // foreign returns an argument that no filter has beside opt, and whose it is; "" for none or if the
@@ -148,7 +153,7 @@ func (o *Options) inferFilter(fs *pflag.FlagSet) {
 
 // filterFlags lists the options that a filter shares with some others, or has alone.
 func filterFlags(filter kernels.Filter) (all []string) {
-	for _, opt := range kernels.Options() {
+	for _, opt := range kernels.Flags() {
 		if _, ok := opt.Domains[filter]; ok {
 			all = append(all, "--"+opt.Name)
 		}

@@ -199,6 +199,12 @@ func (j *job) open(ctx context.Context) (err error) {
 	if err := j.openInput(watched); err != nil {
 		return err
 	}
+	if err := j.o.measureNoise(watched, j.frames, func(s string) { j.ui.Warn(s) }); err != nil {
+		if j.stopped() {
+			return cli.Interruption{}
+		}
+		return err
+	}
 	j.settleCodec()
 	if unprepared != nil {
 		return unprepared
@@ -308,7 +314,9 @@ func (j *job) outputSize() (width, height int) {
 	return width, height
 }
 
-func (o *Options) DecodeOptions(u *cli.UI) decode.Options {
+func (o *Options) DecodeOptions(u *cli.UI) decode.Options { return o.decoding(u.Logger) }
+
+func (o *Options) decoding(log *slog.Logger) decode.Options {
 	orders := map[string]decode.FieldOrder{
 		"progressive": decode.Progressive, "tff": decode.TopFieldFirst, "bff": decode.BottomFieldFirst,
 	}
@@ -316,7 +324,7 @@ func (o *Options) DecodeOptions(u *cli.UI) decode.Options {
 		Format: o.InputFormat, AllowNetwork: o.AllowNetwork, MaxPixels: o.MaxPixels, Threads: o.Threads,
 		FieldOrder: orders[o.FieldOrder], Start: o.Start, Duration: o.Duration, Frames: o.Frames,
 		Part:    o.wantedPart(),
-		Layouts: o.takes, KeepClock: formats.Of(o.Format).KeepsClock, MaxErrorRate: o.MaxErrorRate, Maps: o.Map, NoAudio: o.NoAudio, NoSubs: o.NoSubs, Log: u.Logger,
+		Layouts: o.takes, KeepClock: formats.Of(o.Format).KeepsClock, MaxErrorRate: o.MaxErrorRate, Maps: o.Map, NoAudio: o.NoAudio, NoSubs: o.NoSubs, Log: log,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"vidfilter/denoise/noise"
+	"vidfilter/internal/av"
 	"vidfilter/internal/contract"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
@@ -16,6 +17,8 @@ type noiseSeen struct {
 	mu            sync.Mutex // guards the other fields: several filters may add
 	frames, clean int
 	luma, chroma  float64 // sums
+	sure          float64 // likewise
+	coarse        int     // frames with coarse noise
 	least, most   float64 // of luma
 }
 
@@ -35,6 +38,10 @@ func (s *noiseSeen) add(m noise.Model, clean bool) {
 	s.most = max(s.most, m.Sigma[0])
 	s.luma += m.Sigma[0]
 	s.chroma += math.Hypot(m.Sigma[1], m.Sigma[2]) / math.Sqrt2
+	s.sure += m.Sure
+	if m.Coarse() {
+		s.coarse++
+	}
 	if clean {
 		s.clean++
 	}
@@ -54,15 +61,53 @@ func (s *noiseSeen) summary() *contract.Noise {
 	}
 }
 
-// tellNoise reports the noise with --verbose, and that there was none in any case.
+const otherNoise = "--noise-from TIME,X,Y,W,H (a flat part that stands still)"
+
+// tellNoise says how much noise was found, how sure that is, and what to type if it looks wrong.
 func (j *job) tellNoise() {
-	if n := j.noise.summary(); n != nil {
-		if n.Clean == j.noise.frames {
-			j.ui.Info("found no noise worth removing: the pictures are encoded without a change (--noise N sets it)")
-		}
-		j.ui.Debugf("noise: luma %.1f (%.1f to %.1f), chroma %.1f; %d of %d frames are clean",
-			n.Luma, n.Least, n.Most, n.Chroma, n.Clean, j.noise.frames)
+	n := j.noise.summary()
+	if n == nil {
+		return
 	}
+	j.ui.Debugf("noise: luma %.1f (%.1f to %.1f), chroma %.1f; %d of %d frames are clean",
+		n.Luma, n.Least, n.Most, n.Chroma, n.Clean, j.noise.frames)
+	switch {
+	case j.o.Part != nil:
+	case n.Clean == j.noise.frames:
+		j.ui.Info("found the video clean: its pictures are encoded without a change; if you see noise: --noise 4, or " + otherNoise)
+	case j.o.Params.Noise == 0 && j.o.Params.Known == nil:
+		j.ui.Info(j.noise.describe(n) + "; if it looks wrong: --strength 0.5, --noise N, or " + otherNoise)
+	case j.o.NoiseFrom != nil:
+		j.ui.Info(fmt.Sprintf("%s, as measured from %v on", j.noise.describe(n), j.o.NoiseFrom))
+	case j.o.Profile != nil && n.Chroma == 0 && !j.gray():
+		j.ui.Info("the noise profile is of luma alone: the colours stay as they are")
+	}
+}
+
+// describe is the noise in words.
+func (s *noiseSeen) describe(n *contract.Noise) string {
+	grain := ""
+	if 2*s.coarse > s.frames {
+		grain = ", coarse"
+	}
+	how := "a guess"
+	switch sure := s.sure / float64(s.frames); {
+	case sure >= 0.8:
+		how = "sure"
+	case sure >= 0.4:
+		how = "fairly sure"
+	}
+	text := fmt.Sprintf("noise: %.1f in luma, %.1f in chroma%s (%s)", n.Luma, n.Chroma, grain, how)
+	if n.Clean > 0 {
+		text += fmt.Sprintf("; %d of %d frames are clean and left as they are", n.Clean, s.frames)
+	}
+	return text
+}
+
+// gray reports whether the input has no colours.
+func (j *job) gray() bool {
+	l, _, native := av.LayoutOf(j.in.Video().CodecParameters().PixelFormat())
+	return native && l.Info().Gray()
 }
 
 // tellSlow says what to expect of the denoiser on a CPU that is slower than the video plays.

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"vidfilter/decode"
+	"vidfilter/denoise/noise"
 	"vidfilter/encode"
 	"vidfilter/encode/formats"
 	"vidfilter/internal/cli"
@@ -29,8 +30,10 @@ type Options struct {
 	InputFormat   string // FFmpeg's name of a demuxer; "" to detect it
 	Format        string // as OutputFormat returns it
 
-	Params kernels.Params
-	System System // filters; nil: the program chooses
+	Params    kernels.Params
+	NoiseFrom *NoiseFrom   // nil: not there
+	Profile   *noise.Model // nil: none
+	System    System       // filters; nil: the program chooses
 
 	Device         Device
 	HWAccel        string // of HWAccelNames

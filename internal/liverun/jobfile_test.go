@@ -19,7 +19,7 @@ func TestJobFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	denoise := live.FilterOf(kernels.DefaultDenoise(), "tff")
-	denoise.Strength, denoise.Grain, denoise.LumaOnly, denoise.Noise = 0.85, 0.25, true, 4
+	denoise.Strength, denoise.Grain, denoise.SpatialOnly, denoise.Noise = 0.85, 0.25, true, 4
 	for _, f := range []live.Filter{
 		denoise, live.FilterOf(kernels.DefaultDenoise(), "auto"),
 		live.FilterOf(kernels.DefaultParams(0), "auto"), live.FilterOf(kernels.DefaultRecursive(), "bff"),

@@ -12,6 +12,7 @@ import { Compare } from "./compare.js";
 import { Recording } from "./recording.js";
 import { Place } from "./place.js";
 import { Samples } from "./samples.js";
+import { Noise } from "./noise.js";
 import { Figures } from "./figures.js";
 import { Camera, inWords } from "./camera.js";
 import { Microphone } from "./microphone.js";
@@ -36,6 +37,7 @@ const samples = new Samples((m) => link.send(m), $("stage"), (e) => {
   const box = $("canvas").getBoundingClientRect();
   return picture.spot(e.clientX - box.left, e.clientY - box.top);
 });
+const noise = new Noise($("stage"), { spot: (x, y) => picture.spot(x, y), ask: (m) => mayControl() && link.send(m) });
 const settings = new Settings({ change: setFilter, warn });
 const controls = new Controls($("filter"), {
   change: (filter) => {
@@ -187,7 +189,7 @@ addEventListener("hashchange", () => {
 
 function message(m) {
   const known = {
-    state: () => newState(m), config: () => configure(m), stats: () => figures.show(m, link.clock), place: () => place.set(m.at),
+    state: () => newState(m), config: () => configure(m), stats: () => { figures.show(m, link.clock); noise.show(m.noise); }, place: () => place.set(m.at),
     samples: () => samples.show(m), refused: () => refused(m.reason),
     camera_refused: () => { warn(m.reason); camera.giveUp(); }, camera_ack: () => camera.ack(m.id), camera_key: () => camera.key(), camera_rate: () => camera.rate(m.bits),
   };

@@ -19,7 +19,8 @@ import (
 // A page begins with hello. It acknowledges each picture when it is drawn, since only a few may be
 // in flight. It may ask for one picture of the pair, for the sound, set the filter, compare two
 // settings, freeze the picture, ask for a key frame, and send its own camera, whose pictures are
-// acknowledged in turn; it may measure pictures, move in a file, record, and send viewers away.
+// acknowledged in turn; it may measure pictures and, for the filter, their noise, move in a file,
+// record, and send viewers away.
 // Those who only look may choose pictures, hear, ask for key frames and measure. The server sends
 // its state when it changes, a configuration before the first picture that needs it, pictures,
 // sound, and figures every second.
@@ -45,12 +46,14 @@ type message struct {
 	On      bool           `json:"on"`      // freeze, sound, camera
 	Guest   int64          `json:"guest"`   // kick
 	T       float64        `json:"t"`       // ping
-	Do      string         `json:"do"`      // record: start, pause, resume or stop; compare: on, off, a, b or copy
+	Do      string         `json:"do"`      // record: start, pause, resume or stop; compare: on, off, a, b or copy; noise: box or each
 	At      float64        `json:"at"`      // seek: seconds; step: its direction
 	From    float64        `json:"from"`    // repeat: seconds
 	To      float64        `json:"to"`      // repeat
 	X       float64        `json:"x"`       // measure: part of the width of the picture as it is stored
 	Y       float64        `json:"y"`       // measure
+	Width   float64        `json:"width"`   // noise: the box from X and Y on, likewise
+	Height  float64        `json:"height"`  // noise
 	FPS     float64        `json:"fps"`     // camera
 	Codec   string         `json:"codec"`   // camera
 	Sound   bool           `json:"sound"`   // camera: Opus comes, too
@@ -60,7 +63,7 @@ type message struct {
 // The messages of all pages, and those that need control.
 var (
 	looking     = []string{"hello", "ack", "key", "ping", "view", "sound", "measure"}
-	controlling = []string{"set", "compare", "freeze", "restart", "record", "seek", "step", "repeat", "camera", "kick"}
+	controlling = []string{"set", "compare", "freeze", "restart", "record", "seek", "step", "repeat", "camera", "kick", "noise"}
 )
 
 var errTooLong = errors.New("a message is too long")
@@ -222,6 +225,8 @@ type statsMessage struct {
 	SentBitRate float64  `json:"sent_bitrate"`
 	InFlight    int      `json:"in_flight"`
 	RTT         float64  `json:"rtt"`
+
+	Noise *live.Noise `json:"noise,omitempty"`
 }
 
 // dropped counts pictures since the start: of the session, and of this viewer.

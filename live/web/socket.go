@@ -73,6 +73,8 @@ type viewer struct {
 
 	measured time.Time // for the receiving goroutine
 
+	measuring atomic.Bool // the noise in a box
+
 	feed   *live.Feed // of the page's camera, or nil; for the receiving goroutine, as is uplink
 	uplink uplink
 
@@ -222,7 +224,7 @@ func (v *viewer) stats() statsMessage {
 	now := time.Now()
 	m := statsMessage{
 		Type: "stats", FPS: f.FPS, SourceFPS: f.SourceFPS, Filter: milliseconds(f.Filter),
-		Dropped: dropped{f.DroppedSource, f.DroppedFilter, v.dropped()},
+		Dropped: dropped{f.DroppedSource, f.DroppedFilter, v.dropped()}, Noise: v.server.session.Noise(),
 	}
 	if f.GPU {
 		in, kernel, out := milliseconds(f.CopyIn), milliseconds(f.Kernel), milliseconds(f.CopyOut)

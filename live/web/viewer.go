@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/coder/websocket"
@@ -76,12 +77,40 @@ func (v *viewer) handle(ctx context.Context, m message) error {
 		v.move(m)
 	case "measure":
 		return v.measureAt(ctx, m)
+	case "noise":
+		return v.noise(ctx, m)
 	case "ping":
 		return v.say(ctx, pongMessage{"pong", m.T, live.Milliseconds(time.Now())})
 	case "camera":
 		return v.camera(ctx, m)
 	case "kick":
 		v.server.o.Door.Kick(m.Guest, v.guest)
+	}
+	return nil
+}
+
+// noise has the noise measured in a box, which takes a second, or in each picture. The answer is
+// what may be wrong.
+func (v *viewer) noise(ctx context.Context, m message) error {
+	session := v.server.session
+	switch m.Do {
+	case "each":
+		return session.MeasureEach()
+	case "box":
+		if !v.measuring.CompareAndSwap(false, true) {
+			return nil
+		}
+		go func() {
+			defer v.measuring.Store(false)
+			warnings, err := session.MeasureNoise(ctx, m.X, m.Y, m.Width, m.Height)
+			switch {
+			case ctx.Err() != nil:
+			case err != nil:
+				_ = v.say(ctx, refusedMessage{"refused", err.Error()})
+			case len(warnings) > 0:
+				_ = v.say(ctx, refusedMessage{"refused", strings.Join(warnings, "; ") + ": draw a flat part that stands still"})
+			}
+		}()
 	}
 	return nil
 }

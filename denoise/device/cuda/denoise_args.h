@@ -33,7 +33,7 @@ typedef struct {
 
 typedef struct {
 	vd_plane noisy[3], level[VD_LEVELS]; // of every picture; levels, of bytes, begin with smoothed luma
-	int32_t levels, planes;              // planes that are filtered: 1 or 3
+	int32_t levels, planes;              // planes that have sums: bit c is set for plane c
 	int32_t shift_x, shift_y;            // of chroma
 	int32_t cell, cell_shift;            // the side of a cell, and its log2
 	int32_t depth, coarse;               // bits of a sample; smooth more
@@ -65,9 +65,9 @@ typedef struct {
 	float fade;       // -log2(e) / PatchFade
 	float frequency, weight_unit;
 	int32_t dc_gate;
-	float threshold, threshold_fall, least_threshold; // of the first pass
-	float noise_share;                                // of the second
-	float share, share_from, share_rise;              // of the pilot in it, by the variance left
+	float threshold, threshold_fall, least_threshold, least_gain; // of the first pass
+	float noise_share;                                            // of the second
+	float share, share_from, share_rise;                          // of the pilot in it, by the variance left
 
 	uint64_t sums[3];                 // int32 values over uint32 weights, a sample, without padding
 	uint64_t pilot[3], pilot_luma;    // 16 bits a sample; luma in bytes

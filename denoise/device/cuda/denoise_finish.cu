@@ -32,14 +32,14 @@ DEVICE uint8_t *pilot_at(const vd_args &args, int c, int x, int y) { return (uin
 
 DEVICE input read(const vd_args &args, int c, int x, int y) {
 	input in = {};
-	if (VF_PILOT < 2 && c < args.planes) in.sum = read_u64(sum_at(args, c, x, y));
+	if (VF_PILOT < 2 && args.planes >> c & 1) in.sum = read_u64(sum_at(args, c, x, y));
 	if (VF_PILOT) return in;
 	in.source = load_sample(row_of(plane_of(args.noisy[c], args.centre, 0), y) + x * BYTES);
 	return in;
 }
 
 DEVICE void put(const vd_args &args, int c, int x, int y, const input &in) {
-	bool filtered = c < args.planes;
+	bool filtered = args.planes >> c & 1;
 	if (filtered) store_u64(sum_at(args, c, x, y), uint2{0, 0});
 	if (VF_PILOT == 2) return;
 	float mean = 128.0f + (float)(int32_t)in.sum.y / (float)in.sum.x;

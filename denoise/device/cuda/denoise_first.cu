@@ -87,7 +87,7 @@ DEVICE float shrink(const vd_args &args, const frequencies &f, const patch &b, f
 		if (v == 0 && b.u == 1) share = 1.0f / 5;
 		if (v == 1 && b.u == 0) share = 1.0f / 5;
 		if (v == 1 && b.u == 1) share = 1.0f / 8;
-		float gain = most(0.0f, 1 - threshold * reciprocal(e[v] * share));
+		float gain = most(args.least_gain, 1 - threshold * reciprocal(e[v] * share));
 		if (v == 0 && b.u == 0) gain = 1;
 		all.mean[v] *= gain;
 		left = fma(gain * gain, all.square[v], left);

@@ -23,6 +23,8 @@ struct fused {
 	float mean[N], weight[WEIGHTS], square[WEIGHTS];
 };
 
+constexpr float LEAST_ENERGY = 1e-20f; // keeps the gain 1 without a share of the noise
+
 struct frequencies {
 	float inverse[N / 2]; // 1 / variance here, of two rows each
 	float gate0, gate1;   // factors of the gate of the DC and the slopes, in rows 0 and 1
@@ -148,7 +150,7 @@ DEVICE float shrink(const vd_args &args, const frequencies &f, const patch &b, c
 	float left = 0;
 	UNROLL
 	for (int v = 0; v < N; v++) {
-		float energy = pilot[v] * pilot[v] * f.inverse[v / 2], variance = all.square[weight_of(v)];
+		float energy = fma(pilot[v] * pilot[v], f.inverse[v / 2], LEAST_ENERGY), variance = all.square[weight_of(v)];
 		float gain = energy * reciprocal(fma(args.noise_share, variance, energy));
 		float own = all.mean[v] * (gain * all.weight[weight_of(v)]);
 		all.mean[v] = fma(share, pilot[v] - own, own);

@@ -274,13 +274,26 @@ func TestDenoiserOptions(t *testing.T) {
 	command("")
 	slide(p, "strength", 1.5)
 	command(" --strength 1.5")
-	p.run("document.getElementById('f-luma_only').click()")
-	command(" --strength 1.5 --luma-only")
+	p.run("document.getElementById('f-temporal_only').click()")
+	command(" --strength 1.5 --temporal-only")
 	p.run("document.getElementById('f-noise-auto').click()")
-	command(" --strength 1.5 --luma-only --noise 5")
+	command(" --strength 1.5 --temporal-only --noise 5")
 	p.run("document.getElementById('f-noise-auto').click()")
 	p.run("{ const e = document.getElementById('f-quality'); e.value = 'good'; e.dispatchEvent(new Event('change')) }")
-	command(" --strength 1.5 --quality good --luma-only")
+	command(" --strength 1.5 --quality good --temporal-only")
+	p.until("document.getElementById('noise-text').textContent.includes('in luma')")
+	p.run(`{
+		const stage = document.getElementById("stage"), box = stage.getBoundingClientRect();
+		stage.setPointerCapture = () => {}; // there is no such pointer
+		const at = (type, part) => stage.dispatchEvent(new PointerEvent(type, { bubbles: true, pointerId: 1, clientX: box.left + part * box.width, clientY: box.top + part * box.height }));
+		document.getElementById("noise-box").click();
+		at("pointerdown", 0.2);
+		at("pointermove", 0.5);
+		at("pointerup", 0.6);
+	}`)
+	p.until("document.getElementById('noise-text').textContent.includes('measured in the box')")
+	p.run("document.getElementById('noise-each').click()")
+	p.until("document.getElementById('noise-each').hidden")
 	drawn := eval[int](p, "vidfilter.drawn")
 	p.until("vidfilter.drawn > %d", drawn+5)
 }
@@ -392,7 +405,7 @@ func TestPresets(t *testing.T) {
 
 // TestJobFile: the settings leave as a file for batch, and come back.
 func TestJobFile(t *testing.T) {
-	s := serve(t, "-i", "test", "--size", "320x180", "--strength", "1.3", "--luma-only")
+	s := serve(t, "-i", "test", "--size", "320x180", "--strength", "1.3", "--temporal-only")
 	p := look(t, s.url)
 	p.until("vidfilter.drawn > 5")
 	p.run("fetch(document.getElementById('export').href).then((r) => r.text()).then((t) => { window.job = t; })")
@@ -419,7 +432,7 @@ func TestJobFile(t *testing.T) {
 	p.until("document.getElementById('command').textContent.endsWith(' --filter bilateral -r 4')")
 	p.until("document.getElementById('settings-note').textContent.endsWith(': crf')")
 	send(eval[string](p, "job"))
-	p.until("document.getElementById('command').textContent.endsWith(' --strength 1.3 --luma-only')")
+	p.until("document.getElementById('command').textContent.endsWith(' --strength 1.3 --temporal-only')")
 	send("defaults: {radus: 4}\njobs: [a.mp4]\n")
 	p.until("document.getElementById('alert').textContent.includes('job file:1: unknown option \"radus\"')")
 }
