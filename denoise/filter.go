@@ -88,8 +88,8 @@ func NewFilter(e Engine, pool *pipeline.Pool, o Options) *Filter {
 	return &Filter{engine: e, pool: pool, opts: o}
 }
 
-// OnNoise has the noise of the samples of each frame reported, before it is taken out. A clean frame
-// is left as it is.
+// OnNoise has the noise of the samples of each frame reported, before it is taken out. A clean
+// frame is left as it is.
 func (f *Filter) OnNoise(seen func(m noise.Model, clean bool)) { f.seen = seen }
 
 // Retune changes the settings of a live filter, which looks ahead for a frame at the most, for the

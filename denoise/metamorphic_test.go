@@ -58,13 +58,13 @@ func each(all []plane.Picture, f func(plane.Picture) plane.Picture) (out []plane
 	return out
 }
 
-// apart counts the samples that differ, and returns the largest difference.
-func apart(a, b plane.Picture) (count, most, samples int) {
+// apart counts the samples that differ by more than a tolerance, and returns the largest difference.
+func apart(a, b plane.Picture, tolerance int) (count, most, samples int) {
 	for i, p := range a.Planes {
 		for k, v := range p.Pix {
 			d := int(v) - int(b.Planes[i].Pix[k])
 			most = max(most, d, -d)
-			if d != 0 {
+			if max(d, -d) > tolerance {
 				count++
 			}
 			samples++
@@ -97,7 +97,8 @@ var views = []struct {
 // pattern that rounds 8 bits; so results have 10 here. Without motion one sample in 1,000 may be
 // rounded the other way, since sums are taken in another order.
 // With motion the search goes from the top left to the bottom right and takes the first of vectors
-// that are equally good, so one sample in three may differ, but the result is as near to the scene.
+// that are equally good, so one sample in four may differ by more than half a level, but the result
+// is as near to the scene.
 func TestTurned(t *testing.T) {
 	for _, view := range views {
 		for tier, name := range tiers {
@@ -107,11 +108,15 @@ func TestTurned(t *testing.T) {
 			for way, turn := range turns {
 				got := turn(ReferenceAt(10, each(c.noisy, turn), centre, noise.Flat(10), Default(tier)))
 				what := fmt.Sprintf("%s, %s, %s", view.name, name, way)
-				count, most, samples := apart(got, want)
+				tolerance := 0
+				if view.name == "pan" {
+					tolerance = 2
+				}
+				count, most, samples := apart(got, want, tolerance)
 				t.Logf("%s: %d of %d samples differ, by %d at most", what, count, samples, most)
 				if view.name == "pan" {
 					noWorse(t, what, 0.1, c.clean[centre], got, want)
-					if count*3 > samples {
+					if count*4 > samples {
 						t.Errorf("%s: %d of %d samples differ", what, count, samples)
 					}
 				} else if count*1000 > samples || most > 1 {
@@ -136,7 +141,7 @@ func TestCropped(t *testing.T) {
 			filtered := func(window []plane.Picture, at int) plane.Picture {
 				return cropped(Reference(window, view.frames/2, noise.Flat(10), Default(tier)), at, at, inner, inner)
 			}
-			if count, most, samples := apart(filtered(part, margin), filtered(whole, start+margin)); count > 0 {
+			if count, most, samples := apart(filtered(part, margin), filtered(whole, start+margin), 0); count > 0 {
 				t.Errorf("%s, %s: %d of %d samples differ, by %d at most", view.name, name, count, samples, most)
 			}
 		}

@@ -207,8 +207,8 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// TestGradient has noise on a slope that takes 16 samples a level. Results of 10 bits have no steps of
-// 8, and those of 8 no bands.
+// TestGradient has noise on a slope that takes 16 samples a level. Results of 10 bits have no steps
+// of 8, and results of 8 no bands.
 func TestGradient(t *testing.T) {
 	slope := denoisetest.Scene(func(x, y float64) float64 { return 100 + x/16 })
 	c := draw(7, 3, func(int) denoisetest.Scene { return slope })

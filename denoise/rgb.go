@@ -171,8 +171,8 @@ func emptyPlanes(in *pipeline.Frame, depth int) *pipeline.Frame {
 	return out
 }
 
-// addToRGB writes in to out, of as many bits or more, with what is other in the result of its planes.
-// Alpha stays.
+// addToRGB writes in, with what the filter changed in its planes, to out, which has as many bits or
+// more. Alpha stays.
 func addToRGB(out, in, result *pipeline.Frame) {
 	if out.Layout == in.Layout {
 		out.CopySamples(in) // for its alpha

@@ -14,8 +14,9 @@ import (
 )
 
 // filter writes the frame at index centre of the window, without its noise, to its place in out: a
-// frame of the same format but for more bits, of which only the rows of the field are written. The window holds
-// frames in order, at the ends of a clip fewer than [denoise.Settings.Window] asks for.
+// frame of the same format or one of more bits, of which only the rows of the field are written.
+// The window holds frames in order, at the ends of a clip fewer than [denoise.Settings.Window] asks
+// for.
 func (e *Engine) filter(out *pipeline.Frame, window []*frame, centre int, m noise.Model, s denoise.Settings, past ...denoise.Past) error {
 	m = m.Scale(s.Strength)
 	f := &filter{Settings: s, Engine: e, window: window, centre: centre, past: past, frame: window[centre], depth: out.Layout.Info().Depth}

@@ -1,7 +1,7 @@
 // The samples of frames, into planes and back.
 
-// read_sample converts a sample in a frame, in two bytes with shift bits below it. The two bytes may
-// hold more than the depth allows.
+// read_sample converts a sample in a frame, in two bytes with shift bits below it. The two bytes
+// may hold more than the depth allows.
 INLINE sample read_sample(const uint8_t *p, int shift, int most)
 {
 	sample v;
