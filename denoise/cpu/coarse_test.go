@@ -37,7 +37,7 @@ func TestCoarse(t *testing.T) {
 				for _, isa := range isa.Names() {
 					got := s.filter(t, in(newEngine(t, isa, 2)), o)
 					for _, n := range compared {
-						checkFrame(t, fmt.Sprint(isa, ", frame ", n), got[n], want[n], 1<<max(layout.Info().Depth-10, 0))
+						checkFrame(t, fmt.Sprint(isa, ", frame ", n), got[n], want[n], 10)
 					}
 				}
 			})
