@@ -34,7 +34,7 @@ func TestStreams(t *testing.T) {
 					o := denoise.Options{Settings: denoise.Default(tier), Sigma: []float64{5, 18}[(i+int(tier))%2]}
 					o.Grain = 0.1 * float64(i%2)
 					o.Depth = deepened(i+int(tier), interlaced)
-					bits := 10 // exactness: of more, the last may differ
+					bits := 10                              // exactness: of more, the last may differ
 					if turn := i + int(tier); turn%4 == 1 { // each layout in some tier
 						o.Luma, o.Chroma = []float64{0, 0, 1, 0.6}[i%4], []float64{1, 0.6, 0, 0}[i%4]
 					} else if turn%4 == 2 {
