@@ -2,6 +2,7 @@ package noise
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"vidfilter/denoise/plane"
@@ -16,11 +17,45 @@ import (
 const coarseLevels = 2
 
 // coarsePairs are the measurements of two pictures, and the one before each, at smaller sizes; nil
-// where pictures are too small.
+// where pictures are too small, or full size shows that there is no coarse noise.
 type coarsePairs [coarseLevels]*Pair
 
-// noPair stands for a picture that is too small.
-var noPair = &Pair{cut: true}
+// noPair stands for one that is nil.
+var noPair = new(Pair)
+
+// coarse reports whether a pair of full size may be noisy at smaller sizes: whether its lowest
+// frequencies are, which white noise has a half and a quarter of its sigma in there.
+func (p *Pair) coarse() bool {
+	const luma, chroma, white = 2.5, 1.2, 0.6
+	for c := range p.planes {
+		between := &p.planes[c].between
+		level := between.low(modeBetween)
+		if level <= 0 {
+			continue
+		}
+		s := between.shape(modeBetween.cut * level)
+		sigma := math.Sqrt(level * max(s.lowest(4)/4, s.lowest(2)/16))
+		least := chroma
+		if c == 0 {
+			least = luma
+		}
+		if sigma > least && sigma > white*math.Sqrt(level) {
+			return true
+		}
+	}
+	return p.cut
+}
+
+// lowest returns the mean of the frequencies below n each way, without the block's mean.
+func (s *shape) lowest(n int) float64 {
+	sum := 0.0
+	for k := 1; k < 64; k++ {
+		if k/8 < n && k%8 < n {
+			sum += s[k]
+		}
+	}
+	return sum / float64(n*n-1)
+}
 
 func newCoarsePairs(before, f *Frame) (all coarsePairs) {
 	for i := range all {
@@ -65,10 +100,15 @@ func (t *total) withHalf(small []coarsePairs, at int, q pipeline.Quantiser) Mode
 func halfOf(full [3]float64, window []coarsePairs, at int) *Half {
 	var halves []*Half
 	above := full
-	for i := 0; i < coarseLevels && window[at][i] != nil; i++ {
+	for i := range coarseLevels {
 		var pairs []*Pair
+		measured := false
 		for _, p := range window {
 			pairs = append(pairs, cmp.Or(p[i], noPair))
+			measured = measured || p[i] != nil && !p[i].cut
+		}
+		if !measured {
+			break
 		}
 		h := &Half{}
 		halves = append(halves, h)

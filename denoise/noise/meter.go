@@ -45,7 +45,9 @@ func Read(before *Reading, pic plane.Views) *Reading {
 			first = nil
 		}
 		close(r.paired)
-		r.small = newCoarsePairs(last, f)
+		if pair.coarse() {
+			r.small = newCoarsePairs(last, f)
+		}
 		if m != nil && first != nil {
 			r.triple = first.compare(s)
 		}
