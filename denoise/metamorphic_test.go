@@ -58,7 +58,8 @@ func each(all []plane.Picture, f func(plane.Picture) plane.Picture) (out []plane
 	return out
 }
 
-// apart counts the samples that differ by more than a tolerance, and returns the largest difference.
+// apart counts the samples that differ by more than a tolerance, and returns the largest
+// difference.
 func apart(a, b plane.Picture, tolerance int) (count, most, samples int) {
 	for i, p := range a.Planes {
 		for k, v := range p.Pix {

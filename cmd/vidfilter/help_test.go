@@ -38,7 +38,7 @@ func TestHelpNamesEveryFlag(t *testing.T) {
 		}
 	})
 	for _, m := range regexp.MustCompile(`--([a-z0-9-]+)`).FindAllStringSubmatch(help, -1) {
-		if !slices.Contains([]string{"list"}, m[1]) && fs.Lookup(m[1]) == nil { // of vidfilter lab
+		if !slices.Contains([]string{"list", "save"}, m[1]) && fs.Lookup(m[1]) == nil { // of vidfilter lab and info
 			t.Errorf("%s is in the help, but is no flag", m[0])
 		}
 	}

@@ -99,7 +99,7 @@ func parseProfile(s string) (*noise.Model, error) {
 
 // noiseFlags are the options that say where the noise is known from.
 func (o *Options) noiseFlags(t cli.Table) {
-	t.Add(cli.NewValue(&o.NoiseFrom, "TIME,BOX", parseNoiseFrom), "noise-from", "", "measure there: TIME, or TIME,X,Y,W,H of a still part")
+	t.Add(cli.NewValue(&o.NoiseFrom, "TIME,BOX", parseNoiseFrom), "noise-from", "", "measure at TIME, or in TIME,X,Y,W,H")
 	t.Add(cli.Aliased(cli.NewValue(&o.Profile, "FILE", parseProfile), profileText), "noise-profile", "", "noise that info --noise --save wrote")
 }
 

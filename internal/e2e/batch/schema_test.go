@@ -23,7 +23,7 @@ type property struct {
 var samples = map[string]string{
 	"format": "mkv", "input-format": "mov", "encoder": "libx264", "bitrate": "5M", "gop": "12", "x264-params": "ref=2", "encoder-params": "ref=2",
 	"pixel-format": "yuv420p", "map": "[v, 'a?']", "start": "'0:00.1'", "duration": "10", "frames": "5", "max-pixels": "100M",
-	"sigma-s": "1.5", "noise": "7", "retries": "3", "quarantine-after": "2", "segment": "30", "stall-timeout": "5m", "min-free": "1MB", "report": "r.json",
+	"sigma-s": "1.5", "noise": "7", "noise-from": "0", "retries": "3", "quarantine-after": "2", "segment": "30", "stall-timeout": "5m", "min-free": "1MB", "report": "r.json",
 }
 
 var byDefault = regexp.MustCompile(`\(default ([0-9.]+)|([0-9.]+) \(default\)`)
@@ -58,6 +58,8 @@ func TestSchemaOptions(t *testing.T) {
 	var schema struct {
 		Defs map[string]struct{ Properties map[string]property } `json:"$defs"`
 	}
+	profile := filepath.Join(dir, "noise.json")
+	begin(t, "info", "--noise", "--save", profile, filepath.Join(dir, "in", "short.mp4")).end(0)
 	b := begin(t, "batch", "--schema")
 	b.end(0)
 	e2e.Must(t, json.Unmarshal([]byte(b.Out.String()), &schema))
@@ -73,7 +75,11 @@ func TestSchemaOptions(t *testing.T) {
 		}
 		for _, name := range slices.Sorted(maps.Keys(options)) {
 			p := options[name]
-			try(section, name, cmp.Or(p.good(name), "no sample of "+name), 0)
+			good := p.good(name)
+			if name == "noise-profile" {
+				good = profile
+			}
+			try(section, name, cmp.Or(good, "no sample of "+name), 0)
 			contains(t, try(section, name, p.bad(name), 2), fmt.Sprintf("%s-%s-2.yaml:", section, name), name, "hint: ")
 		}
 	}
