@@ -358,7 +358,8 @@ func (f *Filter) begin(ctx context.Context, emit pipeline.Emit, e *entry, r *res
 	case f.opts.Known != nil:
 		model = f.opts.Known.Scale(1 / ofSamples)
 	}
-	scaled := model.Scale(f.opts.Strength)
+	led := model.Led()
+	scaled := led.Scale(f.opts.Strength)
 	if f.seen != nil {
 		f.seen(model.Scale(ofSamples), scaled.Clean())
 	}
@@ -372,7 +373,7 @@ func (f *Filter) begin(ctx context.Context, emit pipeline.Emit, e *entry, r *res
 		r.out.CopySamples(e.frame)
 		return nil
 	}
-	if err = f.queue(ctx, r, model); err != nil {
+	if err = f.queue(ctx, r, led); err != nil {
 		r.await() // of a frame's two fields, one may be under way
 		r.out.Release()
 	}

@@ -105,7 +105,13 @@ func (t *total) model(q pipeline.Quantiser) Model {
 	f.noise = luma.noise
 	coded.addCoded(f, q)
 	// A coarse step leaves a part of the grain.
-	m.mix(&coded, 1-luma.grain()*(1-ramp(float64(q.Step), 16, 20)))
+	left := luma.grain() * (1 - ramp(float64(q.Step), 16, 20))
+	m.mix(&coded, 1-left)
+	for c := range m.grained {
+		if q.Step > 0 {
+			m.grained[c] *= left
+		}
+	}
 	return m
 }
 

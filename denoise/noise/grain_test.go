@@ -74,8 +74,15 @@ func TestChromaGrain(t *testing.T) {
 		for _, sigma := range []float64{2, 5} {
 			list := models(coarse(clip, [2]float64{0.3, blur}, [2]float64{5, sigma}))
 			m := list[len(list)-1]
+			led := m.Led()
 			for c := 1; c < 3; c++ {
 				near(t, fmt.Sprintf("blur %.1f, plane %d", blur, c), m.Sigma[c], sigma*trueSigma(blur), 0.15)
+				if blur == 2 && sigma == 5 {
+					near(t, "what the filter goes by", led.Sigma[c], grainLead*m.Sigma[c], 0.05)
+				}
+			}
+			if led.Led().Sigma != led.Sigma {
+				t.Error("the filter goes by more each time")
 			}
 			near(t, "luma", m.Sigma[0], 5, 0.1)
 		}

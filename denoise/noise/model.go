@@ -24,6 +24,8 @@ type Model struct {
 	// was given, and changes nothing in the filter.
 	Sure float64
 
+	grained [3]float64 // how far the noise in Y, U and V is grain, 0 to 1
+
 	// Half is the noise of the picture of half the size, in which each sample is the mean of 2x2,
 	// where some of it is coarser than what can be removed at full size; else nil.
 	Half *Half
@@ -50,6 +52,19 @@ func (m *Model) HalfOf(planes [3]bool) *Half {
 
 // ShareOf returns the share of a plane as [plane.Plane.Replace] takes it.
 func (h *Half) ShareOf(c int) int { return int(math.Round(h.Share[c] * (1 << plane.ShareBits))) }
+
+// grainLead is the sigma that takes grain out, in the grain's own: it differs from place to place,
+// and a mean over all places leaves what is above it.
+const grainLead = 1.4
+
+// Led returns the model that the filter goes by.
+func (m Model) Led() Model {
+	for c, grain := range m.grained {
+		m.ScalePlane(c, 1+(grainLead-1)*grain)
+	}
+	m.grained = [3]float64{}
+	return m
+}
 
 // cleanSigma is the luma noise below which removing it harms more than it helps: rounding to 8 bits
 // alone is noise of sigma 0.29, and the texture of clean clips reads up to twice that.

@@ -70,6 +70,7 @@ func TestWhiteNoise(t *testing.T) {
 						near(t, fmt.Sprintf("frame %d, plane %d", n, c), got, sigma, 0.12)
 					}
 					near(t, "luma", m.Sigma[0], sigma, 0.10)
+					near(t, "what the filter goes by", m.Led().Sigma[0], m.Sigma[0], 0.001)
 				}
 				steady(t, all, 0.02)
 			})

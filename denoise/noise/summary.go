@@ -83,7 +83,7 @@ func (s *Survey) Model() Model {
 	if s.whole.best() == nil {
 		return Flat(0)
 	}
-	return s.whole.model(rms(s.all)).Scale(cmp.Or(s.Scale, 1))
+	return s.whole.model(rms(s.all)).Led().Scale(cmp.Or(s.Scale, 1))
 }
 
 // endScene describes the frames since the last cut.
