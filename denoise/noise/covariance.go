@@ -141,7 +141,7 @@ func (m *Model) follow(t *Triple) covariance {
 		v := &planes[c]
 		level := v.factor * v.base * v.base
 		m.Sigma[c] = math.Sqrt(mix(m.Sigma[c]*m.Sigma[c], level, v.part))
-		m.grained[c] = v.part * ramp(math.Sqrt(level), 1, 1.5)
+		m.grained[c] = v.part * ramp(math.Sqrt(level), 1, 1.5) * (1 - ramp(math.Sqrt(level), 3.5, 5))
 		for k, old := range m.Spectrum[c] {
 			s := v.factor * v.variance[max(k/8+k%8, 1)]
 			m.Spectrum[c][k] = float32(mix(float64(old), max(s, leastShare*level+leastVariance), v.part))
