@@ -147,8 +147,9 @@ func (m *Model) follow(t *Triple) covariance {
 			m.Spectrum[c][k] = float32(mix(float64(old), max(s, leastShare*level+leastVariance), v.part))
 		}
 	}
+	curve := t.curve()
 	for i, f := range m.Curve {
-		m.Curve[i] = float32(mix(float64(f), 1, luma.part))
+		m.Curve[i] = float32(mix(float64(f), curve[i], luma.part))
 	}
 	return luma
 }

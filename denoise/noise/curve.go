@@ -130,3 +130,42 @@ func (p *Pair) even(l line) (h histogram) {
 	}
 	return h
 }
+
+// curve returns the factor of the variance of luma's grain by brightness. Film has most in the
+// middle tones, so no line fits it. The factor is 1 in the mean of the blocks that gave the
+// spectrum.
+func (t *Triple) curve() (curve [256]float64) {
+	var levels [brightBins]float64
+	var sum, n float64
+	for i := range levels {
+		levels[i] = t.level(i)
+		k := float64(t.tones[i].low)
+		sum, n = sum+k*levels[i], n+k
+	}
+	mean := sum / max(n, 1)
+	for i := range curve {
+		curve[i] = 1
+		if mean > 0 {
+			x := min(max((float64(i)+0.5)*brightBins/256-0.5, 0), brightBins-1)
+			k := min(int(x), brightBins-2)
+			f := mix(levels[k], levels[k+1], x-float64(k)) / mean
+			curve[i] = min(max(f, leastFactor), mostFactor)
+		}
+	}
+	return curve
+}
+
+// level returns the variance of grain in a bin of brightness, from as few bins about it as have
+// blocks enough.
+func (t *Triple) level(bin int) float64 {
+	var sum, n float64
+	for reach := 1; reach < brightBins && n < fewestInBin; reach++ {
+		sum, n = 0, 0
+		for i := max(bin-reach, 0); i <= min(bin+reach, brightBins-1); i++ {
+			weight := 1 / (1 + math.Abs(float64(i-bin)))
+			sum += weight * t.tones[i].shared
+			n += weight * float64(t.tones[i].n)
+		}
+	}
+	return max(sum, 0) / max(n, 1)
+}

@@ -89,6 +89,37 @@ func TestChromaGrain(t *testing.T) {
 	}
 }
 
+// TestFilmCurve: film has most grain in the middle tones.
+func TestFilmCurve(t *testing.T) {
+	bands := func(c, t int, x, y float64) float64 {
+		if c > 0 {
+			return 128
+		}
+		return 30 + 25*math.Floor(math.Mod(y, 192)/24) + 2*texture(x+1.7*float64(t), y, 30, 2)
+	}
+	middle := func(brightness float64) float64 {
+		x := (brightness - 128) / 50
+		return 0.1 + math.Exp(-x*x)
+	}
+	clip := draw(320, 192, 14, bands)
+	field := newGrain(1.5, 1)
+	for n, pic := range clip {
+		p := pic.Planes[0]
+		grain := field.field(p.Width, p.Height, uint64(n))
+		for i, v := range p.Pix {
+			p.Pix[i] = round(float64(v)+4*math.Sqrt(middle(float64(v)))*grain[i], p.Max())
+		}
+	}
+	for n, m := range models(clip)[6:] {
+		for b := 36; b <= 200; b += 4 {
+			got, want := m.Sigma[0]*m.Sigma[0]*float64(m.Curve[b]), 16*middle(float64(b))*trueSigma(1.5)*trueSigma(1.5)
+			if got < want/2-0.3 || got > want*2+0.3 {
+				t.Errorf("frame %d: at brightness %d variance %.2f, want %.2f", n+6, b, got, want)
+			}
+		}
+	}
+}
+
 // TestQuantisedGrain: what a codec leaves of grain shows at low frequencies alone.
 func TestQuantisedGrain(t *testing.T) {
 	clip := draw(320, 192, 12, pan(1.7, 0.6))

@@ -12,7 +12,15 @@ import (
 // or was matched badly is next to none of it. The size is fixed, and triples add up.
 type Triple struct {
 	planes [3]threes
-	span   int // frames from the first to the last of the three
+	tones  [brightBins]tone // of luma
+	span   int              // frames from the first to the last of the three
+}
+
+// tone adds up the blocks of a bin of brightness that have little texture for it.
+type tone struct {
+	n      int
+	shared float64 // sum of their means of the product of the two differences
+	low    int     // blocks of the low group in this bin
 }
 
 // threes are the blocks of a plane. The groups are chosen by the energy of the mean of the three
@@ -114,7 +122,7 @@ func (m *middle) compare(s *search) *Triple {
 	}
 	for c, memos := range m.planes {
 		if c == 0 {
-			t.planes[c].add(memos, acrossAreas(memos))
+			t.addTones(memos, t.planes[c].add(memos, acrossAreas(memos)))
 		} else {
 			t.planes[c].add(memos, acrossPlanes(memos, m.planes[3-c]))
 		}
@@ -184,9 +192,9 @@ func (i item) value() float64 { return float64(math.Float32frombits(uint32(i >> 
 
 // add adds the blocks of a frame. What surrounds a block tells how much moves there, and not by
 // the block's own noise: around is, by block, the mean energy of the differences there, below 0 if
-// there is nothing.
-func (t *threes) add(memos []memo, around []float32) {
-	var byTexture, byBetween []item
+// there is nothing. It returns the blocks in the order of their texture.
+func (t *threes) add(memos []memo, around []float32) (byTexture []item) {
+	var byBetween []item
 	for i := range memos {
 		m := &memos[i]
 		if m.same {
@@ -200,9 +208,8 @@ func (t *threes) add(memos []memo, around []float32) {
 		}
 	}
 	slices.Sort(byTexture)
-	part := func(p float64) int { return int(p * float64(len(byTexture))) }
-	t.low.add(memos, around, byTexture[part(lowFrom):part(lowTo)])
-	t.high.add(memos, around, byTexture[part(highFrom):])
+	t.low.add(memos, around, ranks(byTexture, lowFrom, lowTo))
+	t.high.add(memos, around, ranks(byTexture, highFrom, 1))
 	slices.Sort(byBetween)
 	for _, i := range byBetween[len(byBetween)/4 : len(byBetween)*3/4] {
 		m := &memos[i.number()]
@@ -213,7 +220,35 @@ func (t *threes) add(memos []memo, around []float32) {
 		common := t.low.common()
 		t.common, t.squares = common, common*common
 	}
+	return byTexture
 }
+
+// ranks returns a part of a list.
+func ranks(list []item, from, to float64) []item {
+	n := float64(len(list))
+	return list[int(from*n):int(to*n)]
+}
+
+// addTones adds the blocks of luma, given in the order of their texture, by their brightness.
+func (t *Triple) addTones(memos []memo, byTexture []item) {
+	var bins [brightBins][]item
+	for _, at := range byTexture {
+		b := memos[at.number()].bin()
+		bins[b] = append(bins[b], at)
+	}
+	for b, list := range bins {
+		for _, at := range ranks(list, lowFrom, lowTo) {
+			t.tones[b].n++
+			t.tones[b].shared += float64(memos[at.number()].shared)
+		}
+	}
+	for _, at := range ranks(byTexture, lowFrom, lowTo) {
+		t.tones[memos[at.number()].bin()].low++
+	}
+}
+
+// bin returns that of the block's brightness.
+func (m *memo) bin() int { return min(max(int(m.own[0]/8*brightBins/256), 0), brightBins-1) }
 
 // acrossAreas returns, by block, the mean energy of the other blocks of its area.
 func acrossAreas(memos []memo) []float32 {
@@ -301,6 +336,10 @@ func (g *group) merge(h *group) {
 
 // merge adds the blocks of another triple.
 func (t *Triple) merge(u *Triple) {
+	for i, b := range u.tones {
+		a := &t.tones[i]
+		a.n, a.shared, a.low = a.n+b.n, a.shared+b.shared, a.low+b.low
+	}
 	for c := range t.planes {
 		a, b := &t.planes[c], &u.planes[c]
 		a.low.merge(&b.low)
