@@ -145,6 +145,20 @@ func TestQuantisedGrain(t *testing.T) {
 	}
 }
 
+// TestPyramidOfGrain: a codec that keeps more of some frames does not hide that there is grain.
+func TestPyramidOfGrain(t *testing.T) {
+	clip := coarse(draw(320, 192, 17, pan(1.7, 0.6)), [2]float64{0.5, 1}, [2]float64{5, 0})
+	steps := [4]float64{4, 17, 11, 17}
+	for n := range clip {
+		clip[n] = quantised(clip[n:n+1], steps[n%len(steps)])[0]
+	}
+	for n, m := range models(clip)[8:] {
+		if m.Sigma[0] < 1.5 || m.Sigma[0] > 5 {
+			t.Errorf("frame %d: sigma %.2f", n+8, m.Sigma[0])
+		}
+	}
+}
+
 // TestMotionIsNoGrain: what moves unevenly, or changes in places, is next to no noise.
 func TestMotionIsNoGrain(t *testing.T) {
 	jumps := func(c, t int, x, y float64) float64 {
