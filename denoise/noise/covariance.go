@@ -82,8 +82,8 @@ func (v *covariance) weigh(c int, pairs float64) {
 	if c > 0 {
 		v.part = noise * ramp(v.fall, 0.8, 2) * (1 - ramp(seen, 0.8, 1.1))
 	} else {
-		// Pictures of unlike quality, as in a pyramid of references, share less or more; but of what
-		// moves unevenly little is shared, or in few places.
+		// Frames of unlike quality, as in a pyramid of references, share more or less of it; where
+		// motion is uneven, little is shared, or only in places.
 		plain := ramp(v.shared, 0.5, 0.65) * (1 - ramp(v.uneven, 2, 3))
 		noise *= 1 - ramp(v.unsteady, 0.5, 0.65)*(1-plain)
 		left = max(left, 1-ramp(v.base, 0.9, 1.3))
