@@ -20,18 +20,10 @@ type Row struct {
 	Output string `json:"output"` // below the root
 	State  string `json:"state"`  // done, failed, skipped ...: the caller's words
 	Reason string `json:"reason,omitempty"`
-	// the output lacks the unreadable parts of the source
-	Damaged  bool    `json:"damaged,omitempty"`
-	Attempts int     `json:"attempts,omitempty"`
-	Frames   int64   `json:"frames,omitempty"`
-	FPS      float64 `json:"fps,omitempty"`         // frames per second of work
-	Before   int64   `json:"bytes_before"`          // size of the source
-	After    int64   `json:"bytes_after,omitempty"` // size of the output; 0 if there is none
-	Seconds  float64 `json:"seconds,omitempty"`
-
-	Noise *contract.Noise `json:"noise,omitempty"` // that the denoiser found
-	// between the source and the output
-	Differences []contract.Difference `json:"differences,omitempty"`
+	contract.Outcome
+	Attempts int   `json:"attempts,omitempty"`
+	Before   int64 `json:"bytes_before"`          // size of the source
+	After    int64 `json:"bytes_after,omitempty"` // size of the output; 0 if there is none
 }
 
 // Meta describes the batch as a whole.
@@ -49,7 +41,7 @@ type Totals struct {
 	Files   int            `json:"files"`
 	States  map[string]int `json:"states"`
 	Frames  int64          `json:"frames"`
-	Before  int64          `json:"bytes_before"` // of those that have an output
+	Before  int64          `json:"bytes_before"` // of sources with an output
 	After   int64          `json:"bytes_after"`
 	Seconds float64        `json:"seconds"` // of work
 }
@@ -92,10 +84,6 @@ func CheckReport(path string) error {
 
 // WriteReport writes a report in the format of the name's ending.
 func WriteReport(w io.Writer, name string, rows []Row, meta Meta) error {
-	rows = slices.Clone(rows)
-	for i := range rows {
-		rows[i].FPS, rows[i].Seconds = finite(rows[i].FPS), finite(rows[i].Seconds)
-	}
 	if strings.EqualFold(filepath.Ext(name), ".html") {
 		return writeHTML(w, rows, meta)
 	}

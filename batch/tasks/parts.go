@@ -48,12 +48,9 @@ func (p Part) option() string {
 
 // PartResult is the result of a part.
 type PartResult struct {
-	File    string  `json:"file,omitempty"` // in the job's folder
-	Blob    string  `json:"blob,omitempty"` // or in the store
-	Seconds float64 `json:"seconds"`
-	Frames  int64   `json:"frames"`
-
-	Noise *contract.Noise `json:"noise,omitempty"`
+	File string `json:"file,omitempty"` // in the job's folder
+	Blob string `json:"blob,omitempty"` // or in the store
+	contract.Outcome
 }
 
 // parts asks the program where the file can be cut for the job's filter. Fewer than two parts mean:
@@ -123,7 +120,7 @@ func (k *task) part(ctx context.Context) (queue.Outcome, error) {
 		// the join would not know of the damage
 		return queue.Outcome{}, queue.Permanent(fmt.Errorf("%w: %s", ErrParts, done.Error))
 	}
-	res := PartResult{Seconds: done.Elapsed, Frames: done.Frame, Noise: done.Noise}
+	res := PartResult{Outcome: done.Outcome()}
 	if p.Blob != "" {
 		res.Blob = strings.Replace(k.folder, "part-", k.job.ID+"/out/", 1)
 		err = k.send(ctx, res.Blob, temp)
@@ -280,9 +277,7 @@ func (k *task) join(ctx context.Context) (queue.Outcome, error) {
 		return queue.Outcome{}, err
 	}
 	var files []string
-	var spent float64
-	var found *contract.Noise
-	var frames int64
+	var all contract.Outcome
 	for _, p := range parts {
 		file, err := k.fetch(ctx, p)
 		if err != nil {
@@ -293,9 +288,9 @@ func (k *task) join(ctx context.Context) (queue.Outcome, error) {
 			return queue.Outcome{}, err
 		}
 		files = append(files, file)
-		spent += p.Seconds
-		found = found.With(frames, p.Noise, p.Frames)
-		frames += p.Frames
+		all.Seconds += p.Seconds
+		all.Noise = all.Noise.With(all.Frames, p.Noise, p.Frames)
+		all.Frames += p.Frames
 	}
 	if err := os.WriteFile(list, []byte(strings.Join(files, "\n")+"\n"), 0o666); err != nil {
 		return queue.Outcome{}, err
@@ -306,7 +301,7 @@ func (k *task) join(ctx context.Context) (queue.Outcome, error) {
 		return queue.Outcome{}, err
 	}
 	res := resultOf(done)
-	res.Parts, res.Seconds, res.Noise = len(files), res.Seconds+spent, found
+	res.Parts, res.Noise, res.Outcome = len(files), all.Noise, res.In(res.Seconds+all.Seconds)
 	out, err := k.finish(temp, res)
 	if err == nil {
 		k.forget(ctx)

@@ -430,9 +430,8 @@ func (s *Session) closed(e *entry, st queue.Status) batch.Row {
 		if err := json.Unmarshal(st.Result, &res); err != nil {
 			s.Log.Warn(e.item.Output, "error", err)
 		}
-		row.Frames, row.Seconds, row.After, row.FPS, row.Noise = res.Frames, res.Seconds, res.Size, res.rate(), res.Noise
-		row.Damaged, row.Differences = res.Damaged, res.Differences
-		if row.Reason = res.faults(); row.Reason != "" {
+		row.Outcome, row.After = res.In(res.Seconds), res.Size
+		if row.Reason = res.Faults(); row.Reason != "" {
 			row.State = RowDamaged
 		}
 		if err := Missing(s.Root, e.item.Output); err != nil {
@@ -525,11 +524,11 @@ func (s *Session) end(item batch.Item, row batch.Row) {
 
 func rowOf(item batch.Item, r batch.Record, state string, reason string) batch.Row {
 	res := resultOfRecord(r)
-	if faults := res.faults(); faults != "" {
+	if faults := r.Faults(); faults != "" {
 		reason = strings.TrimPrefix(reason+"; "+faults, "; ")
 	}
 	return batch.Row{
-		File: item.Source, Output: item.Output, Frames: res.Frames, Seconds: res.Seconds, FPS: res.rate(), Before: res.InSize, After: res.Size,
-		State: state, Noise: res.Noise, Damaged: res.Damaged, Reason: reason, Attempts: r.Attempts, Differences: res.Differences,
+		File: item.Source, Output: item.Output, State: state, Reason: reason, Outcome: r.Outcome, Attempts: r.Attempts,
+		Before: res.InSize, After: res.Size,
 	}
 }

@@ -69,9 +69,9 @@ func TestDefaultsDecideNothing(t *testing.T) {
 // The last error of a batch counts files, and is that of damage only if none failed.
 func TestVerdict(t *testing.T) {
 	good, failed := batch.Row{State: tasks.RowDone}, batch.Row{State: tasks.RowFailed}
-	damaged := batch.Row{State: tasks.RowDamaged, Damaged: true}
-	lossy := batch.Row{State: tasks.RowDamaged, Differences: []contract.Difference{{Item: "tag x", From: "y", Lost: true}}}
-	told := batch.Row{State: tasks.RowDone, Differences: []contract.Difference{{Item: "tag x", From: "y", Lost: true, Told: true}}}
+	damaged := batch.Row{State: tasks.RowDamaged, Outcome: contract.Outcome{Damaged: true}}
+	lossy := batch.Row{State: tasks.RowDamaged, Outcome: contract.Outcome{Differences: []contract.Difference{{Item: "tag x", From: "y", Lost: true}}}}
+	told := batch.Row{State: tasks.RowDone, Outcome: contract.Outcome{Differences: []contract.Difference{{Item: "tag x", From: "y", Lost: true, Told: true}}}}
 	for _, c := range []struct {
 		rows    []batch.Row
 		want    string

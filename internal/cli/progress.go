@@ -58,19 +58,18 @@ func plainLine(s progress) string { return strings.TrimSpace(strings.Join(facts(
 // summary is the last line of a job that has an output.
 func summary(r Result) string {
 	var b strings.Builder
-	seconds := r.Elapsed.Seconds()
-	fmt.Fprintf(&b, "%s in %.1f s", text.Count(r.Frames, "frame"), seconds)
-	if seconds > 0 {
-		fmt.Fprintf(&b, " (%.1f fps)", float64(r.Frames)/seconds)
+	fmt.Fprintf(&b, "%s in %.1f s", text.Count(r.Frame, "frame"), r.Elapsed)
+	if r.Elapsed > 0 {
+		fmt.Fprintf(&b, " (%.1f fps)", r.Outcome().FPS)
 	}
-	if r.InBytes > 0 && !r.Taken && !r.Interrupted {
-		fmt.Fprintf(&b, ", %s in", text.Size(r.InBytes))
+	if r.InSize > 0 && !r.Taken && !r.Interrupted {
+		fmt.Fprintf(&b, ", %s in", text.Size(r.InSize))
 	}
-	if r.OutBytes > 0 {
-		fmt.Fprintf(&b, ", %s out", text.Size(r.OutBytes))
+	if r.Size > 0 {
+		fmt.Fprintf(&b, ", %s out", text.Size(r.Size))
 	}
-	if r.HasStats {
-		fmt.Fprintf(&b, ", PSNR %s dB, SSIM %.4f", decibels(r.PSNR), r.SSIM)
+	if r.PSNR != nil {
+		fmt.Fprintf(&b, ", PSNR %s dB, SSIM %.4f", decibels(float64(*r.PSNR)), *r.SSIM)
 	}
 	return b.String()
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"maps"
 	"math"
 	"time"
 
@@ -39,22 +38,14 @@ func gpuObject(g GPUTimes) *contract.GPU {
 }
 
 func doneObject(r Result, err error, code int, cause string, warnings []string) contract.Done {
-	d := contract.Done{
-		Type: contract.TypeDone, ExitCode: code, Cause: cause, Frame: r.Frames, OutTime: r.OutDuration.Seconds(),
-		Elapsed: rounded(r.Elapsed.Seconds()), InSize: r.InBytes, Size: r.OutBytes, Output: contract.Name(r.Output),
-		Spared: contract.Name(r.Spared), Verified: r.Verified, Unverified: r.Unverified, Interrupted: r.Interrupted,
-		Warnings: append([]string{}, warnings...), Damage: map[string]int64{}, NotKept: r.NotKept, Noise: r.Noise,
-		Differences: r.Differences,
-	}
-	maps.Copy(d.Damage, r.Damage)
-	if r.Elapsed > 0 {
-		d.FPS = rounded(float64(r.Frames) / r.Elapsed.Seconds())
+	d := r.Done
+	d.Type, d.ExitCode, d.Cause, d.Warnings = contract.TypeDone, code, cause, append([]string{}, warnings...)
+	d.FPS, d.Elapsed = rounded(r.Outcome().FPS), rounded(r.Elapsed)
+	if d.Damage == nil {
+		d.Damage = map[string]int64{}
 	}
 	if err != nil {
 		d.Error, d.Hint = err.Error(), hint.Of(err)
-	}
-	if r.HasStats {
-		d.PSNR, d.SSIM = new(contract.Number(r.PSNR)), new(contract.Number(r.SSIM))
 	}
 	return d
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"vidfilter/internal/contract"
 	"vidfilter/internal/e2e"
 )
 
@@ -93,11 +94,11 @@ func TestProgressByTime(t *testing.T) {
 }
 
 func TestSummary(t *testing.T) {
-	r := Result{Frames: 3000, Elapsed: 12300 * time.Millisecond, InBytes: 1_200_000_000, OutBytes: 345_000_000}
+	r := Result{Done: contract.Done{Frame: 3000, Elapsed: 12.3, InSize: 1_200_000_000, Size: 345_000_000}}
 	if got, want := summary(r), "3000 frames in 12.3 s (243.9 fps), 1.20 GB in, 345 MB out"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	r = Result{Frames: 1, OutBytes: 10, PSNR: math.Inf(1), SSIM: 1, HasStats: true}
+	r = Result{Done: contract.Done{Frame: 1, Size: 10, PSNR: new(contract.Number(math.Inf(1))), SSIM: new(contract.Number(1))}}
 	if got, want := summary(r), "1 frame in 0.0 s, 10 B out, PSNR inf dB, SSIM 1.0000"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -113,7 +114,7 @@ func TestJSONProgress(t *testing.T) {
 }
 
 func TestJSONDone(t *testing.T) {
-	r := Result{Frames: 3, Elapsed: time.Second, PSNR: math.Inf(1), SSIM: 0.5, HasStats: true, Damage: map[string]int64{"x": 1}}
+	r := Result{Done: contract.Done{Frame: 3, Elapsed: 1, PSNR: new(contract.Number(math.Inf(1))), SSIM: new(contract.Number(0.5))}}
 	b, err := json.Marshal(doneObject(r, errors.New("a \"b\"\n"), 1, "", []string{"w"}))
 	e2e.Must(t, err)
 	var got map[string]any
