@@ -128,8 +128,24 @@ func (h *head) send(m *nats.Msg, a answer) {
 
 // verb is something to ask for, and the roles that may.
 type verb struct {
-	do    func(h *head, ctx context.Context, by caller, q *question) (answer, error)
+	do    func(h *head, ctx context.Context, by caller, m *nats.Msg) (answer, error)
 	roles []pki.Role
+}
+
+// verbOf returns a verb whose requests have the type R.
+func verbOf[R any, P interface {
+	*R
+	asks
+}](do func(h *head, ctx context.Context, by caller, q P) (answer, error), roles []pki.Role) verb {
+	return verb{func(h *head, ctx context.Context, by caller, m *nats.Msg) (answer, error) {
+		q := P(new(R))
+		data, err := unpack(m, q)
+		if err != nil {
+			return answer{}, fmt.Errorf("%w: %w", errMalformed, err)
+		}
+		q.shared().data = data
+		return do(h, ctx, by, q)
+	}, roles}
 }
 
 var (
@@ -139,53 +155,51 @@ var (
 )
 
 var verbs = map[string]verb{
-	"hello": {(*head).hello, pki.Roles},
+	"hello": verbOf((*head).hello, pki.Roles),
 
-	"fetch":    {(*head).fetch, working},
-	"extend":   {(*head).extend, working},
-	"progress": {(*head).progress, working},
-	"return":   {(*head).giveBack, working},
-	"take":     {(*head).take, working},
-	"wanted":   {(*head).wanted, working},
-	"settle":   {(*head).settle, working},
-	"presence": {(*head).presence, working},
-	"results":  {(*head).results, working},
+	"fetch":    verbOf((*head).fetch, working),
+	"extend":   verbOf((*head).extend, working),
+	"progress": verbOf((*head).progress, working),
+	"return":   verbOf((*head).giveBack, working),
+	"take":     verbOf((*head).take, working),
+	"wanted":   verbOf((*head).wanted, working),
+	"settle":   verbOf((*head).settle, working),
+	"presence": verbOf((*head).presence, working),
+	"results":  verbOf((*head).results, working),
 
-	"piece-in":  {(*head).pieceIn, working},
-	"file-in":   {(*head).fileIn, working},
-	"file":      {(*head).file, working},
-	"piece-out": {(*head).pieceOut, working},
-	"remove":    {(*head).remove, working},
-	"files":     {(*head).files, making},
+	"piece-in":  verbOf((*head).pieceIn, working),
+	"file-in":   verbOf((*head).fileIn, working),
+	"file":      verbOf((*head).file, working),
+	"piece-out": verbOf((*head).pieceOut, working),
+	"remove":    verbOf((*head).remove, working),
+	"files":     verbOf((*head).files, making),
 
-	"submit": {(*head).submit, making},
-	"cancel": {(*head).cancel, making},
-	"finish": {(*head).finish, making},
-	"forget": {(*head).forget, making},
-	"give":   {(*head).handOver, []pki.Role{pki.Operator}},
+	"submit": verbOf((*head).submit, making),
+	"cancel": verbOf((*head).cancel, making),
+	"finish": verbOf((*head).finish, making),
+	"forget": verbOf((*head).forget, making),
+	"give":   verbOf((*head).handOver, []pki.Role{pki.Operator}),
 
-	"get":     {(*head).get, reading},
-	"jobs":    {(*head).jobs, reading},
-	"workers": {(*head).workers, reading},
-	"sizes":   {(*head).sizes, reading},
+	"get":     verbOf((*head).get, reading),
+	"jobs":    verbOf((*head).jobs, reading),
+	"workers": verbOf((*head).workers, reading),
+	"sizes":   verbOf((*head).sizes, reading),
 }
 
 // changing are the verbs that people use and look at the result.
 var changing = map[string]bool{"submit": true, "cancel": true, "finish": true, "forget": true, "give": true}
 
 func (h *head) do(ctx context.Context, by caller, what string, m *nats.Msg) (answer, error) {
-	q := new(question)
-	data, err := unpack(m, q)
-	if err != nil {
+	var q request
+	if _, err := unpack(m, &q); err != nil {
 		return answer{}, fmt.Errorf("%w: %w", errMalformed, err)
 	}
-	q.data = data
 	if q.Protocol < queue.OldestProtocol || q.Protocol > queue.Protocol {
 		return answer{}, fmt.Errorf("%w: the queue is of vidfilter %s, protocols %d to %d; this is %s, protocol %d: %s", errProtocol,
 			h.o.Version, queue.OldestProtocol, queue.Protocol, cmp.Or(q.Version, "another"), q.Protocol, older(q.Protocol))
 	}
-	a, err := h.ask(ctx, by, what, q)
-	if err == nil && changing[what] { // so that the next question shows it
+	a, err := h.ask(ctx, by, what, m)
+	if err == nil && changing[what] { // so that the next request shows it
 		err = h.board.read(ctx)
 	}
 	if errors.Is(err, ErrRefused) {
@@ -199,7 +213,7 @@ func (h *head) do(ctx context.Context, by caller, what string, m *nats.Msg) (ans
 	return a, err
 }
 
-func (h *head) ask(ctx context.Context, by caller, what string, q *question) (answer, error) {
+func (h *head) ask(ctx context.Context, by caller, what string, m *nats.Msg) (answer, error) {
 	v, ok := verbs[what]
 	if !ok {
 		return answer{}, fmt.Errorf("%w: nothing answers to %q", ErrRefused, what)
@@ -207,7 +221,7 @@ func (h *head) ask(ctx context.Context, by caller, what string, q *question) (an
 	if !by.is(v.roles...) {
 		return answer{}, fmt.Errorf("%w: a credential of the role %s may not ask for %q", ErrRefused, by.role, what)
 	}
-	return v.do(h, ctx, by, q)
+	return v.do(h, ctx, by, m)
 }
 
 // older says which side is to be updated.
@@ -218,14 +232,14 @@ func older(protocol int) string {
 	return "update the machine of the queue"
 }
 
-func (h *head) hello(context.Context, caller, *question) (answer, error) {
+func (h *head) hello(context.Context, caller, *request) (answer, error) {
 	return answer{Version: h.o.Version, Lease: h.e.o.AckWait}, nil
 }
 
 // mostPresent limits the workers of a credential.
 const mostPresent = 1024
 
-func (h *head) presence(ctx context.Context, by caller, q *question) (answer, error) {
+func (h *head) presence(ctx context.Context, by caller, q *presenceRequest) (answer, error) {
 	if !isName(q.Worker) || q.Presence != nil && !isPresence(*q.Presence) {
 		return answer{}, fmt.Errorf("%w: worker %q", errMalformed, q.Worker)
 	}
@@ -239,7 +253,7 @@ func (h *head) presence(ctx context.Context, by caller, q *question) (answer, er
 }
 
 // results returns those of a job to its owner; to others, whether their own task has one.
-func (h *head) results(ctx context.Context, by caller, q *question) (answer, error) {
+func (h *head) results(ctx context.Context, by caller, q *request) (answer, error) {
 	own := !by.is(pki.Worker)
 	if own {
 		_, err := h.own(ctx, by, q.ID)
@@ -267,7 +281,7 @@ func (h *head) results(ctx context.Context, by caller, q *question) (answer, err
 // mostJob limits a job's description.
 const mostJob = 64 << 10
 
-func (h *head) submit(ctx context.Context, by caller, q *question) (answer, error) {
+func (h *head) submit(ctx context.Context, by caller, q *submitRequest) (answer, error) {
 	if q.Job == nil {
 		return answer{}, fmt.Errorf("%w: no job", errMalformed)
 	}
@@ -379,7 +393,7 @@ func (h *head) drop(ctx context.Context, id, why string) error {
 	return err
 }
 
-func (h *head) cancel(ctx context.Context, by caller, q *question) (answer, error) {
+func (h *head) cancel(ctx context.Context, by caller, q *cancelRequest) (answer, error) {
 	r, err := h.own(ctx, by, q.ID)
 	if err != nil {
 		return answer{}, err
@@ -392,7 +406,7 @@ func (h *head) cancel(ctx context.Context, by caller, q *question) (answer, erro
 }
 
 // finish ends a job whose output was found done.
-func (h *head) finish(ctx context.Context, by caller, q *question) (answer, error) {
+func (h *head) finish(ctx context.Context, by caller, q *finishRequest) (answer, error) {
 	r, err := h.own(ctx, by, q.ID)
 	if err != nil {
 		return answer{}, err
@@ -408,7 +422,7 @@ func (h *head) finish(ctx context.Context, by caller, q *question) (answer, erro
 }
 
 // forget removes a job that has ended.
-func (h *head) forget(ctx context.Context, by caller, q *question) (answer, error) {
+func (h *head) forget(ctx context.Context, by caller, q *request) (answer, error) {
 	r, err := h.own(ctx, by, q.ID)
 	if err != nil {
 		return answer{}, err
@@ -421,7 +435,7 @@ func (h *head) forget(ctx context.Context, by caller, q *question) (answer, erro
 }
 
 // handOver makes a job another credential's.
-func (h *head) handOver(ctx context.Context, by caller, q *question) (answer, error) {
+func (h *head) handOver(ctx context.Context, by caller, q *giveRequest) (answer, error) {
 	r, err := h.own(ctx, by, q.ID)
 	if err != nil {
 		return answer{}, err
@@ -448,7 +462,7 @@ func (h *head) removeAll(ctx context.Context, job string) (err error) {
 	return err
 }
 
-func (h *head) get(ctx context.Context, by caller, q *question) (answer, error) {
+func (h *head) get(ctx context.Context, by caller, q *request) (answer, error) {
 	s, err := h.e.Get(ctx, q.ID)
 	if h.o.Public != nil && !by.ownsOf(s.Job.User) {
 		s.Job = h.o.Public(s.Job)
@@ -460,17 +474,17 @@ func (h *head) get(ctx context.Context, by caller, q *question) (answer, error) 
 const answerSize = 256 << 10
 
 // jobs returns the records that changed after a revision, the oldest change first.
-func (h *head) jobs(_ context.Context, by caller, q *question) (a answer, err error) {
+func (h *head) jobs(_ context.Context, by caller, q *jobsRequest) (a answer, err error) {
 	a.Records, a.More = h.board.since(q.Since, min(answerSize, h.e.maxBytes/2), by, h.o.Public)
 	return a, nil
 }
 
 // sizes returns the bytes that the files of jobs take in the store.
-func (h *head) sizes(context.Context, caller, *question) (answer, error) {
+func (h *head) sizes(context.Context, caller, *request) (answer, error) {
 	return answer{Sizes: h.board.bytes()}, nil
 }
 
-func (h *head) workers(ctx context.Context, _ caller, _ *question) (a answer, err error) {
+func (h *head) workers(ctx context.Context, _ caller, _ *request) (a answer, err error) {
 	all, err := h.e.Workers(ctx)
 	for _, w := range all {
 		a.Workers = append(a.Workers, seenWorker{w, w.Seen})

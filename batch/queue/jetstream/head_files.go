@@ -67,13 +67,13 @@ const idleUpload = time.Hour
 
 // mayTouch checks that a client may read or write a file: a submitter those of its jobs, and the
 // holder of a task's ticket the packets JOB/in/NUMBER and the results JOB/out/NUMBER.*.
-func (h *head) mayTouch(ctx context.Context, by caller, q *question, write bool) error {
+func (h *head) mayTouch(ctx context.Context, by caller, q *fileRequest, write bool) error {
 	job, rest, ok := strings.Cut(q.Name, "/")
 	if !ok || !isName(job) || len(q.Name) > 512 {
 		return fmt.Errorf("%w: no file can have the name %q", ErrRefused, q.Name)
 	}
 	if q.Ticket != nil {
-		a, err := h.atWork(ctx, by, q)
+		a, err := h.atWork(ctx, by, &q.request)
 		if err != nil {
 			return err
 		}
@@ -100,8 +100,8 @@ func nuid(by caller, id string) (string, error) {
 	return by.name + "-" + id, nil
 }
 
-func (h *head) pieceIn(ctx context.Context, by caller, q *question) (answer, error) {
-	if err := h.mayTouch(ctx, by, q, true); err != nil {
+func (h *head) pieceIn(ctx context.Context, by caller, q *pieceRequest) (answer, error) {
+	if err := h.mayTouch(ctx, by, &q.fileRequest, true); err != nil {
 		return answer{}, err
 	}
 	id, err := nuid(by, q.NUID)
@@ -171,8 +171,8 @@ func (h *head) isFull(ctx context.Context, user string, has int64, packets bool)
 }
 
 // fileIn makes a file of pieces.
-func (h *head) fileIn(ctx context.Context, by caller, q *question) (answer, error) {
-	if err := h.mayTouch(ctx, by, q, true); err != nil {
+func (h *head) fileIn(ctx context.Context, by caller, q *fileInRequest) (answer, error) {
+	if err := h.mayTouch(ctx, by, &q.fileRequest, true); err != nil {
 		return answer{}, err
 	}
 	id, err := nuid(by, q.NUID)
@@ -229,7 +229,7 @@ func (q *quota) forget(id string) {
 	delete(q.uploads, id)
 }
 
-func (h *head) file(ctx context.Context, by caller, q *question) (answer, error) {
+func (h *head) file(ctx context.Context, by caller, q *fileRequest) (answer, error) {
 	if err := h.mayTouch(ctx, by, q, false); err != nil {
 		return answer{}, err
 	}
@@ -246,8 +246,8 @@ func (h *head) info(ctx context.Context, name string) (*jetstream.ObjectInfo, er
 }
 
 // pieceOut returns the next piece of a file.
-func (h *head) pieceOut(ctx context.Context, by caller, q *question) (answer, error) {
-	if err := h.mayTouch(ctx, by, q, false); err != nil {
+func (h *head) pieceOut(ctx context.Context, by caller, q *pieceRequest) (answer, error) {
+	if err := h.mayTouch(ctx, by, &q.fileRequest, false); err != nil {
 		return answer{}, err
 	}
 	info, err := h.info(ctx, q.Name)
@@ -264,7 +264,7 @@ func (h *head) pieceOut(ctx context.Context, by caller, q *question) (answer, er
 	return answer{Seq: m.Sequence, data: m.Data}, nil
 }
 
-func (h *head) remove(ctx context.Context, by caller, q *question) (answer, error) {
+func (h *head) remove(ctx context.Context, by caller, q *fileRequest) (answer, error) {
 	if err := h.mayTouch(ctx, by, q, true); err != nil {
 		return answer{}, err
 	}
@@ -272,7 +272,7 @@ func (h *head) remove(ctx context.Context, by caller, q *question) (answer, erro
 }
 
 // files lists the files of a job.
-func (h *head) files(ctx context.Context, by caller, q *question) (answer, error) {
+func (h *head) files(ctx context.Context, by caller, q *fileRequest) (answer, error) {
 	job, _, _ := strings.Cut(q.Name, "/")
 	if _, err := h.own(ctx, by, job); err != nil {
 		return answer{}, err

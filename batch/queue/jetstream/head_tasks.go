@@ -24,7 +24,7 @@ const mostAsked = 16
 
 // fetch gives out the message of a task that the client may do. Workers get those of some sites
 // only.
-func (h *head) fetch(ctx context.Context, by caller, q *question) (answer, error) {
+func (h *head) fetch(ctx context.Context, by caller, q *fetchRequest) (answer, error) {
 	if n := len(q.Sites); n > mostAsked || n == 0 && !q.Any {
 		return answer{}, fmt.Errorf("%w: tasks of %d sites", errMalformed, n)
 	}
@@ -67,7 +67,7 @@ func (h *head) token(user, site string) string {
 }
 
 // tokens returns the sites where there may be tasks for a client.
-func (h *head) tokens(by caller, q *question) (all []string) {
+func (h *head) tokens(by caller, q *fetchRequest) (all []string) {
 	for _, s := range q.Sites {
 		if slices.Contains(h.o.Sites, s) {
 			all = append(all, siteToken(s))
@@ -153,7 +153,7 @@ func (p *places) close(ctx context.Context, needed map[string]bool, idle time.Du
 }
 
 // claim checks a ticket.
-func (h *head) claim(by caller, q *question) (relayed, claim, error) {
+func (h *head) claim(by caller, q *request) (relayed, claim, error) {
 	if q.Ticket == nil || !hmac.Equal([]byte(q.Ticket.MAC), []byte(q.Ticket.sign(h.key, by.name))) {
 		return relayed{}, claim{}, fmt.Errorf("%w: not the ticket of a task that was given to %q", ErrRefused, by.name)
 	}
@@ -162,7 +162,7 @@ func (h *head) claim(by caller, q *question) (relayed, claim, error) {
 }
 
 // holder returns the attempt that a ticket has begun, and that is at its task now.
-func (h *head) holder(ctx context.Context, by caller, q *question) (*attempt, error) {
+func (h *head) holder(ctx context.Context, by caller, q *request) (*attempt, error) {
 	m, c, err := h.claim(by, q)
 	if err != nil {
 		return nil, err
@@ -182,7 +182,7 @@ func (h *head) holder(ctx context.Context, by caller, q *question) (*attempt, er
 }
 
 // atWork returns the attempt of a ticket, as long as it has no result.
-func (h *head) atWork(ctx context.Context, by caller, q *question) (*attempt, error) {
+func (h *head) atWork(ctx context.Context, by caller, q *request) (*attempt, error) {
 	a, err := h.holder(ctx, by, q)
 	if err != nil {
 		return nil, err
@@ -196,7 +196,7 @@ func (h *head) atWork(ctx context.Context, by caller, q *question) (*attempt, er
 	return nil, err
 }
 
-func (h *head) extend(ctx context.Context, by caller, q *question) (answer, error) {
+func (h *head) extend(ctx context.Context, by caller, q *request) (answer, error) {
 	a, err := h.holder(ctx, by, q)
 	if err == nil {
 		err = a.m.InProgress()
@@ -205,7 +205,7 @@ func (h *head) extend(ctx context.Context, by caller, q *question) (answer, erro
 }
 
 // giveBack returns a task that was not taken.
-func (h *head) giveBack(_ context.Context, by caller, q *question) (answer, error) {
+func (h *head) giveBack(_ context.Context, by caller, q *request) (answer, error) {
 	m, c, err := h.claim(by, q)
 	if err != nil {
 		return answer{}, err
@@ -224,8 +224,8 @@ func kindOf(task string) string {
 
 func presenceKey(by caller, worker string) string { return by.name + "." + worker }
 
-func (h *head) take(ctx context.Context, by caller, q *question) (answer, error) {
-	m, c, err := h.claim(by, q)
+func (h *head) take(ctx context.Context, by caller, q *takeRequest) (answer, error) {
+	m, c, err := h.claim(by, &q.request)
 	if err != nil {
 		return answer{}, err
 	}
@@ -235,7 +235,7 @@ func (h *head) take(ctx context.Context, by caller, q *question) (answer, error)
 	a := &attempt{e: h.e, id: q.Attempt, worker: presenceKey(by, q.Worker), holds: q.Holds, m: m, c: c, ticket: q.Ticket.MAC}
 	a.t = queue.Task{Job: c.job, Name: c.task, Kind: kindOf(c.task)}
 	if !h.desk.has(q.Ticket.MAC) {
-		if _, err := h.holder(ctx, by, q); err != nil { // else the answer was lost
+		if _, err := h.holder(ctx, by, &q.request); err != nil { // else the answer was lost
 			return answer{}, err
 		}
 	}
@@ -272,7 +272,7 @@ func (h *head) mayTake(ctx context.Context, by caller, a *attempt) error {
 }
 
 // wanted tells the client of an attempt that has lost its task that another one has it.
-func (h *head) wanted(ctx context.Context, by caller, q *question) (answer, error) {
+func (h *head) wanted(ctx context.Context, by caller, q *request) (answer, error) {
 	a, err := h.holder(ctx, by, q)
 	if errors.Is(err, ErrRefused) {
 		if _, _, err := h.claim(by, q); err != nil {
@@ -293,8 +293,8 @@ const (
 )
 
 // settle takes the end of an attempt. Only the owner's can end the job, or name other tasks.
-func (h *head) settle(ctx context.Context, by caller, q *question) (answer, error) {
-	a, err := h.holder(ctx, by, q)
+func (h *head) settle(ctx context.Context, by caller, q *settleRequest) (answer, error) {
+	a, err := h.holder(ctx, by, &q.request)
 	if err != nil || q.Ending == nil {
 		return answer{}, errors.Join(err, notEnded(q))
 	}
@@ -355,7 +355,7 @@ func cut(s string, most int) string {
 	return s + "..."
 }
 
-func notEnded(q *question) error {
+func notEnded(q *settleRequest) error {
 	how := []string{endDone, endTwin, endCancelled, endBack, endPermanent, endDied, endFailed}
 	if q.Ending == nil || (q.Ending.How == endDone) != (q.Ending.Outcome != nil) || !slices.Contains(how, q.Ending.How) {
 		return fmt.Errorf("%w: an end without outcome", errMalformed)
@@ -364,8 +364,8 @@ func notEnded(q *question) error {
 }
 
 // progress tells all how far an attempt is.
-func (h *head) progress(ctx context.Context, by caller, q *question) (answer, error) {
-	a, err := h.holder(ctx, by, q)
+func (h *head) progress(ctx context.Context, by caller, q *progressRequest) (answer, error) {
+	a, err := h.holder(ctx, by, &q.request)
 	if err != nil || q.Active == nil {
 		return answer{}, err
 	}
