@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"vidfilter/batch/queue"
+	"vidfilter/internal/rate"
 )
 
 // Options of a Tally. The functions may be nil. They run under the caller's lock, if any, and
@@ -45,7 +46,7 @@ type Tally struct {
 	retries int64
 	bytes   int64
 
-	rate    rate
+	rate    rate.Meter
 	whole   estimate
 	backlog queue.Backlog
 }
@@ -89,7 +90,7 @@ func (t *Tally) Update(now time.Time, s queue.Status) (before Job, ok bool) {
 	t.seen[byJobs] += got.part
 	t.bytes += got.bytes
 	t.retries += got.retries
-	t.rate.sample(now, t.seen)
+	t.rate.Sample(now, t.seen)
 	return before, ok
 }
 

@@ -2,11 +2,11 @@ package tally
 
 import (
 	"cmp"
-	"math"
 	"time"
 
 	"vidfilter/batch/queue"
 	"vidfilter/internal/contract"
+	"vidfilter/internal/rate"
 )
 
 // Job is a job for display. Its JSON names are stable: names may be added, but none is removed or
@@ -99,7 +99,7 @@ func (j *job) view(now time.Time) Job {
 	if all, done := j.parts(); all > 0 {
 		v.Parts = &Parts{all, done, atWork}
 	}
-	v.FPS = rounded(v.FPS)
+	v.FPS = rate.Rounded(v.FPS)
 	if p := j.part(); p >= 0 {
 		v.Part = new(p)
 	}
@@ -109,7 +109,7 @@ func (j *job) view(now time.Time) Job {
 
 func activeView(a queue.Active) Active {
 	v := Active{Task: a.Task, Attempt: a.Attempt, Worker: a.Worker, Since: a.Since, Frames: a.Progress.Frames,
-		FPS: rounded(a.Progress.FPS), Bytes: a.Progress.Bytes, Note: a.Progress.Note}
+		FPS: rate.Rounded(a.Progress.FPS), Bytes: a.Progress.Bytes, Note: a.Progress.Note}
 	if a.Progress.Total > 0 {
 		v.Total = new(a.Progress.Total)
 	}
@@ -146,25 +146,15 @@ const warmUp = 5 * time.Second
 // left returns the seconds that the job will take at its present speed.
 func (j *job) left(now time.Time, fps float64) *float64 {
 	p := j.part()
-	if j.s.State.Ended() || p < 0 || j.total <= 0 || fps <= 0 {
+	if j.s.State.Ended() || p < 0 || j.total <= 0 {
 		return nil
 	}
 	for _, t := range j.tasks {
 		if t.filters && now.Sub(t.since) >= warmUp {
-			return plausible((1 - p) * float64(j.total) / fps)
+			return rate.Left((1-p)*float64(j.total), fps)
 		}
 	}
 	return nil
-}
-
-// maxLeft is the longest time left that is shown, in seconds.
-const maxLeft = 1000 * 3600
-
-func plausible(seconds float64) *float64 {
-	if seconds < 0 || seconds > maxLeft || math.IsNaN(seconds) {
-		return nil
-	}
-	return new(rounded(seconds))
 }
 
 func known(t time.Time) *time.Time {
@@ -173,6 +163,3 @@ func known(t time.Time) *time.Time {
 	}
 	return &t
 }
-
-// rounded keeps three decimals.
-func rounded(x float64) float64 { return math.Round(x*1000) / 1000 }

@@ -20,10 +20,10 @@ func barLine(s progress, width int) string {
 	parts := facts(s)
 	line := fit(parts, width)
 	bar := width - len(line) - 1
-	if s.Part < 0 || bar < leastBar {
+	if s.Part == nil || bar < leastBar {
 		return line
 	}
-	return text.Bar(s.Part, min(bar, mostBar)) + " " + line
+	return text.Bar(*s.Part, min(bar, mostBar)) + " " + line
 }
 
 // fit joins as many of the first parts as width holds.
@@ -43,12 +43,12 @@ func fit(parts []string, width int) string {
 
 // facts returns the known figures, most important first, in ASCII.
 func facts(s progress) (parts []string) {
-	if s.Part >= 0 {
-		parts = append(parts, text.PadLeft(text.Percent(s.Part), 4))
+	if s.Part != nil {
+		parts = append(parts, text.PadLeft(text.Percent(*s.Part), 4))
 	}
 	parts = append(parts, text.Progress(s.Frames, s.Total, "frame"), fmt.Sprintf("%.1f fps", s.FPS))
-	if s.Left >= 0 {
-		parts = append(parts, text.Clock(s.Left.Seconds())+" left")
+	if s.Left != nil {
+		parts = append(parts, text.Clock(*s.Left)+" left")
 	}
 	return append(parts, fmt.Sprintf("%.2fx", s.Speed), text.Size(s.Bytes))
 }

@@ -1,17 +1,17 @@
 package cli
 
 import (
-	"math"
 	"time"
 
 	"vidfilter/internal/contract"
 	"vidfilter/internal/hint"
+	"vidfilter/internal/rate"
 )
 
 func progressObject(s progress) contract.Progress {
 	p := contract.Progress{
-		Type: contract.TypeProgress, Frame: s.Frames, FPS: rounded(s.FPS), Speed: rounded(s.Speed),
-		OutTime: s.OutTime.Seconds(), Size: s.Bytes, Stages: stageTimes(s.Snapshot),
+		Type: contract.TypeProgress, Frame: s.Frames, FPS: rate.Rounded(s.FPS), Speed: rate.Rounded(s.Speed),
+		OutTime: s.OutTime.Seconds(), Size: s.Bytes, ETA: s.Left, Stages: stageTimes(s.Snapshot),
 	}
 	if s.Total > 0 {
 		p.Total = &s.Total
@@ -19,28 +19,25 @@ func progressObject(s progress) contract.Progress {
 	if s.GPU != nil {
 		p.GPU = gpuObject(*s.GPU)
 	}
-	if s.Left >= 0 {
-		p.ETA = new(rounded(s.Left.Seconds()))
-	}
 	return p
 }
 
 func stageTimes(s Snapshot) contract.Stages {
 	perFrame := func(busy time.Duration) float64 {
-		return rounded(busy.Seconds() * 1000 / float64(max(1, s.Frames)))
+		return rate.Rounded(busy.Seconds() * 1000 / float64(max(1, s.Frames)))
 	}
 	return contract.Stages{Decode: perFrame(s.DecodeBusy), Filter: perFrame(s.FilterBusy), Encode: perFrame(s.EncodeBusy)}
 }
 
 func gpuObject(g GPUTimes) *contract.GPU {
-	ms := func(d time.Duration) float64 { return rounded(d.Seconds() * 1000) }
-	return &contract.GPU{CopyIn: ms(g.CopyIn), Kernel: ms(g.Kernel), CopyOut: ms(g.CopyOut), Overlap: rounded(g.Overlap)}
+	ms := func(d time.Duration) float64 { return rate.Rounded(d.Seconds() * 1000) }
+	return &contract.GPU{CopyIn: ms(g.CopyIn), Kernel: ms(g.Kernel), CopyOut: ms(g.CopyOut), Overlap: rate.Rounded(g.Overlap)}
 }
 
 func doneObject(r Result, err error, code int, cause string, warnings []string) contract.Done {
 	d := r.Done
 	d.Type, d.ExitCode, d.Cause, d.Warnings = contract.TypeDone, code, cause, append([]string{}, warnings...)
-	d.FPS, d.Elapsed = rounded(r.Outcome().FPS), rounded(r.Elapsed)
+	d.FPS, d.Elapsed = rate.Rounded(r.Outcome().FPS), rate.Rounded(r.Elapsed)
 	if d.Damage == nil {
 		d.Damage = map[string]int64{}
 	}
@@ -49,6 +46,3 @@ func doneObject(r Result, err error, code int, cause string, warnings []string) 
 	}
 	return d
 }
-
-// rounded keeps three decimals: more is noise.
-func rounded(x float64) float64 { return math.Round(x*1000) / 1000 }

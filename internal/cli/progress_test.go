@@ -10,12 +10,13 @@ import (
 
 	"vidfilter/internal/contract"
 	"vidfilter/internal/e2e"
+	"vidfilter/internal/rate"
 )
 
 var running = progress{
 	Snapshot: Snapshot{Frames: 1234, Total: 3000, OutTime: 41 * time.Second, Bytes: 12_300_000,
 		DecodeBusy: 1234 * time.Millisecond, FilterBusy: 2468 * time.Millisecond},
-	Elapsed: 20 * time.Second, FPS: 61.2, Speed: 2.55, Part: 0.4113, Left: 29 * time.Second,
+	FPS: 61.2, Speed: 2.55, Part: new(0.4113), Left: new(29.0),
 }
 
 func TestBarLine(t *testing.T) {
@@ -40,7 +41,7 @@ func TestBarLine(t *testing.T) {
 }
 
 func TestUnknownTotal(t *testing.T) {
-	s := progress{Snapshot: Snapshot{Frames: 7}, FPS: 3.5, Part: -1, Left: -1}
+	s := progress{Snapshot: Snapshot{Frames: 7}, FPS: 3.5}
 	if got, want := barLine(s, 79), "7 frames  3.5 fps  0.00x  0 B"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -55,7 +56,7 @@ func TestUnknownTotal(t *testing.T) {
 
 func TestFullBar(t *testing.T) {
 	s := running
-	s.Part = 1
+	s.Part = new(1.0)
 	if got := barLine(s, 200); strings.Count(got, "#") != 40 || strings.Contains(got, "-") {
 		t.Errorf("%q", got)
 	}
@@ -63,32 +64,31 @@ func TestFullBar(t *testing.T) {
 
 func TestTracker(t *testing.T) {
 	start := time.Unix(1000, 0)
-	tr := newTracker(start)
+	var m rate.Meter
+	m.Sample(start, rate.Amounts{})
 	at := func(seconds float64, frames int64) progress {
-		return tr.observe(start.Add(time.Duration(seconds*1e9)), Snapshot{Frames: frames, Total: 1000, OutTime: time.Duration(frames) * 40 * time.Millisecond})
+		return observe(&m, start.Add(time.Duration(seconds*1e9)), Snapshot{Frames: frames, Total: 1000, OutTime: time.Duration(frames) * 40 * time.Millisecond})
 	}
-	if s := at(0, 0); s.FPS != 0 || s.Left != -1 || s.Part != 0 {
+	if s := at(0, 0); s.FPS != 0 || s.Left != nil || *s.Part != 0 {
 		t.Errorf("at once: %+v", s)
 	}
-	if s := at(2, 100); s.FPS != 50 || s.Speed != 2 || s.Left != 18*time.Second || s.Part != 0.1 {
+	if s := at(2, 100); s.FPS != 50 || s.Speed != 2 || *s.Left != 18 || *s.Part != 0.1 {
 		t.Errorf("after 2 s: %+v", s)
 	}
 	for i := 3; i <= 20; i++ { // twice as fast: in 5 s the start is forgotten
 		at(float64(i), int64(100+100*(i-2)/2))
 	}
-	if s := at(21, 1050); s.FPS != 50 || s.Part != 1 || s.Left != 0 || s.Elapsed != 21*time.Second {
+	if s := at(21, 1050); s.FPS != 50 || *s.Part != 1 || *s.Left != 0 {
 		t.Errorf("beyond the total: %+v", s)
-	}
-	if len(tr.samples) > 8 {
-		t.Errorf("%d samples kept", len(tr.samples))
 	}
 }
 
 func TestProgressByTime(t *testing.T) {
 	start := time.Unix(1000, 0)
-	tr := newTracker(start)
-	s := tr.observe(start.Add(time.Second), Snapshot{Frames: 10, OutTime: 2 * time.Second, TotalTime: 10 * time.Second})
-	if s.Part != 0.2 || s.Left != 4*time.Second {
+	var m rate.Meter
+	m.Sample(start, rate.Amounts{})
+	s := observe(&m, start.Add(time.Second), Snapshot{Frames: 10, OutTime: 2 * time.Second, TotalTime: 10 * time.Second})
+	if *s.Part != 0.2 || *s.Left != 4 {
 		t.Errorf("%+v", s)
 	}
 }

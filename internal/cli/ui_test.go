@@ -172,7 +172,7 @@ func TestNoProgress(t *testing.T) {
 func TestBarAndMessages(t *testing.T) {
 	u, s := testUI(t)
 	u.Mode, u.Size = "bar", func() (int, int) { return 41, 24 }
-	u.show(progress{Snapshot: Snapshot{Frames: 7}, Part: -1, Left: -1})
+	u.show(progress{Snapshot: Snapshot{Frames: 7}})
 	u.Info("hello")
 	u.Finish(Result{}, errors.New("x"))
 	bar := "7 frames  0.0 fps  0.00x  0 B\n"
