@@ -2,6 +2,7 @@ package status
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -13,9 +14,9 @@ import (
 	"vidfilter/internal/text"
 )
 
-// The page's texts are in page.html and app.js, which must agree.
+// The page's elements are in page.html and app.js, which must agree.
 var page = template.Must(template.New("page.html").Funcs(template.FuncMap{
-	"clean": text.OneLine, "name": name, "facts": facts, "why": why, "where": where, "summary": summary, "percent": percent,
+	"clean": text.OneLine, "words": wordsOf,
 	"join": func(s []string) string { return text.OneLine(strings.Join(s, ", ")) },
 }).ParseFS(files, "page.html"))
 
@@ -46,7 +47,26 @@ func (s *server) page(w http.ResponseWriter, r *http.Request) {
 	w.Write(b.Bytes())
 }
 
-func name(j tally.Job) string { return text.OneLine(j.Name()) }
+// words describe a job or the whole on the page.
+type words struct {
+	Name    string `json:"name,omitempty"`
+	Percent string `json:"percent"`
+	Facts   string `json:"facts"`           // its progress
+	Why     string `json:"why,omitempty"`   // the reason of its end, or why it does not progress
+	Where   string `json:"where,omitempty"` // its tasks and their workers
+}
+
+func wordsOf(j tally.Job) words {
+	var at []string
+	for _, a := range j.Active {
+		at = append(at, a.Task+": "+a.Worker)
+	}
+	return words{
+		text.OneLine(j.Name()), percent(j.Part), facts(j), text.OneLine(cmp.Or(j.Reason, j.Note())), text.OneLine(strings.Join(at, ", ")),
+	}
+}
+
+func wordsOfAll(t tally.Totals) words { return words{Percent: percent(t.Part), Facts: summary(t)} }
 
 func percent(part *float64) string {
 	if part == nil {
@@ -79,22 +99,6 @@ func facts(j tally.Job) string {
 		parts = append(parts, fmt.Sprintf("tried again: %d", j.Retried))
 	}
 	return text.List(parts...)
-}
-
-// why returns the reason of a job's end, or why it does not progress.
-func why(j tally.Job) string {
-	if j.Reason != "" {
-		return text.OneLine(j.Reason)
-	}
-	return text.OneLine(j.Note())
-}
-
-func where(j tally.Job) string {
-	var all []string
-	for _, a := range j.Active {
-		all = append(all, a.Task+": "+a.Worker)
-	}
-	return text.OneLine(strings.Join(all, ", "))
 }
 
 // summary describes the whole in a line.

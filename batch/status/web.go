@@ -136,6 +136,7 @@ func (q *Queue) change(f func()) {
 // whole is the state of the whole.
 type whole struct {
 	Totals   tally.Totals `json:"totals"`
+	Words    words        `json:"words"`
 	Note     string       `json:"note"` // why the work is held up, or ""
 	Workers  []Worker     `json:"workers"`
 	Trouble  string       `json:"trouble"`   // why the queue does not answer, or ""
@@ -151,6 +152,7 @@ func (s *server) whole() whole {
 	defer s.mu.Unlock()
 	s.t.Ahead(ahead)
 	w.Totals = s.t.Totals(time.Now(), w.Note != "")
+	w.Words = wordsOfAll(w.Totals)
 	if _, down := s.up(); down != nil {
 		err = down
 	}
