@@ -17,34 +17,15 @@ import (
 	"vidfilter/internal/contract"
 )
 
-// Span is a range of time stamps, in the unit of the video stream.
-type Span struct {
-	Start  int64 `json:"start"`
-	End    int64 `json:"end"` // exclusive
-	Frames int64 `json:"frames"`
-}
-
-func (s Span) String() string { return fmt.Sprintf("%d:%d:%d", s.Start, s.End, s.Frames) }
-
-func (s Span) covers(t Span) bool {
-	return s.Start <= t.Start && s.End >= t.End && s.Frames >= t.Frames
-}
-
 // Part is the body of a task.
 type Part struct {
-	Span
-	Around Span   `json:"around,omitzero"` // with the frames that the filter reads before and after
-	Blob   string `json:"blob,omitempty"`  // its packets in the store
-	Noise  string `json:"noise,omitempty"` // a noise profile, if it was measured for all parts
+	contract.Range
+	Blob  string `json:"blob,omitempty"`  // its packets in the store
+	Noise string `json:"noise,omitempty"` // a noise profile, if it was measured for all parts
 }
 
 // option returns the option of the main command.
-func (p Part) option() string {
-	if p.Around == (Span{}) {
-		return "--part=" + p.Span.String()
-	}
-	return fmt.Sprintf("--part=%v:%v", p.Span, p.Around)
-}
+func (p Part) option() string { return "--part=" + p.Range.String() }
 
 // PartResult is the result of a part.
 type PartResult struct {
