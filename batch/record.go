@@ -42,7 +42,7 @@ type Record struct {
 	contract.Outcome
 	Source     string      `json:"source"`      // absolute
 	SourceFile Fingerprint `json:"source_file"` // when the work began
-	Options    []string    `json:"options"`     // those that decide about the result
+	Options    []string    `json:"options"`     // that affect the result
 	Version    string      `json:"version"`     // of the program
 	Digest     string      `json:"digest"`
 	Attempts   int         `json:"attempts"`

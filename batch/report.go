@@ -23,7 +23,7 @@ type Row struct {
 	contract.Outcome
 	Attempts int   `json:"attempts,omitempty"`
 	Before   int64 `json:"bytes_before"`          // size of the source
-	After    int64 `json:"bytes_after,omitempty"` // size of the output; 0 if there is none
+	After    int64 `json:"bytes_after,omitempty"` // size of the output; 0 without one
 }
 
 // Meta describes the batch as a whole.
@@ -99,7 +99,7 @@ func WriteReport(w io.Writer, name string, rows []Row, meta Meta) error {
 	}{meta, namesOf(meta.Command), TotalsOf(rows), named})
 }
 
-// namedRow is a row with its names in JSON: those of files that were refused are any bytes.
+// namedRow is a row whose names may be any bytes, as those of refused files.
 type namedRow struct {
 	File   contract.Name `json:"file"`
 	Output contract.Name `json:"output"`
@@ -113,7 +113,7 @@ func namesOf(words []string) (all []contract.Name) {
 	return all
 }
 
-// known returns the text of a number, "" for none.
+// known returns the text of a positive number, else "".
 func known[N int64 | float64](n N, text string) string {
 	if n <= 0 {
 		return ""
@@ -125,7 +125,7 @@ func formatSeconds(s float64) string { return known(s, text.Clock(s)) }
 func formatCount(n int64) string     { return known(n, fmt.Sprint(n)) }
 func formatBytes(n int64) string     { return known(n, text.Size(n)) }
 
-// formatNoise returns the levels of luma and chroma, or that none was removed.
+// formatNoise returns the levels of luma and chroma, or "clean" if no frame was filtered.
 func formatNoise(r Row) string {
 	switch n := r.Noise; {
 	case n == nil:

@@ -246,8 +246,8 @@ func (s *scan) parts(length int64, w Window) []Range {
 	return all
 }
 
-// place counts the frames of a part, and finds its Around for a filter with window w. frames are the
-// PTS of all frames, sorted.
+// place counts the frames of a part, and finds its Around for a filter with window w. frames are
+// the PTS of all frames, sorted.
 func place(r *Range, frames []int64, w Window) {
 	first, _ := slices.BinarySearch(frames, r.Start)
 	end, _ := slices.BinarySearch(frames, r.End)

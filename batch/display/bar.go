@@ -12,8 +12,8 @@ import (
 	"vidfilter/internal/text"
 )
 
-// lines returns what is redrawn. In small windows the line of the whole goes before the note, and
-// both before jobs.
+// lines returns the lines below the messages. In a small window the line of the whole has priority
+// over the note, and both over jobs.
 func (d *Display) lines(columns, rows int) (lines []cli.ScreenLine) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -94,8 +94,8 @@ func wholeRow(t tally.Totals) row {
 	return row{[]string{text.List(jobs, text.Some(t.Failed, "failed")), jobs}, t.Part, t.Left, t.FPS, frames(t.Frames, t.Total)}
 }
 
-// widths are those of the facts, the most important first: "100%", "1:45:59 left", "120.5 fps",
-// "1200/3000 frames".
+// widths are the columns of the facts, the most important first: "100%", "1:45:59 left", "120.5
+// fps", "1200/3000 frames".
 var widths = []int{4, 12, 9, 22}
 
 const (

@@ -44,7 +44,7 @@ func (s *server) events(w http.ResponseWriter, r *http.Request) {
 }
 
 // follow sends changes until the reader or the server has gone. A slow reader misses states in
-// between and delays nobody.
+// between and delays no other.
 func (s *server) follow(r *http.Request, st *stream) {
 	jobs, version, changed := s.first()
 	st.send("start", map[string]int{"shown": defaultLimit})

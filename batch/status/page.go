@@ -22,7 +22,7 @@ var page = template.Must(template.New("page.html").Funcs(template.FuncMap{
 
 type pageData struct {
 	Version string
-	Locked  bool // shows nothing without the token
+	Locked  bool // hides all until the token is given
 	Whole   whole
 	Jobs    []tally.Job
 	More    int

@@ -18,7 +18,7 @@ import (
 // must not block.
 type Options struct {
 	// Weigh returns the size of a job's source in bytes, 0 if unknown. It weighs jobs whose
-	// frames nobody has counted.
+	// frames are not counted.
 	Weigh func(queue.Job) int64
 
 	// Frames returns the frames of a job's source, or of its result if it is done; 0 if unknown.

@@ -26,7 +26,7 @@ type Totals struct {
 	Active   int   `json:"active"`   // at work
 	Retries  int64 `json:"retries"`  // how often a task was retried
 
-	Frames int64    `json:"frames"` // done, as far as known
+	Frames int64    `json:"frames"` // known to be done
 	Total  *int64   `json:"total"`  // of all jobs that can be done; null until all are counted
 	FPS    float64  `json:"fps"`    // over the last seconds
 	Bytes  int64    `json:"bytes"`  // written

@@ -9,8 +9,8 @@ import (
 	"vidfilter/internal/rate"
 )
 
-// Job is a job for display. Its JSON names are stable: names may be added, but none is removed or
-// changes its meaning. Unknown numbers are null.
+// Job is a job for display. Its JSON names are stable: they are never removed and never change
+// their meaning. Unknown numbers are null.
 type Job struct {
 	ID        string      `json:"id"`
 	Title     string      `json:"title"`          // as submitted: any characters
@@ -34,7 +34,7 @@ type Job struct {
 	Parts     *Parts      `json:"parts"` // null if filtered whole
 	Active    []Active    `json:"active"`
 	Stored    int64       `json:"stored,omitempty"` // bytes of its files in the store, where known
-	Alone     bool        `json:"alone,omitempty"`  // nobody is there to go on with it, where known
+	Alone     bool        `json:"alone,omitempty"`  // known to have no worker
 }
 
 // Parts of a long video.
@@ -57,7 +57,7 @@ type Active struct {
 	Note    string    `json:"note,omitempty"` // why it does not progress
 }
 
-// Name returns the title, or the ID if there is none. It may hold any character.
+// Name returns the title, or the ID without a title. It may hold any character.
 func (j Job) Name() string { return cmp.Or(j.Title, j.ID) }
 
 // Note returns the first note of the active tasks: why the job does not progress.

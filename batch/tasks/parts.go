@@ -34,8 +34,8 @@ type PartResult struct {
 	contract.Outcome
 }
 
-// parts asks the program where the file can be cut for the job's filter. Fewer than two parts mean:
-// not at all.
+// parts asks the program where the file can be cut for the job's filter. Fewer than two parts mean
+// that it cannot be cut.
 func (k *task) parts(ctx context.Context) ([]Part, error) {
 	args := []string{"segments", "-i", k.spec.Item.Source, "--length", strconv.FormatFloat(k.spec.Segment, 'f', -1, 64)}
 	out, err := k.Program.Output(ctx, append(args, k.spec.Item.Args...)...)
@@ -118,9 +118,9 @@ func (k *task) part(ctx context.Context) (queue.Outcome, error) {
 	return queue.Outcome{Result: b}, err
 }
 
-// send puts a finished part in the store. It takes the part back if nobody will fetch it: the job
-// is over, or may be since another worker has done the task. The end of the job removes the other
-// parts.
+// send puts a finished part in the store. It removes the part again if the job is over, or if
+// another worker has done the task and may have ended the job. The end of the job removes the
+// other parts.
 func (k *task) send(ctx context.Context, blob, file string) error {
 	err := k.put(ctx, blob, file)
 	lasting, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)

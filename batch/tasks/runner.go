@@ -37,7 +37,7 @@ type Spec struct {
 	Record   batch.Record `json:"record"` // as of the submission
 }
 
-// Settings are those of all jobs of a Session.
+// Settings are common to all jobs of a Session.
 type Settings struct {
 	Root    string  `json:"root"`             // of the outputs, absolute
 	Segment float64 `json:"segment"`          // least seconds of a part; 0 for no parts
@@ -102,7 +102,7 @@ type Runner struct {
 	Own func(id string) (job queue.Job, planned bool)
 
 	// Options parses the options of another machine's job like the command line. It returns them
-	// in canonical form: all, and those that affect the result.
+	// in canonical form: all, and the ones that affect the result.
 	Options func(output string, args []string) (all, deciding []string, err error)
 
 	mu   sync.Mutex
@@ -412,8 +412,8 @@ func ended(res Result) (queue.Outcome, error) {
 	return queue.Outcome{Result: b, End: true}, err
 }
 
-// done completes the work of an attempt that was killed at the very end, and reports whether
-// there was any. If there was none, it checks the source.
+// done completes the work of an attempt that was killed at the very end, and reports whether it
+// found one. Otherwise it checks the source.
 func (k *task) done() (out queue.Outcome, ok bool, err error) {
 	f, err := batch.Check(k.spec.Root, k.spec.Item, batch.Program{Version: k.spec.Record.Version, RemakeOlder: true})
 	if err != nil {

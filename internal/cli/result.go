@@ -7,8 +7,7 @@ import (
 	"vidfilter/internal/contract"
 )
 
-// Result is what is known of a job at its end. UI.Finish adds the error, the warnings and the
-// speed.
+// Result is the result of a job. UI.Finish adds the error, the warnings and the speed.
 type Result struct {
 	contract.Done
 	Taken bool // only a part of the input was requested

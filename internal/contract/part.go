@@ -21,7 +21,8 @@ func (s Span) Covers(t Span) bool {
 }
 
 // Range is a part of a video. Around is the part with its lead-in and lead-out: frames that a
-// filter reads as the neighbours of others. The zero Around means that there are none.
+// filter reads as the neighbours of others. A zero Around means no such
+// frames.
 type Range struct {
 	Span
 	Around Span `json:"around,omitzero"`

@@ -133,7 +133,7 @@ type Difference struct {
 	Property string `json:"property,omitempty"` // "" if it is about the whole item
 	From     string `json:"from"`               // "" if it is new
 	To       string `json:"to"`                 // "" if it is missing
-	Lost     bool   `json:"lost"`               // the output says less
+	Lost     bool   `json:"lost"`               // the output holds less
 	Told     bool   `json:"told,omitempty"`     // announced by a warning or an option
 }
 

@@ -42,7 +42,7 @@ func newClient(nc *nats.Conn, o ConnectOptions, who caller, d *door) (*client, e
 	return c, nil
 }
 
-// door closes a connection once the credentials let nobody in any more.
+// door closes a connection once its credentials are revoked.
 type door struct {
 	refusals int // in a row
 	shut     atomic.Bool
@@ -78,7 +78,7 @@ func (d *door) watch(nc *nats.Conn) {
 	})
 	lost := nc.DisconnectErrHandler()
 	nc.SetDisconnectErrHandler(func(nc *nats.Conn, err error) {
-		if !d.shut.Load() { // else running tasks do not continue, as it says
+		if !d.shut.Load() { // else its message would promise that tasks go on
 			lost(nc, err)
 		}
 	})
@@ -96,8 +96,8 @@ func (c *client) why(err error) error {
 	return err
 }
 
-// Drain tells the workers of a credential, or of all if the name is "all", to take no more tasks.
-// It is an error if there are none.
+// Drain makes the workers of a credential, or of all if the name is "all", take no more tasks. It
+// is an error if no worker is connected.
 func (c *client) Drain(name string) error {
 	return c.names.sendDrain(c.nc, name)
 }
@@ -206,7 +206,7 @@ func (c *client) Workers(ctx context.Context) (all []queue.WorkerStatus, err err
 	return all, err
 }
 
-// A watch asks for changes that events announce, and else now and then, since events may be lost.
+// A watch asks for changes after an event, and now and then, since events may be lost.
 const (
 	askEvery  = 100 * time.Millisecond
 	pollEvery = 2 * time.Second

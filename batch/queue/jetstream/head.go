@@ -18,8 +18,8 @@ import (
 	"vidfilter/batch/queue/jetstream/pki"
 )
 
-// head answers the clients of a queue: it alone reads and writes the streams. What a client may
-// ask depends on its role, which NATS has checked: it is a part of the subject.
+// head answers the clients of a queue: it alone reads and writes the streams. The verbs of a client
+// depend on its role, which is a part of the subject that NATS has checked.
 type head struct {
 	e      *Engine
 	key    []byte // of tickets
@@ -37,7 +37,7 @@ type head struct {
 	stop  context.CancelFunc
 }
 
-// caller is the client that asks.
+// caller is the client of a request.
 type caller struct {
 	role pki.Role
 	name string
@@ -91,8 +91,8 @@ func (h *head) close() error {
 	return nil
 }
 
-// asker returns who asks, and what. A client may name any subject for the answer, but only its own
-// inbox gets one.
+// asker returns the caller and the verb of a request. A client may name any subject for the answer,
+// but only its own inbox gets one.
 func (h *head) asker(m *nats.Msg) (by caller, verb string, ok bool) {
 	t := strings.Split(strings.TrimPrefix(m.Subject, string(h.e.names)+".ask."), ".")
 	if len(t) != 3 || !strings.HasPrefix(m.Reply, inbox(t[1])+".") {
@@ -126,7 +126,7 @@ func (h *head) send(m *nats.Msg, a answer) {
 	}
 }
 
-// verb is something to ask for, and the roles that may.
+// verb answers one kind of request, for some roles.
 type verb struct {
 	do    func(h *head, ctx context.Context, by caller, m *nats.Msg) (answer, error)
 	roles []pki.Role
@@ -186,7 +186,7 @@ var verbs = map[string]verb{
 	"sizes":   verbOf((*head).sizes, reading),
 }
 
-// changing are the verbs that people use and look at the result.
+// changing are the verbs whose effect the next request must show.
 var changing = map[string]bool{"submit": true, "cancel": true, "finish": true, "forget": true, "give": true}
 
 func (h *head) do(ctx context.Context, by caller, what string, m *nats.Msg) (answer, error) {
@@ -199,7 +199,7 @@ func (h *head) do(ctx context.Context, by caller, what string, m *nats.Msg) (ans
 			h.o.Version, queue.OldestProtocol, queue.Protocol, cmp.Or(q.Version, "another"), q.Protocol, older(q.Protocol))
 	}
 	a, err := h.ask(ctx, by, what, m)
-	if err == nil && changing[what] { // so that the next request shows it
+	if err == nil && changing[what] {
 		err = h.board.read(ctx)
 	}
 	if errors.Is(err, ErrRefused) {
@@ -224,7 +224,7 @@ func (h *head) ask(ctx context.Context, by caller, what string, m *nats.Msg) (an
 	return v.do(h, ctx, by, m)
 }
 
-// older says which side is to be updated.
+// older returns the side to update.
 func older(protocol int) string {
 	if protocol < queue.Protocol {
 		return "update this one"
@@ -252,7 +252,8 @@ func (h *head) presence(ctx context.Context, by caller, q *presenceRequest) (ans
 	return answer{}, h.e.present(ctx, presenceKey(by, q.Worker), q.Presence)
 }
 
-// results returns those of a job to its owner; to others, whether their own task has one.
+// results returns the results of a job to its owner. Other callers learn whether their own task has
+// a result.
 func (h *head) results(ctx context.Context, by caller, q *request) (answer, error) {
 	own := !by.is(pki.Worker)
 	if own {
@@ -310,7 +311,7 @@ func (h *head) submit(ctx context.Context, by caller, q *submitRequest) (answer,
 	return answer{}, err
 }
 
-// submitted says what a submission has done, or "" if nothing.
+// submitted describes the effect of a submission; "" for none.
 func submitted(before, after *record) string {
 	switch {
 	case before == nil:
@@ -340,8 +341,8 @@ func (h *head) own(ctx context.Context, by caller, id string) (*record, error) {
 
 func (c caller) owns(r *record) bool { return c.ownsOf(r.Job.User) }
 
-// ownsOf reports whether the caller may change the jobs of a credential. Those of no credential are
-// everybody's.
+// ownsOf reports whether the caller may change the jobs of a credential. Jobs without a credential
+// belong to all submitters.
 func (c caller) ownsOf(user string) bool {
 	return c.is(pki.Operator) || c.is(pki.Submitter) && (user == c.name || user == "")
 }
@@ -349,8 +350,8 @@ func (c caller) ownsOf(user string) bool {
 // Limits of a credential.
 const (
 	mostSites   = 128      // folders of jobs that have not ended
-	mostJobs    = 10_000   // those that have ended make room
-	mostRecords = 64 << 20 // bytes of their records, likewise
+	mostJobs    = 10_000   // ended ones make room
+	mostRecords = 64 << 20 // bytes of their records; the same
 	mostFiles   = 1 << 16  // in the store
 )
 
@@ -454,7 +455,7 @@ func (h *head) handOver(ctx context.Context, by caller, q *giveRequest) (answer,
 	return answer{}, errors.Join(h.e.purgeTasks(ctx, q.ID, r.Epoch), h.board.read(ctx), h.e.putOpen(ctx, r))
 }
 
-// removeAll removes the files of a job. Those that are on their way are refused: see fileIn.
+// removeAll removes the files of a job. fileIn refuses files still in transit.
 func (h *head) removeAll(ctx context.Context, job string) (err error) {
 	for _, n := range h.board.files(job) {
 		err = errors.Join(err, blobs{h.e}.Delete(ctx, n))
