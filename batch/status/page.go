@@ -49,11 +49,11 @@ func (s *server) page(w http.ResponseWriter, r *http.Request) {
 
 // words describe a job or the whole on the page.
 type words struct {
-	Name    string `json:"name,omitempty"`
+	Name    string `json:"name"`
 	Percent string `json:"percent"`
-	Facts   string `json:"facts"`           // its progress
-	Why     string `json:"why,omitempty"`   // the reason of its end, or why it does not progress
-	Where   string `json:"where,omitempty"` // its tasks and their workers
+	Facts   string `json:"facts"` // its progress
+	Why     string `json:"why"`   // the reason of its end, or why it does not progress
+	Where   string `json:"where"` // its tasks and their workers
 }
 
 func wordsOf(j tally.Job) words {
