@@ -282,7 +282,8 @@ func (k *task) join(ctx context.Context) (queue.Outcome, error) {
 		return queue.Outcome{}, err
 	}
 	res := resultOf(done)
-	res.Parts, res.Noise, res.Outcome = len(files), all.Noise, res.In(res.Seconds+all.Seconds)
+	res.Parts, res.Noise = len(files), all.Noise
+	res.Outcome = res.In(res.Seconds + all.Seconds)
 	out, err := k.finish(temp, res)
 	if err == nil {
 		k.forget(ctx)
