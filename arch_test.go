@@ -163,7 +163,7 @@ var rules = []rule{
 		tests:   []string{pflag},
 		why:     "runs the program on the tasks of any queue: it links no codec and knows no engine"},
 	{folder: "batch/tally", what: "sums over a queue: progress, speed, time left",
-		imports: []string{"batch/queue", "internal/contract", "internal/rate"},
+		imports: []string{"batch/queue", "internal/contract", "internal/rate", "internal/text"},
 		why:     "the terminal and the status page must show the same numbers"},
 	{folder: "batch/display", what: "a batch on the terminal, as log lines, as JSON",
 		imports: []string{"batch/queue", "batch/tally", "internal/cli", "internal/contract", "internal/text"},

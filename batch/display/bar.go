@@ -77,7 +77,7 @@ type row struct {
 }
 
 func jobRow(j tally.Job) row {
-	r := row{names: []string{name(j)}, part: j.Part, left: j.Left, fps: j.FPS, work: frames(j.Frames, j.Total)}
+	r := row{names: []string{name(j)}, part: j.Part, left: j.Left, fps: j.FPS, work: tally.Frames(j.Frames, j.Total)}
 	switch p := j.Parts; {
 	case p != nil && p.Done == p.All:
 		r.work = fmt.Sprintf("joining %d parts", p.All)
@@ -91,7 +91,7 @@ func jobRow(j tally.Job) row {
 
 func wholeRow(t tally.Totals) row {
 	jobs := fmt.Sprintf("%d/%s", t.Done, text.Count(t.Jobs, "job"))
-	return row{[]string{text.List(jobs, text.Some(t.Failed, "failed")), jobs}, t.Part, t.Left, t.FPS, frames(t.Frames, t.Total)}
+	return row{[]string{text.List(jobs, text.Some(t.Failed, "failed")), jobs}, t.Part, t.Left, t.FPS, tally.Frames(t.Frames, t.Total)}
 }
 
 // widths are the columns of the facts, the most important first: "100%", "1:45:59 left", "120.5

@@ -3,7 +3,6 @@ package status
 import (
 	"bytes"
 	"cmp"
-	"fmt"
 	"html/template"
 	"net/http"
 	"strings"
@@ -51,7 +50,7 @@ func (s *server) page(w http.ResponseWriter, r *http.Request) {
 type words struct {
 	Name    string `json:"name"`
 	Percent string `json:"percent"`
-	Facts   string `json:"facts"` // its progress
+	Facts   string `json:"facts"`
 	Why     string `json:"why"`   // the reason of its end, or why it does not progress
 	Where   string `json:"where"` // its tasks and their workers
 }
@@ -62,52 +61,17 @@ func wordsOf(j tally.Job) words {
 		at = append(at, a.Task+": "+a.Worker)
 	}
 	return words{
-		text.OneLine(j.Name()), percent(j.Part), facts(j), text.OneLine(cmp.Or(j.Reason, j.Note())), text.OneLine(strings.Join(at, ", ")),
+		text.OneLine(j.Name()), percent(j.Part), j.Facts(), text.OneLine(cmp.Or(j.Reason, j.Note())), text.OneLine(strings.Join(at, ", ")),
 	}
 }
 
-func wordsOfAll(t tally.Totals) words { return words{Percent: percent(t.Part), Facts: summary(t)} }
+func wordsOfAll(t tally.Totals) words {
+	return words{Percent: percent(t.Part), Facts: t.Summary() + ", " + text.Size(t.Bytes) + " written"}
+}
 
 func percent(part *float64) string {
 	if part == nil {
 		return ""
 	}
 	return text.Percent(*part)
-}
-
-// facts describes a job's progress.
-func facts(j tally.Job) string {
-	var parts []string
-	if j.Parts != nil {
-		parts = append(parts, text.Progress(j.Parts.Done, j.Parts.All, "part"), text.Some(j.Parts.Active, "at work"))
-	}
-	if j.Total != nil {
-		parts = append(parts, text.Progress(j.Frames, *j.Total, "frame"))
-	} else if j.Frames > 0 {
-		parts = append(parts, text.Count(j.Frames, "frame"))
-	}
-	if j.FPS > 0 {
-		parts = append(parts, fmt.Sprintf("%.1f fps", j.FPS))
-	}
-	if j.Left != nil {
-		parts = append(parts, text.Clock(*j.Left)+" left")
-	}
-	if j.Bytes > 0 {
-		parts = append(parts, text.Size(j.Bytes))
-	}
-	if j.Retried > 0 {
-		parts = append(parts, fmt.Sprintf("tried again: %d", j.Retried))
-	}
-	return text.List(parts...)
-}
-
-// summary describes the whole in a line.
-func summary(t tally.Totals) string {
-	parts := []string{fmt.Sprintf("%d of %s done", t.Done, text.Count(t.Jobs, "job")),
-		text.Some(t.Running, "running"), text.Some(t.Queued, "queued"), text.Some(t.Failed, "failed"), text.Some(t.Cancelled, "cancelled"),
-		text.Count(t.Frames, "frame"), fmt.Sprintf("%.1f fps", t.FPS), text.Size(t.Bytes) + " written"}
-	if t.Left != nil {
-		parts = append(parts, text.Clock(*t.Left)+" left")
-	}
-	return text.List(parts...)
 }

@@ -38,8 +38,8 @@ func TestPrintJobs(t *testing.T) {
 	if err := printJobs(&b, l, true); err != nil {
 		t.Fatal(err)
 	}
-	want := `running   a.mkv  46%  12.3 fps  1/4 parts  1:15 left  [1]
-done      b\u000ac.mkv  1 frame  8.0 fps  [2]
+	want := `running   a.mkv  45%  1/4 parts, 12.3 fps, 1:15 left  [1]
+done      b\u000ac.mkv  1 frame, 8.0 fps  [2]
 failed    d.mkv  no video in it  [3]
 queued    e.mkv  [4]
 running   f.mkv  of ann  1:30 old  38.0 MB in the store  nobody is there to go on with it  [5]
