@@ -2,7 +2,6 @@ package batch
 
 import (
 	"errors"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -374,8 +373,11 @@ func TestRecordIsForPeople(t *testing.T) {
 	w := newWork(t)
 	w.item.Deciding = []string{"--x264-params=a<b&c"}
 	r := w.finish("result")
-	r.FPS = math.Inf(1)
+	r.Frames, r.FPS = 50, 25 // without seconds, as by earlier versions
 	must(t, WriteRecord(w.root, r))
+	if back, err := ReadRecord(w.root, r.Output); err != nil || back.Seconds != 2 || back.FPS != 25 {
+		t.Errorf("%+v, %v", back, err)
+	}
 	text, err := os.ReadFile(RecordPath(w.root, w.item.Output))
 	must(t, err)
 	for _, part := range []string{"\n  \"output\": \"x/a.mkv\",\n", `"--x264-params=a<b&c"`, `"state": "done"`, `"attempts": 1`, `"size": 10`} {

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -38,26 +37,18 @@ const (
 type Record struct {
 	Output string      `json:"output"` // below the root, with slashes
 	State  RecordState `json:"state"`
-	// of a failure or cancellation, or the missing parts of the output
+	// of a failure or cancellation, or the faults of the output
 	Reason string `json:"reason,omitempty"`
-	// the output lacks the unreadable parts of the source
-	Damaged    bool        `json:"damaged,omitempty"`
+	contract.Outcome
 	Source     string      `json:"source"`      // absolute
 	SourceFile Fingerprint `json:"source_file"` // when the work began
-	Options    []string    `json:"options"`     // those that decide about the result
+	Options    []string    `json:"options"`     // that affect the result
 	Version    string      `json:"version"`     // of the program
 	Digest     string      `json:"digest"`
 	Attempts   int         `json:"attempts"`
 	Parts      int         `json:"parts,omitempty"` // 0 if not cut into parts
-	PartsDone  int         `json:"parts_done,omitempty"`
 	Started    time.Time   `json:"started,omitzero"`
 	Ended      time.Time   `json:"ended,omitzero"`
-	Frames     int64       `json:"frames,omitempty"`
-	FPS        float64     `json:"fps,omitempty"`
-	// that the denoiser found
-	Noise *contract.Noise `json:"noise,omitempty"`
-	// between the source and the output
-	Differences []contract.Difference `json:"differences,omitempty"`
 	// name of the finished file before it is renamed; below the root
 	Temp       string       `json:"temp,omitempty"`
 	OutputFile *Fingerprint `json:"output_file,omitempty"` // of the finished file
@@ -88,7 +79,6 @@ func recordOf(output string) string {
 func WriteRecord(root string, r Record) error { return Outputs{Root: root}.writeRecord(r) }
 
 func (o Outputs) writeRecord(r Record) error {
-	r.FPS = finite(r.FPS)
 	var b bytes.Buffer
 	if err := text.JSON(&b, r); err != nil {
 		return err
@@ -102,14 +92,6 @@ func (o Outputs) writeRecord(r Record) error {
 		return fmt.Errorf("write the record of %q: %w", r.Output, err)
 	}
 	return nil
-}
-
-// finite returns 0 for a frame rate over no time, which JSON cannot hold.
-func finite(x float64) float64 {
-	if math.IsInf(x, 0) || math.IsNaN(x) {
-		return 0
-	}
-	return x
 }
 
 // ErrDamagedRecord is wrapped by the errors of records that make no sense. Such a record counts
@@ -136,6 +118,9 @@ func readRecord(name string) (*Record, error) {
 	var r Record
 	if err := json.Unmarshal(data, &r); err != nil {
 		return nil, fmt.Errorf("%s: %v: %w", name, err, ErrDamagedRecord)
+	}
+	if r.Seconds == 0 && r.FPS > 0 { // by an earlier version
+		r.Outcome = r.In(float64(r.Frames) / r.FPS)
 	}
 	if !r.sound() {
 		return nil, fmt.Errorf("%s: %w", name, ErrDamagedRecord)

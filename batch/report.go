@@ -20,18 +20,10 @@ type Row struct {
 	Output string `json:"output"` // below the root
 	State  string `json:"state"`  // done, failed, skipped ...: the caller's words
 	Reason string `json:"reason,omitempty"`
-	// the output lacks the unreadable parts of the source
-	Damaged  bool    `json:"damaged,omitempty"`
-	Attempts int     `json:"attempts,omitempty"`
-	Frames   int64   `json:"frames,omitempty"`
-	FPS      float64 `json:"fps,omitempty"`         // frames per second of work
-	Before   int64   `json:"bytes_before"`          // size of the source
-	After    int64   `json:"bytes_after,omitempty"` // size of the output; 0 if there is none
-	Seconds  float64 `json:"seconds,omitempty"`
-
-	Noise *contract.Noise `json:"noise,omitempty"` // that the denoiser found
-	// between the source and the output
-	Differences []contract.Difference `json:"differences,omitempty"`
+	contract.Outcome
+	Attempts int   `json:"attempts,omitempty"`
+	Before   int64 `json:"bytes_before"`          // size of the source
+	After    int64 `json:"bytes_after,omitempty"` // size of the output; 0 without one
 }
 
 // Meta describes the batch as a whole.
@@ -49,7 +41,7 @@ type Totals struct {
 	Files   int            `json:"files"`
 	States  map[string]int `json:"states"`
 	Frames  int64          `json:"frames"`
-	Before  int64          `json:"bytes_before"` // of those that have an output
+	Before  int64          `json:"bytes_before"` // of sources with an output
 	After   int64          `json:"bytes_after"`
 	Seconds float64        `json:"seconds"` // of work
 }
@@ -92,10 +84,6 @@ func CheckReport(path string) error {
 
 // WriteReport writes a report in the format of the name's ending.
 func WriteReport(w io.Writer, name string, rows []Row, meta Meta) error {
-	rows = slices.Clone(rows)
-	for i := range rows {
-		rows[i].FPS, rows[i].Seconds = finite(rows[i].FPS), finite(rows[i].Seconds)
-	}
 	if strings.EqualFold(filepath.Ext(name), ".html") {
 		return writeHTML(w, rows, meta)
 	}
@@ -111,7 +99,7 @@ func WriteReport(w io.Writer, name string, rows []Row, meta Meta) error {
 	}{meta, namesOf(meta.Command), TotalsOf(rows), named})
 }
 
-// namedRow is a row with its names in JSON: those of files that were refused are any bytes.
+// namedRow is a row whose names may be any bytes, as those of refused files.
 type namedRow struct {
 	File   contract.Name `json:"file"`
 	Output contract.Name `json:"output"`
@@ -125,7 +113,7 @@ func namesOf(words []string) (all []contract.Name) {
 	return all
 }
 
-// known returns the text of a number, "" for none.
+// known returns the text of a positive number, else "".
 func known[N int64 | float64](n N, text string) string {
 	if n <= 0 {
 		return ""
@@ -137,7 +125,7 @@ func formatSeconds(s float64) string { return known(s, text.Clock(s)) }
 func formatCount(n int64) string     { return known(n, fmt.Sprint(n)) }
 func formatBytes(n int64) string     { return known(n, text.Size(n)) }
 
-// formatNoise returns the levels of luma and chroma, or that none was removed.
+// formatNoise returns the levels of luma and chroma, or "clean" if no frame was filtered.
 func formatNoise(r Row) string {
 	switch n := r.Noise; {
 	case n == nil:

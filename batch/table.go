@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"vidfilter/internal/contract"
 	"vidfilter/internal/text"
 )
 
@@ -66,7 +67,7 @@ func Table(w io.Writer, rows []Row, width int) error {
 		add(r)
 	}
 	if len(rows) > 1 {
-		add(Row{Output: "total", Frames: total.Frames, Before: total.Before, After: total.After})
+		add(Row{Output: "total", Outcome: contract.Outcome{Frames: total.Frames}, Before: total.Before, After: total.After})
 	}
 	end := total.counts()
 	if s := share(total.Before, total.After); s != "" {

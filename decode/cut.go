@@ -57,7 +57,7 @@ func (c *Cut) Tag() string {
 
 // read goes on until all frames have come.
 func (c *Cut) read(ctx context.Context) error {
-	all := c.part.read()
+	all := c.part.Read()
 	for c.frames < all.Frames {
 		switch {
 		case ctx.Err() != nil:
@@ -79,7 +79,7 @@ func (c *Cut) look(p *astiav.Packet) error {
 	}
 	c.pts = append(c.pts, p.Pts())
 	c.sums = append(c.sums, crc32.ChecksumIEEE(payload(p)))
-	if c.part.read().holds(p.Pts()) && !p.Flags().Has(astiav.PacketFlagDiscard) {
+	if c.part.Read().Holds(p.Pts()) && !p.Flags().Has(astiav.PacketFlagDiscard) {
 		c.frames++
 	}
 	return nil

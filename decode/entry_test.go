@@ -120,7 +120,9 @@ func FuzzEntries(f *testing.F) {
 	})
 }
 
-func part(start, end, frames int64) Range { return Range{Span: Span{start, end, frames}} }
+func part(start, end, frames int64) Range {
+	return Range{Span: Span{Start: start, End: end, Frames: frames}}
+}
 
 func TestParts(t *testing.T) {
 	s := &scan{seen: map[int64]bool{}, begin: -100, latest: 990, end: 1000}
@@ -165,11 +167,11 @@ func TestWindows(t *testing.T) {
 		want []Span
 	}{
 		{Window{}, []Span{{}, {}, {}}},
-		{Window{3, 3, 1}, []Span{{0, 121, 7}, {30, 171, 9}, {100, 171, 6}}},
-		{Window{6, 6, 0}, []Span{{0, 171, 10}, {0, 171, 10}, {30, 171, 9}}},
-		{Window{2, 0, 0}, []Span{{0, 100, 4}, {40, 140, 5}, {110, 171, 5}}},
-		{Window{2, 0, 4}, []Span{{0, 100, 4}, {0, 140, 7}, {100, 171, 6}}},
-		{Window{0, 1, 0}, []Span{{0, 101, 5}, {100, 141, 4}, {140, 171, 3}}},
+		{Window{3, 3, 1}, []Span{{Start: 0, End: 121, Frames: 7}, {Start: 30, End: 171, Frames: 9}, {Start: 100, End: 171, Frames: 6}}},
+		{Window{6, 6, 0}, []Span{{Start: 0, End: 171, Frames: 10}, {Start: 0, End: 171, Frames: 10}, {Start: 30, End: 171, Frames: 9}}},
+		{Window{2, 0, 0}, []Span{{Start: 0, End: 100, Frames: 4}, {Start: 40, End: 140, Frames: 5}, {Start: 110, End: 171, Frames: 5}}},
+		{Window{2, 0, 4}, []Span{{Start: 0, End: 100, Frames: 4}, {Start: 0, End: 140, Frames: 7}, {Start: 100, End: 171, Frames: 6}}},
+		{Window{0, 1, 0}, []Span{{Start: 0, End: 101, Frames: 5}, {Start: 100, End: 141, Frames: 4}, {Start: 140, End: 171, Frames: 3}}},
 	} {
 		var got []Span
 		for _, p := range s.parts(40, c.w) {

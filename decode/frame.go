@@ -86,7 +86,7 @@ func (in *Input) convert() (*pipeline.Frame, error) {
 		p.Timecode = start
 	}
 	f.PTS, f.Duration = pts, duration
-	f.Context = in.opts.Part != nil && !in.opts.Part.holds(pts)
+	f.Context = in.opts.Part != nil && !in.opts.Part.Holds(pts)
 	if o := in.opts.FieldOrder; o != FieldAuto {
 		f.Interlaced, f.TopFieldFirst = o != Progressive, o == TopFieldFirst
 	}

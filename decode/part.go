@@ -17,44 +17,14 @@ import (
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/internal/av"
+	"vidfilter/internal/contract"
 )
 
-// Span is the number of frames with Start <= PTS < End, in the unit of the video stream.
-type Span struct {
-	Start  int64 `json:"start"`
-	End    int64 `json:"end"`
-	Frames int64 `json:"frames"`
-}
-
-func (s Span) String() string { return fmt.Sprintf("%d:%d:%d", s.Start, s.End, s.Frames) }
-
-func (s Span) holds(pts int64) bool { return pts >= s.Start && pts < s.End }
-
-func (s Span) covers(t Span) bool {
-	return s.Start <= t.Start && s.End >= t.End && s.Frames >= t.Frames
-}
-
-// Range is a part of a video. Around is the part with its lead-in and lead-out: frames that a
-// filter reads as the neighbours of others. The zero value means that there are none.
-type Range struct {
-	Span
-	Around Span `json:"around,omitzero"`
-}
-
-func (r Range) String() string {
-	if r.Around == (Span{}) {
-		return r.Span.String()
-	}
-	return r.Span.String() + ":" + r.Around.String()
-}
-
-// read is all that is read.
-func (r Range) read() Span {
-	if r.Around == (Span{}) {
-		return r.Span
-	}
-	return r.Around
-}
+// Span and Range are what other processes name.
+type (
+	Span  = contract.Span
+	Range = contract.Range
+)
 
 // PartError says that a part of a video, or parts together, are not as they were cut. It does not
 // wrap ErrUnreadable: the same file may be filtered whole.
@@ -131,7 +101,7 @@ func (in *Input) videoOnly() bool { return in.opts.VideoOnly || in.opts.Part != 
 
 // wantedPart is wanted for a part, in whole numbers without rounding to microseconds.
 func (in *Input) wantedPart(pts int64) (bool, error) {
-	all := in.opts.Part.read()
+	all := in.opts.Part.Read()
 	switch {
 	case pts == av.NoPTS:
 		return false, in.partError("a frame has no time")
@@ -155,7 +125,7 @@ func (in *Input) endPart() error {
 	for _, c := range []struct {
 		n int64
 		Span
-	}{{in.emitted, p.Span}, {in.emitted + in.context, p.read()}} {
+	}{{in.emitted, p.Span}, {in.emitted + in.context, p.Read()}} {
 		if c.n != c.Frames {
 			return in.partError("%d frames lie in %d:%d instead of %d", c.n, c.Start, c.End, c.Frames)
 		}
@@ -173,7 +143,7 @@ func (in *Input) seekPart() error {
 	if why := in.notSeekable(); why != "" {
 		return in.partError("%s", why)
 	}
-	start, step := in.opts.Part.read().Start, max(1, in.times.second)
+	start, step := in.opts.Part.Read().Start, max(1, in.times.second)
 	for try := range 12 {
 		target := start
 		if try > 0 {
@@ -215,7 +185,7 @@ func (in *Input) landed(first bool) (bool, error) {
 	}
 	defer in.pkt.Unref()
 	exact := in.pkt.Flags().Has(astiav.PacketFlagKey) && (first || in.entry())
-	if pts := in.pkt.Pts(); !exact || pts == av.NoPTS || pts > in.opts.Part.read().Start {
+	if pts := in.pkt.Pts(); !exact || pts == av.NoPTS || pts > in.opts.Part.Read().Start {
 		return false, nil
 	}
 	if !in.accept() {
@@ -329,11 +299,11 @@ func ParseRange(s string) (Range, error) {
 			return Range{}, errors.New("not whole numbers")
 		}
 	}
-	r := Range{Span: Span{n[0], n[1], n[2]}, Around: Span{n[3], n[4], n[5]}}
+	r := Range{Span: Span{Start: n[0], End: n[1], Frames: n[2]}, Around: Span{Start: n[3], End: n[4], Frames: n[5]}}
 	if r.Start >= r.End || r.Frames <= 0 || r.Start == av.NoPTS {
 		return Range{}, errors.New("an empty part")
 	}
-	if all := r.read(); !all.covers(r.Span) || all.Start == av.NoPTS {
+	if all := r.Read(); !all.Covers(r.Span) || all.Start == av.NoPTS {
 		return Range{}, errors.New("the part is not within what is around it")
 	}
 	return r, nil

@@ -241,14 +241,14 @@ func (s *scan) parts(length int64, w Window) []Range {
 	all[len(all)-1].End = s.latest + 1
 	frames := slices.Sorted(maps.Keys(s.seen))
 	for i := range all {
-		all[i].place(frames, w)
+		place(&all[i], frames, w)
 	}
 	return all
 }
 
-// place counts the frames of a part, and finds those around it that a filter reads. frames are the
-// times of all.
-func (r *Range) place(frames []int64, w Window) {
+// place counts the frames of a part, and finds its Around for a filter with window w. frames are
+// the PTS of all frames, sorted.
+func place(r *Range, frames []int64, w Window) {
 	first, _ := slices.BinarySearch(frames, r.Start)
 	end, _ := slices.BinarySearch(frames, r.End)
 	r.Frames = int64(end - first)
@@ -257,5 +257,5 @@ func (r *Range) place(frames []int64, w Window) {
 	}
 	first, end = max(first-w.Before, 0), min(end+w.After, len(frames))
 	first -= first % max(w.Step, 1)
-	r.Around = Span{min(frames[first], r.Start), max(frames[end-1]+1, r.End), int64(end - first)}
+	r.Around = Span{Start: min(frames[first], r.Start), End: max(frames[end-1]+1, r.End), Frames: int64(end - first)}
 }

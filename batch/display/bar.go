@@ -12,8 +12,8 @@ import (
 	"vidfilter/internal/text"
 )
 
-// lines returns what is redrawn. In small windows the line of the whole goes before the note, and
-// both before jobs.
+// lines returns the lines below the messages. In a small window the line of the whole has priority
+// over the note, and both over jobs.
 func (d *Display) lines(columns, rows int) (lines []cli.ScreenLine) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -28,7 +28,7 @@ func (d *Display) lines(columns, rows int) (lines []cli.ScreenLine) {
 		rows--
 	}
 	g := gridOf(columns)
-	lines = append(lines, g.line(wholeCells(totals)))
+	lines = append(lines, g.line(wholeRow(totals)))
 	return slices.Concat(jobLines(d.running(now), g, rows), lines)
 }
 
@@ -65,150 +65,100 @@ func jobLine(j tally.Job, g grid) cli.ScreenLine {
 		line := text.Clip(text.Pad(name(j), g.name)+"  "+n, g.columns)
 		return cli.ScreenLine{Text: line, Color: cli.Yellow}
 	}
-	return g.line(jobCells(j))
+	return g.line(jobRow(j))
 }
 
-// cells are the cells of a line.
-type cells struct {
-	names           []string // variants: the longest that fits is shown, or the last is cut
-	bar             float64
-	part, left, fps string   // part is empty if unknown, and then there is no bar
-	work            []string // variants, as names
+// row is a line of the grid.
+type row struct {
+	names      []string // variants: the longest that fits is shown
+	part, left *float64
+	fps        float64 // 0: not shown
+	work       string
 }
 
-func cellsOf(part, left *float64, names ...string) cells {
-	c := cells{names: names}
-	if part != nil {
-		c.bar, c.part = *part, text.Percent(*part)
-	}
-	if left != nil {
-		c.left = text.Clock(*left) + " left"
-	}
-	return c
-}
-
-func jobCells(j tally.Job) cells {
-	c := cellsOf(j.Part, j.Left, name(j))
-	if j.FPS > 0 {
-		c.fps = fmt.Sprintf("%.1f fps", j.FPS)
-	}
-	c.work = jobWork(j)
-	return c
-}
-
-func jobWork(j tally.Job) []string {
+func jobRow(j tally.Job) row {
+	r := row{names: []string{name(j)}, part: j.Part, left: j.Left, fps: j.FPS, work: tally.Frames(j.Frames, j.Total)}
 	switch p := j.Parts; {
 	case p != nil && p.Done == p.All:
-		return []string{fmt.Sprintf("joining %d parts", p.All)}
+		r.work = fmt.Sprintf("joining %d parts", p.All)
 	case p != nil:
-		done := text.Progress(p.Done, p.All, "part")
-		return []string{fmt.Sprintf("%s, %d at work", done, p.Active), done}
+		r.work = fmt.Sprintf("%s, %d at work", text.Progress(p.Done, p.All, "part"), p.Active)
 	case j.Frames == 0 && j.Total == nil:
-		return []string{"preparing"}
+		r.work = "preparing"
 	}
-	return framesWork(j.Frames, j.Total)
+	return r
 }
 
-func framesWork(n int64, total *int64) []string {
-	return []string{frames(n, total), text.Count(n, "frame"), fmt.Sprint(n)}
-}
-
-func wholeCells(t tally.Totals) cells {
-	done := fmt.Sprintf("%d/%d", t.Done, t.Jobs)
+func wholeRow(t tally.Totals) row {
 	jobs := fmt.Sprintf("%d/%s", t.Done, text.Count(t.Jobs, "job"))
-	c := cellsOf(t.Part, t.Left, text.List(jobs, text.Some(t.Failed, "failed")), jobs, done)
-	if t.Running > 0 {
-		c.fps = fmt.Sprintf("%.1f fps", t.FPS)
-	}
-	c.work = framesWork(t.Frames, t.Total)
-	return c
+	return row{[]string{text.List(jobs, text.Some(t.Failed, "failed")), jobs}, t.Part, t.Left, t.FPS, tally.Frames(t.Frames, t.Total)}
 }
 
-// grid has the widths of the cells, the same for all lines. A width of 0 leaves a cell out.
-type grid struct {
-	columns                    int
-	name, bar, part, left, fps int
-	work                       bool
-}
+// widths are the columns of the facts, the most important first: "100%", "1:45:59 left", "120.5
+// fps", "1200/3000 frames".
+var widths = []int{4, 12, 9, 22}
 
-// Widths of cells: "100%", "1:45:59 left", "120.5 fps", "[----------]".
 const (
-	partWidth = 4
-	leftWidth = 12
-	fpsWidth  = 9
-	workWidth = 22
-	minBar    = 8
-	maxBar    = 32
-	minName   = 8
-	maxName   = 48
-	between   = 2
+	minBar  = 8
+	maxBar  = 32
+	minName = 14
+	maxName = 48
+	between = 2
 )
 
-// gridOf gives columns to the most important cells first: the part done, some of the name, the
-// time left, the speed, the work, the bar. The rest extends name and bar.
+// grid has the widths of the cells, the same for all lines.
+type grid struct {
+	columns, name int
+	bar           int // 0: none
+	facts         int // how many are shown
+}
+
+// gridOf gives columns to the share done, a short name, the other facts and the bar, in this order.
+// The rest extends name and bar.
 func gridOf(columns int) grid {
-	g := grid{columns: columns, part: partWidth, name: minName}
-	room := columns - partWidth - between - minName
-	if room < 0 {
-		g.name = max(0, columns-partWidth-between)
-		return g
-	}
-	take := func(width int) int {
-		if room < width+between {
-			return 0
+	room := columns - widths[0] - between
+	g := grid{columns: columns, name: min(minName, max(0, room)), facts: 1}
+	room -= g.name
+	for _, w := range widths[1:] {
+		if room < w+between {
+			break
 		}
-		room -= width + between
-		return width
+		room -= w + between
+		g.facts++
 	}
-	g.left = take(leftWidth)
-	longer := min(room, 6) // a name of 14 columns is worth more than the other cells
-	room -= longer
-	g.name += longer
-	g.fps = take(fpsWidth)
-	g.work = take(workWidth) > 0
-	if g.bar = take(minBar); g.bar > 0 {
-		longer = min(room/2, maxBar-minBar)
-		g.bar += longer
-		room -= longer
+	if room >= minBar+between {
+		g.bar = min(maxBar, (room-between+minBar)/2)
+		room -= g.bar + between
 	}
 	g.name = min(maxName, g.name+max(0, room))
 	return g
 }
 
-func (g grid) line(c cells) cli.ScreenLine {
-	var b strings.Builder
-	b.WriteString(text.Pad(fitting(g.name, c.names), g.name))
-	add := func(width int, s string) {
-		if width > 0 && g.name > 0 {
-			b.WriteString(strings.Repeat(" ", between))
+func (g grid) line(r row) cli.ScreenLine {
+	s := r.names[0]
+	if text.Columns(s) > g.name {
+		s = r.names[len(r.names)-1]
+	}
+	s = text.Pad(s, g.name)
+	facts := []string{"", "", "", r.work}
+	bar := ""
+	if r.part != nil {
+		bar, facts[0] = text.Bar(*r.part, g.bar), text.Percent(*r.part)
+	}
+	if r.left != nil {
+		facts[1] = text.Clock(*r.left) + " left"
+	}
+	if r.fps > 0 {
+		facts[2] = fmt.Sprintf("%.1f fps", r.fps)
+	}
+	if g.bar > 0 {
+		s += "  " + text.Pad(bar, g.bar)
+	}
+	for i, f := range facts[:g.facts] {
+		if i < len(widths)-1 { // a number
+			f = text.PadLeft(f, widths[i])
 		}
-		if width > 0 {
-			b.WriteString(text.PadLeft(s, width))
-		}
+		s += "  " + text.Cut(f, widths[i])
 	}
-	add(g.bar, c.drawBar(g.bar))
-	add(g.part, c.part)
-	add(g.left, c.left)
-	add(g.fps, c.fps)
-	if g.work {
-		b.WriteString("  " + text.Cut(fitting(workWidth, c.work), workWidth))
-	}
-	return cli.ScreenLine{Text: strings.TrimRight(text.Cut(b.String(), g.columns), " ")}
-}
-
-func (c cells) drawBar(width int) string {
-	if c.part == "" {
-		return ""
-	}
-	return text.Bar(c.bar, width)
-}
-
-// fitting returns the first variant that fits, or the last.
-func fitting(width int, variants []string) (s string) {
-	for _, s = range variants {
-		if text.Columns(s) <= width {
-			break
-		}
-	}
-	return s
+	return cli.ScreenLine{Text: strings.TrimRight(text.Cut(s, g.columns), " ")}
 }

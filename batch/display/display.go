@@ -54,7 +54,7 @@ func newDisplay(screen *cli.Screen, o Options) *Display {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	o.Sums.Keep = 1 // nothing is shown of a job once it is done
+	o.Sums.Keep = 1 // done jobs are not shown
 	d := &Display{
 		Screen: screen, o: o, start: o.Now(), last: o.Now(), stop: func() {}, t: tally.New(o.Sums),
 	}
@@ -101,7 +101,7 @@ func (d *Display) Forget(id string) {
 	d.t.Forget(id)
 }
 
-// Note sets the reason for a delay, "" for none. While it is set no time left is shown.
+// Note sets the reason for a delay, or "". It hides the time left.
 func (d *Display) Note(s string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -119,14 +119,14 @@ func (d *Display) Note(s string) {
 	}
 }
 
-// say shows an event in the modes that have them.
+// say shows an event in modes bar and plain.
 func (d *Display) say(line string) {
 	if d.Mode == "bar" || d.Mode == "plain" {
 		d.Line(line)
 	}
 }
 
-// tick shows what is due.
+// tick shows the whole if that is due.
 func (d *Display) tick() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -135,7 +135,7 @@ func (d *Display) tick() {
 	case d.Mode == "json":
 		d.Object(d.batchObject("batch", totals, now))
 	case d.Mode == "plain" && now.Sub(d.last) >= plainInterval:
-		if l := wholeLine(totals); l != d.lastLine { // nothing has happened
+		if l := wholeLine(totals); l != d.lastLine { // else unchanged
 			d.say(l)
 			d.lastLine = l
 		}
@@ -144,7 +144,7 @@ func (d *Display) tick() {
 }
 
 // Close erases the redrawn lines, writes the final state, and returns when everything is written.
-// Later calls show nothing.
+// Later calls have no effect.
 func (d *Display) Close() {
 	d.stop()
 	d.mu.Lock()

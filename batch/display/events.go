@@ -94,22 +94,12 @@ func result(j tally.Job) string {
 	return b.String()
 }
 
-// wholeLine returns the whole for mode Plain.
+// wholeLine returns the whole for mode plain.
 func wholeLine(t tally.Totals) string {
-	var parts []string
-	if t.Part != nil {
-		parts = append(parts, text.Percent(*t.Part))
+	if t.Part == nil {
+		return t.Summary()
 	}
-	parts = append(parts, fmt.Sprintf("%d of %s done", t.Done, text.Count(t.Jobs, "job")))
-	parts = append(parts, text.Some(t.Failed, "failed"), text.Some(t.Cancelled, "cancelled"), text.Some(t.Running, "running"))
-	parts = append(parts, frames(t.Frames, t.Total))
-	if t.Running > 0 {
-		parts = append(parts, fmt.Sprintf("%.1f fps", t.FPS))
-	}
-	if t.Left != nil {
-		parts = append(parts, text.Clock(*t.Left)+" left")
-	}
-	return text.List(parts...)
+	return text.Percent(*t.Part) + ", " + t.Summary()
 }
 
 // closingLine returns the last line. seen is the number of frames of this run.
@@ -120,11 +110,4 @@ func closingLine(t tally.Totals, seen int64, took time.Duration) string {
 	}
 	return text.List(fmt.Sprintf("%d of %s done", t.Done, text.Count(t.Jobs, "job")), text.Some(t.Failed, "failed"),
 		text.Some(t.Cancelled, "cancelled"), text.Some(t.Queued+t.Running, "not done"), speed)
-}
-
-func frames(n int64, total *int64) string {
-	if total == nil {
-		return text.Count(n, "frame")
-	}
-	return text.Progress(n, *total, "frame")
 }

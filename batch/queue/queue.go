@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// Protocol is the version of what machines tell each other: tasks, results, and the questions to a
+// Protocol is the version of what machines tell each other: tasks, results, and the requests to a
 // queue. Programs whose protocols are between OldestProtocol and Protocol of each other work
 // together, whatever their versions.
 const (

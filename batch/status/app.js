@@ -14,41 +14,6 @@
 
   // Makes control characters and direction marks visible.
   const clean = (s) => String(s).replace(/[\p{Cc}\p{Bidi_C}\u2028\u2029\ufffd]/gu, (c) => "\\u" + c.codePointAt(0).toString(16).padStart(4, "0"));
-  const count = (n, what) => n + " " + what + (n === 1 ? "" : "s");
-  const percent = (part) => (part === null ? "" : Math.floor(part * 100) + "%");
-  const clock = (seconds) => {
-    const n = Math.ceil(seconds), two = (x) => String(x).padStart(2, "0");
-    return n < 3600 ? Math.floor(n / 60) + ":" + two(n % 60) : Math.floor(n / 3600) + ":" + two(Math.floor(n / 60) % 60) + ":" + two(n % 60);
-  };
-  const size = (n) => {
-    const units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
-    let i = 0;
-    for (; n >= 999.5 && i < units.length - 1; i++) n /= 1000;
-    return (i === 0 || n >= 99.95 ? n.toFixed(0) : n >= 9.995 ? n.toFixed(1) : n.toFixed(2)) + " " + units[i];
-  };
-
-  const facts = (j) => {
-    const all = [];
-    if (j.parts) {
-      all.push(j.parts.done + "/" + j.parts.all + " parts");
-      if (j.parts.active > 0) all.push(j.parts.active + " at work");
-    }
-    if (j.total !== null) all.push(j.frames + "/" + j.total + " frames");
-    else if (j.frames > 0) all.push(count(j.frames, "frame"));
-    if (j.fps > 0) all.push(j.fps.toFixed(1) + " fps");
-    if (j.left !== null) all.push(clock(j.left) + " left");
-    if (j.bytes > 0) all.push(size(j.bytes));
-    if (j.retried > 0) all.push("tried again: " + j.retried);
-    return all.join(", ");
-  };
-  const why = (j) => j.reason || (j.active.find((a) => a.note) || {}).note || "";
-  const summary = (t) => {
-    const all = [t.done + " of " + count(t.jobs, "job") + " done"];
-    for (const s of ["running", "queued", "failed", "cancelled"]) if (t[s] > 0) all.push(t[s] + " " + s);
-    all.push(count(t.frames, "frame"), t.fps.toFixed(1) + " fps", size(t.bytes) + " written");
-    if (t.left !== null) all.push(clock(t.left) + " left");
-    return all.join(", ");
-  };
 
   const set = (node, text) => { if (node.textContent !== text) node.textContent = text; };
   const say = (node, text) => { set(node, text); node.hidden = text === ""; };
@@ -83,13 +48,13 @@
   const fill = (r, j) => {
     r.tr.dataset.state = j.state;
     set(r.state, j.state);
-    set(r.name, clean(j.title || j.id));
+    set(r.name, j.words.name);
     r.bar.hidden = j.part === null;
     if (j.part !== null) r.bar.value = j.part;
-    set(r.percent, " " + percent(j.part));
-    set(r.facts, facts(j));
-    say(r.why, clean(why(j)));
-    set(r.where, clean(j.active.map((a) => a.task + ": " + a.worker).join(", ")));
+    set(r.percent, " " + j.words.percent);
+    set(r.facts, j.words.facts);
+    say(r.why, j.words.why);
+    set(r.where, j.words.where);
     const may = token !== "" && !readOnly;
     r.cancel.hidden = !may || !(j.state === "queued" || j.state === "running");
     r.retry.hidden = !may || !canRetry || !["failed", "quarantined", "cancelled"].includes(j.state);
@@ -151,11 +116,11 @@
       canRetry = e.can_retry;
       total = e.totals.jobs - e.totals.waiting; // a list has only submitted jobs
       $("bar").value = e.totals.part || 0;
-      set($("percent"), percent(e.totals.part));
-      set($("summary"), summary(e.totals));
+      set($("percent"), e.words.percent);
+      set($("summary"), e.words.facts);
       say($("note"), clean(e.note));
       say($("trouble"), clean(e.trouble));
-      document.title = (e.totals.part === null ? "" : percent(e.totals.part) + " ") + "vidfilter";
+      document.title = (e.words.percent + " vidfilter").trim();
       drawWorkers(e.workers);
       sign();
       draw();

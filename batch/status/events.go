@@ -13,8 +13,9 @@ import (
 // Events of /events, with JSON as data:
 //
 // 	event: start   {"shown":500}      forget everything: first, and after each reconnect
-// 	event: jobs    {"jobs":[...]}     changed jobs, see tally.Job; at first those of the page
-// 	event: whole   {"totals":{..},"note":"..","workers":[..],"trouble":"..",
+// 	event: jobs    {"jobs":[...]}     changed jobs, see tally.Job, each with its words;
+// 	                                  at first those of the page
+// 	event: whole   {"totals":{..},"words":{..},"note":"..","workers":[..],"trouble":"..",
 // 	               "read_only":..,"can_retry":..}
 
 const (
@@ -43,13 +44,13 @@ func (s *server) events(w http.ResponseWriter, r *http.Request) {
 }
 
 // follow sends changes until the reader or the server has gone. A slow reader misses states in
-// between and delays nobody.
+// between and delays no other.
 func (s *server) follow(r *http.Request, st *stream) {
 	jobs, version, changed := s.first()
 	st.send("start", map[string]int{"shown": defaultLimit})
 	for st.err == nil {
 		if len(jobs) > 0 {
-			st.send("jobs", map[string][]tally.Job{"jobs": jobs})
+			st.send("jobs", map[string][]wordedJob{"jobs": worded(jobs)})
 		}
 		st.send("whole", s.whole())
 		st.flush()
@@ -61,6 +62,18 @@ func (s *server) follow(r *http.Request, st *stream) {
 		changed = s.changed
 		s.mu.Unlock()
 	}
+}
+
+type wordedJob struct {
+	tally.Job
+	Words words `json:"words"`
+}
+
+func worded(jobs []tally.Job) (all []wordedJob) {
+	for _, j := range jobs {
+		all = append(all, wordedJob{j, wordsOf(j)})
+	}
+	return all
 }
 
 func (s *server) first() (jobs []tally.Job, version uint64, changed chan struct{}) {

@@ -2,7 +2,7 @@ package status
 
 import (
 	"bytes"
-	"fmt"
+	"cmp"
 	"html/template"
 	"net/http"
 	"strings"
@@ -13,15 +13,15 @@ import (
 	"vidfilter/internal/text"
 )
 
-// The page's texts are in page.html and app.js, which must agree.
+// The page's elements are in page.html and app.js, which must agree.
 var page = template.Must(template.New("page.html").Funcs(template.FuncMap{
-	"clean": text.OneLine, "name": name, "facts": facts, "why": why, "where": where, "summary": summary, "percent": percent,
+	"clean": text.OneLine, "words": wordsOf,
 	"join": func(s []string) string { return text.OneLine(strings.Join(s, ", ")) },
 }).ParseFS(files, "page.html"))
 
 type pageData struct {
 	Version string
-	Locked  bool // shows nothing without the token
+	Locked  bool // hides all until the token is given
 	Whole   whole
 	Jobs    []tally.Job
 	More    int
@@ -46,64 +46,32 @@ func (s *server) page(w http.ResponseWriter, r *http.Request) {
 	w.Write(b.Bytes())
 }
 
-func name(j tally.Job) string { return text.OneLine(j.Name()) }
+// words describe a job or the whole on the page.
+type words struct {
+	Name    string `json:"name"`
+	Percent string `json:"percent"`
+	Facts   string `json:"facts"`
+	Why     string `json:"why"`   // the reason of its end, or why it does not progress
+	Where   string `json:"where"` // its tasks and their workers
+}
+
+func wordsOf(j tally.Job) words {
+	var at []string
+	for _, a := range j.Active {
+		at = append(at, a.Task+": "+a.Worker)
+	}
+	return words{
+		text.OneLine(j.Name()), percent(j.Part), j.Facts(), text.OneLine(cmp.Or(j.Reason, j.Note())), text.OneLine(strings.Join(at, ", ")),
+	}
+}
+
+func wordsOfAll(t tally.Totals) words {
+	return words{Percent: percent(t.Part), Facts: t.Summary() + ", " + text.Size(t.Bytes) + " written"}
+}
 
 func percent(part *float64) string {
 	if part == nil {
 		return ""
 	}
 	return text.Percent(*part)
-}
-
-// facts describes a job's progress.
-func facts(j tally.Job) string {
-	var parts []string
-	if j.Parts != nil {
-		parts = append(parts, text.Progress(j.Parts.Done, j.Parts.All, "part"), text.Some(j.Parts.Active, "at work"))
-	}
-	if j.Total != nil {
-		parts = append(parts, text.Progress(j.Frames, *j.Total, "frame"))
-	} else if j.Frames > 0 {
-		parts = append(parts, text.Count(j.Frames, "frame"))
-	}
-	if j.FPS > 0 {
-		parts = append(parts, fmt.Sprintf("%.1f fps", j.FPS))
-	}
-	if j.Left != nil {
-		parts = append(parts, text.Clock(*j.Left)+" left")
-	}
-	if j.Bytes > 0 {
-		parts = append(parts, text.Size(j.Bytes))
-	}
-	if j.Retried > 0 {
-		parts = append(parts, fmt.Sprintf("tried again: %d", j.Retried))
-	}
-	return text.List(parts...)
-}
-
-// why returns the reason of a job's end, or why it does not progress.
-func why(j tally.Job) string {
-	if j.Reason != "" {
-		return text.OneLine(j.Reason)
-	}
-	return text.OneLine(j.Note())
-}
-
-func where(j tally.Job) string {
-	var all []string
-	for _, a := range j.Active {
-		all = append(all, a.Task+": "+a.Worker)
-	}
-	return text.OneLine(strings.Join(all, ", "))
-}
-
-// summary describes the whole in a line.
-func summary(t tally.Totals) string {
-	parts := []string{fmt.Sprintf("%d of %s done", t.Done, text.Count(t.Jobs, "job")),
-		text.Some(t.Running, "running"), text.Some(t.Queued, "queued"), text.Some(t.Failed, "failed"), text.Some(t.Cancelled, "cancelled"),
-		text.Count(t.Frames, "frame"), fmt.Sprintf("%.1f fps", t.FPS), text.Size(t.Bytes) + " written"}
-	if t.Left != nil {
-		parts = append(parts, text.Clock(*t.Left)+" left")
-	}
-	return text.List(parts...)
 }

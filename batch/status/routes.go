@@ -63,8 +63,8 @@ func ok(w http.ResponseWriter) {
 	fmt.Fprintln(w, "ok")
 }
 
-// alive is for supervisors that restart the process. It asks nothing of the queue, which recovers
-// by itself, and takes no lock that a slow disk may hold.
+// alive is for supervisors that restart the process. It does not ask the queue, which recovers by
+// itself, and takes no lock that a slow disk may hold.
 func alive(w http.ResponseWriter, _ *http.Request) { ok(w) }
 
 func (s *server) health(w http.ResponseWriter, r *http.Request) {

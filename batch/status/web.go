@@ -9,7 +9,7 @@
 //	GET  /livez                  200 as long as the process answers
 //	GET  /metrics                Prometheus's text format
 //	POST /api/jobs/ID/cancel     needs Authorization: Bearer TOKEN
-//	POST /api/jobs/ID/retry      likewise; for jobs that failed or were cancelled
+//	POST /api/jobs/ID/retry      the same; for jobs that failed or were cancelled
 //
 // Errors are a sentence of plain text.
 package status
@@ -30,24 +30,24 @@ import (
 type Options struct {
 	Version string   // of the program
 	Token   string   // for cancel and retry; "" forbids both
-	Private bool     // reading needs the token, too
+	Private bool     // reading needs the token as well
 	Hosts   []string // names of the page besides localhost: its certificate's, or a proxy's
 
-	Tell func(line string) // tells the person at the terminal of wrong tokens; nil for nobody
+	Tell func(line string) // reports wrong tokens at the terminal; may be nil
 
 	// Retry resubmits a job that failed or was cancelled. If it is nil, the page cannot retry.
 	Retry func(ctx context.Context, id string) error
 
 	Note     func() string         // why the work is held up, or ""; may be nil
-	Health   func() error          // why the queue accepts nothing; may be nil
-	Limits   func() []queue.Limit  // what is nearest to its limit; may be nil
+	Health   func() error          // why the queue is down; may be nil
+	Limits   func() []queue.Limit  // usage near its limit; may be nil
 	FreeDisk func() (int64, error) // of the outputs' disk; may be nil
 
 	// Store returns the bytes that the queue has stored, and may store; may be nil.
 	Store func() (used, limit int64, err error)
 }
 
-// Queue keeps a copy of the jobs, so that requests cost the queue nothing. Pages share it.
+// Queue keeps a copy of the jobs, so that requests do not load the queue. Pages share it.
 type Queue struct {
 	engine   queue.Engine
 	ctx      context.Context
@@ -136,6 +136,7 @@ func (q *Queue) change(f func()) {
 // whole is the state of the whole.
 type whole struct {
 	Totals   tally.Totals `json:"totals"`
+	Words    words        `json:"words"`
 	Note     string       `json:"note"` // why the work is held up, or ""
 	Workers  []Worker     `json:"workers"`
 	Trouble  string       `json:"trouble"`   // why the queue does not answer, or ""
@@ -151,6 +152,7 @@ func (s *server) whole() whole {
 	defer s.mu.Unlock()
 	s.t.Ahead(ahead)
 	w.Totals = s.t.Totals(time.Now(), w.Note != "")
+	w.Words = wordsOfAll(w.Totals)
 	if _, down := s.up(); down != nil {
 		err = down
 	}

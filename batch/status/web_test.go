@@ -444,10 +444,10 @@ func TestServe(t *testing.T) {
 
 func TestWords(t *testing.T) {
 	j := tally.Job{ID: "x", Parts: &tally.Parts{All: 12, Done: 3, Active: 2}, Retried: 1, Left: new(61.0), Bytes: 1500}
-	if got := facts(j); got != "3/12 parts, 2 at work, 1:01 left, 1.50 kB, tried again: 1" {
+	if got := wordsOf(j).Facts; got != "3/12 parts, 2 at work, 1:01 left, 1.50 kB, tried again: 1" {
 		t.Error(got)
 	}
-	if name(j) != "x" || percent(nil) != "" || percent(new(0.999)) != "99%" {
+	if wordsOf(j).Name != "x" || percent(nil) != "" || percent(new(0.999)) != "99%" {
 		t.Error("names")
 	}
 	var b bytes.Buffer

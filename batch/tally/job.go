@@ -11,7 +11,7 @@ import (
 )
 
 type job struct {
-	s       queue.Status // without what handlers and results say
+	s       queue.Status // without spec and result
 	kept    bool         // among the done ones of the tally
 	gone    bool         // only counted
 	version uint64
@@ -36,7 +36,7 @@ type job struct {
 	dropped  bool  // see Tally.Forget
 	credited gain  // everything observed so far
 
-	earned map[string]int64 // frames credited for each task: an attempt that repeats them earns none
+	earned map[string]int64 // frames credited for each task: repeated ones do not count
 }
 
 type task struct {
@@ -108,8 +108,8 @@ func (j *job) rest(g gain) gain {
 	return g
 }
 
-// forget drops what is not shown, and what only work under way needs: a batch has many jobs that
-// wait, and many that are done.
+// forget drops fields that are not shown, and fields that only running jobs need: a batch has many
+// jobs that wait or are done.
 func (j *job) forget() {
 	j.s.Job.Spec, j.s.Job.First, j.s.Result = nil, queue.Task{}, nil
 	if j.s.State == queue.Done {
@@ -194,7 +194,7 @@ func (j *job) settle(finished int) (frames int64) {
 	for _, name := range open[:min(max(0, j.unattributed), len(open))] {
 		frames += j.earn(name, j.released[name], j.count(j.released[name]))
 	}
-	// nothing is known of tasks never seen
+	// the rest are tasks never seen
 	j.unattributed = min(max(0, j.unattributed-len(open)), len(j.tasks))
 	return frames
 }

@@ -10,7 +10,7 @@ import (
 type past struct {
 	seed maphash.Seed
 	jobs map[uint64]figures // by the hash of the ID
-	n    int                // jobs, also those that are forgotten
+	n    int                // jobs, including forgotten ones
 
 	frames, bytes, weight int64 // sums
 	tasks, retried        int
@@ -18,7 +18,7 @@ type past struct {
 	weighed, counted int // jobs whose weight and frames are known
 }
 
-// figures are what the totals need of a job that is done. 100,000 of them must be small.
+// figures are the share of a done job in the totals. A batch may have 100,000.
 type figures struct {
 	frames, bytes, weight int64
 	tasks, digest         uint32 // digest: its hash
@@ -57,8 +57,8 @@ func (p *past) count(f figures, n int) {
 	}
 }
 
-// again reports whether a status says no more than what is counted. If it does, the job is no
-// longer of the past.
+// again reports whether a status repeats a job that is counted. A status with news removes the job
+// from the past.
 func (p *past) again(s queue.Status) bool {
 	id := p.hash(s.Job.ID)
 	f, ok := p.jobs[id]

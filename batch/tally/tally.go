@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"vidfilter/batch/queue"
+	"vidfilter/internal/rate"
 )
 
 // Options of a Tally. The functions may be nil. They run under the caller's lock, if any, and
 // must not block.
 type Options struct {
 	// Weigh returns the size of a job's source in bytes, 0 if unknown. It weighs jobs whose
-	// frames nobody has counted.
+	// frames are not counted.
 	Weigh func(queue.Job) int64
 
 	// Frames returns the frames of a job's source, or of its result if it is done; 0 if unknown.
@@ -45,7 +46,7 @@ type Tally struct {
 	retries int64
 	bytes   int64
 
-	rate    rate
+	rate    rate.Meter
 	whole   estimate
 	backlog queue.Backlog
 }
@@ -89,7 +90,7 @@ func (t *Tally) Update(now time.Time, s queue.Status) (before Job, ok bool) {
 	t.seen[byJobs] += got.part
 	t.bytes += got.bytes
 	t.retries += got.retries
-	t.rate.sample(now, t.seen)
+	t.rate.Sample(now, t.seen)
 	return before, ok
 }
 

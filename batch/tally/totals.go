@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"vidfilter/batch/queue"
+	"vidfilter/internal/rate"
 )
 
 // Totals are the sums over all jobs. The JSON names are stable.
@@ -25,7 +26,7 @@ type Totals struct {
 	Active   int   `json:"active"`   // at work
 	Retries  int64 `json:"retries"`  // how often a task was retried
 
-	Frames int64    `json:"frames"` // done, as far as known
+	Frames int64    `json:"frames"` // known to be done
 	Total  *int64   `json:"total"`  // of all jobs that can be done; null until all are counted
 	FPS    float64  `json:"fps"`    // over the last seconds
 	Bytes  int64    `json:"bytes"`  // written
@@ -48,29 +49,31 @@ const (
 	byJobs = iota
 	byBytes
 	byFrames
-	units
 )
 
-type amounts [units]float64
+type amounts = rate.Amounts
+
+// shortWindow is for the speed shown: short enough to follow a change.
+const shortWindow = 10 * time.Second
 
 // Totals returns the sums at a time. blocked means that the work is held up, so that the time
 // left is unknown.
 func (t *Tally) Totals(now time.Time, blocked bool) Totals {
-	t.rate.sample(now, t.seen)
+	t.rate.Sample(now, t.seen)
 	v, all, done, best := t.sum()
-	v.FPS = rounded(t.rate.over(now, t.seen, shortWindow)[byFrames])
+	v.FPS = rate.Rounded(t.rate.Over(now, t.seen, shortWindow)[byFrames])
 	if blocked {
-		t.rate.restart(now, t.seen)
+		t.rate.Restart(now, t.seen)
 	}
 	if v.Queued+v.Running == 0 { // the next jobs may differ
-		t.rate.restart(now, t.seen)
+		t.rate.Restart(now, t.seen)
 		t.whole = estimate{}
 	}
 	unit := t.whole.unit(best)
 	if all[unit] > 0 {
-		v.Part = new(rounded(min(1, done[unit]/all[unit])))
+		v.Part = new(rate.Rounded(min(1, done[unit]/all[unit])))
 	}
-	if speed := t.rate.long(now, t.seen); !blocked && speed[unit] > 0 && v.Running > 0 {
+	if speed := t.rate.Long(now, t.seen); !blocked && speed[unit] > 0 && v.Running > 0 {
 		v.Left = t.whole.left(now, (all[unit]-done[unit])/speed[unit])
 	} else {
 		t.whole.forget()
@@ -193,7 +196,7 @@ func (e *estimate) left(now time.Time, seconds float64) *float64 {
 	e.at = now
 	e.seconds = max(0, e.seconds-passed)
 	e.seconds += (seconds - e.seconds) * (1 - math.Exp(-passed/driftTime.Seconds()))
-	return plausible(e.seconds)
+	return rate.Plausible(e.seconds)
 }
 
 func (e *estimate) forget() { e.at = time.Time{} }

@@ -2,15 +2,15 @@ package tally
 
 import (
 	"cmp"
-	"math"
 	"time"
 
 	"vidfilter/batch/queue"
 	"vidfilter/internal/contract"
+	"vidfilter/internal/rate"
 )
 
-// Job is a job for display. Its JSON names are stable: names may be added, but none is removed or
-// changes its meaning. Unknown numbers are null.
+// Job is a job for display. Its JSON names are stable: they are never removed and never change
+// their meaning. Unknown numbers are null.
 type Job struct {
 	ID        string      `json:"id"`
 	Title     string      `json:"title"`          // as submitted: any characters
@@ -34,7 +34,7 @@ type Job struct {
 	Parts     *Parts      `json:"parts"` // null if filtered whole
 	Active    []Active    `json:"active"`
 	Stored    int64       `json:"stored,omitempty"` // bytes of its files in the store, where known
-	Alone     bool        `json:"alone,omitempty"`  // nobody is there to go on with it, where known
+	Alone     bool        `json:"alone,omitempty"`  // known to have no worker
 }
 
 // Parts of a long video.
@@ -57,7 +57,7 @@ type Active struct {
 	Note    string    `json:"note,omitempty"` // why it does not progress
 }
 
-// Name returns the title, or the ID if there is none. It may hold any character.
+// Name returns the title, or the ID without a title. It may hold any character.
 func (j Job) Name() string { return cmp.Or(j.Title, j.ID) }
 
 // Note returns the first note of the active tasks: why the job does not progress.
@@ -99,7 +99,7 @@ func (j *job) view(now time.Time) Job {
 	if all, done := j.parts(); all > 0 {
 		v.Parts = &Parts{all, done, atWork}
 	}
-	v.FPS = rounded(v.FPS)
+	v.FPS = rate.Rounded(v.FPS)
 	if p := j.part(); p >= 0 {
 		v.Part = new(p)
 	}
@@ -109,7 +109,7 @@ func (j *job) view(now time.Time) Job {
 
 func activeView(a queue.Active) Active {
 	v := Active{Task: a.Task, Attempt: a.Attempt, Worker: a.Worker, Since: a.Since, Frames: a.Progress.Frames,
-		FPS: rounded(a.Progress.FPS), Bytes: a.Progress.Bytes, Note: a.Progress.Note}
+		FPS: rate.Rounded(a.Progress.FPS), Bytes: a.Progress.Bytes, Note: a.Progress.Note}
 	if a.Progress.Total > 0 {
 		v.Total = new(a.Progress.Total)
 	}
@@ -146,25 +146,15 @@ const warmUp = 5 * time.Second
 // left returns the seconds that the job will take at its present speed.
 func (j *job) left(now time.Time, fps float64) *float64 {
 	p := j.part()
-	if j.s.State.Ended() || p < 0 || j.total <= 0 || fps <= 0 {
+	if j.s.State.Ended() || p < 0 || j.total <= 0 {
 		return nil
 	}
 	for _, t := range j.tasks {
 		if t.filters && now.Sub(t.since) >= warmUp {
-			return plausible((1 - p) * float64(j.total) / fps)
+			return rate.Left((1-p)*float64(j.total), fps)
 		}
 	}
 	return nil
-}
-
-// maxLeft is the longest time left that is shown, in seconds.
-const maxLeft = 1000 * 3600
-
-func plausible(seconds float64) *float64 {
-	if seconds < 0 || seconds > maxLeft || math.IsNaN(seconds) {
-		return nil
-	}
-	return new(rounded(seconds))
 }
 
 func known(t time.Time) *time.Time {
@@ -173,6 +163,3 @@ func known(t time.Time) *time.Time {
 	}
 	return &t
 }
-
-// rounded keeps three decimals.
-func rounded(x float64) float64 { return math.Round(x*1000) / 1000 }

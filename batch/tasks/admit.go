@@ -136,7 +136,7 @@ func (k *task) body() (p Part, err error) {
 	case err != nil:
 	case p.Frames < 0 || p.End < p.Start:
 		err = fmt.Errorf("a part from %d to %d of %d frames", p.Start, p.End, p.Frames)
-	case p.Around != (Span{}) && !p.Around.covers(p.Span):
+	case !p.Read().Covers(p.Span):
 		err = fmt.Errorf("a part %v with %v around it", p.Span, p.Around)
 	case p.Blob == "" && k.spec.Item.Source == "":
 		err = errors.New("its packets are not in the store, and its source is on another machine")

@@ -13,6 +13,7 @@ import (
 
 	"vidfilter/batch"
 	"vidfilter/batch/queue"
+	"vidfilter/internal/contract"
 )
 
 // honest is a job as a batch submits it, in a shared folder.
@@ -178,7 +179,7 @@ func TestBody(t *testing.T) {
 		left PartResult
 		ok   bool
 	}{
-		{PartResult{File: "part-0001.1-ABC234.mp4", Frames: 5, Seconds: 1}, true},
+		{PartResult{File: "part-0001.1-ABC234.mp4", Outcome: contract.Outcome{Frames: 5, Seconds: 1}}, true},
 		{PartResult{Blob: "a/out/0001.1-ABC234"}, true},
 		{PartResult{File: "../../secret.mp4"}, false},
 		{PartResult{File: "part-0001.1-A.mp4\n/etc/passwd"}, false},
@@ -186,8 +187,8 @@ func TestBody(t *testing.T) {
 		{PartResult{Blob: "a/out/../../x"}, false},
 		{PartResult{File: "part-0001.1-A.mp4", Blob: "a/out/0001.1-A"}, false},
 		{PartResult{}, false},
-		{PartResult{Blob: "a/out/0001.1-A", Frames: -1}, false},
-		{PartResult{Blob: "a/out/0001.1-A", Seconds: -1}, false},
+		{PartResult{Blob: "a/out/0001.1-A", Outcome: contract.Outcome{Frames: -1}}, false},
+		{PartResult{Blob: "a/out/0001.1-A", Outcome: contract.Outcome{Seconds: -1}}, false},
 	} {
 		if err := c.left.check("a"); (err == nil) != c.ok {
 			t.Errorf("%+v: %v", c.left, err)

@@ -69,7 +69,7 @@ func (p Program) Media(ctx context.Context, args []string, report func(queue.Pro
 	return done, err
 }
 
-// follower reads what a job says of itself.
+// follower reads the progress and the result of a job.
 type follower struct {
 	report func(queue.Progress)
 	last   atomic.Int64 // grows as long as the job does
@@ -126,7 +126,7 @@ func (p Program) Output(ctx context.Context, args ...string) ([]byte, error) {
 	return p.start(ctx, args, nil, bytesRead)
 }
 
-// bytesRead returns how much a process has read, or 0 if the system does not tell.
+// bytesRead returns how much a process has read, or 0 if that is unknown.
 func bytesRead(pid int) (n int64) {
 	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
 	_, _ = fmt.Sscanf(string(b), "rchar: %d", &n)
@@ -140,8 +140,8 @@ func (p Program) start(ctx context.Context, args []string, seen func([]byte), co
 	defer stop(nil)
 	cmd := exec.CommandContext(ctx, p.Path, slices.Concat(p.Args, args)...)
 	cmd.Env = p.Env
-	// A child must not outlive us, since nobody would check its output. SIGKILL is safe: its files
-	// have names of their own.
+	// A child must not outlive us: its output would not be checked. SIGKILL is safe: its files have
+	// names of their own.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 	cmd.WaitDelay = 5 * time.Second
 	var out bytes.Buffer

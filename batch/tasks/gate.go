@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// Gate stops and resumes all processes of a batch. The methods of a nil Gate do nothing.
+// Gate stops and resumes all processes of a batch. The methods of a nil Gate have no effect.
 type Gate struct {
 	mu     sync.Mutex
 	closed bool

@@ -17,47 +17,25 @@ import (
 	"vidfilter/internal/contract"
 )
 
-// Span is a range of time stamps, in the unit of the video stream.
-type Span struct {
-	Start  int64 `json:"start"`
-	End    int64 `json:"end"` // exclusive
-	Frames int64 `json:"frames"`
-}
-
-func (s Span) String() string { return fmt.Sprintf("%d:%d:%d", s.Start, s.End, s.Frames) }
-
-func (s Span) covers(t Span) bool {
-	return s.Start <= t.Start && s.End >= t.End && s.Frames >= t.Frames
-}
-
 // Part is the body of a task.
 type Part struct {
-	Span
-	Around Span   `json:"around,omitzero"` // with the frames that the filter reads before and after
-	Blob   string `json:"blob,omitempty"`  // its packets in the store
-	Noise  string `json:"noise,omitempty"` // a noise profile, if it was measured for all parts
+	contract.Range
+	Blob  string `json:"blob,omitempty"`  // its packets in the store
+	Noise string `json:"noise,omitempty"` // a noise profile, if it was measured for all parts
 }
 
 // option returns the option of the main command.
-func (p Part) option() string {
-	if p.Around == (Span{}) {
-		return "--part=" + p.Span.String()
-	}
-	return fmt.Sprintf("--part=%v:%v", p.Span, p.Around)
-}
+func (p Part) option() string { return "--part=" + p.Range.String() }
 
 // PartResult is the result of a part.
 type PartResult struct {
-	File    string  `json:"file,omitempty"` // in the job's folder
-	Blob    string  `json:"blob,omitempty"` // or in the store
-	Seconds float64 `json:"seconds"`
-	Frames  int64   `json:"frames"`
-
-	Noise *contract.Noise `json:"noise,omitempty"`
+	File string `json:"file,omitempty"` // in the job's folder
+	Blob string `json:"blob,omitempty"` // or in the store
+	contract.Outcome
 }
 
-// parts asks the program where the file can be cut for the job's filter. Fewer than two parts mean:
-// not at all.
+// parts asks the program where the file can be cut for the job's filter. Fewer than two parts mean
+// that it cannot be cut.
 func (k *task) parts(ctx context.Context) ([]Part, error) {
 	args := []string{"segments", "-i", k.spec.Item.Source, "--length", strconv.FormatFloat(k.spec.Segment, 'f', -1, 64)}
 	out, err := k.Program.Output(ctx, append(args, k.spec.Item.Args...)...)
@@ -123,7 +101,7 @@ func (k *task) part(ctx context.Context) (queue.Outcome, error) {
 		// the join would not know of the damage
 		return queue.Outcome{}, queue.Permanent(fmt.Errorf("%w: %s", ErrParts, done.Error))
 	}
-	res := PartResult{Seconds: done.Elapsed, Frames: done.Frame, Noise: done.Noise}
+	res := PartResult{Outcome: done.Outcome()}
 	if p.Blob != "" {
 		res.Blob = strings.Replace(k.folder, "part-", k.job.ID+"/out/", 1)
 		err = k.send(ctx, res.Blob, temp)
@@ -140,9 +118,9 @@ func (k *task) part(ctx context.Context) (queue.Outcome, error) {
 	return queue.Outcome{Result: b}, err
 }
 
-// send puts a finished part in the store. It takes the part back if nobody will fetch it: the job
-// is over, or may be since another worker has done the task. The end of the job removes the other
-// parts.
+// send puts a finished part in the store. It removes the part again if the job is over, or if
+// another worker has done the task and may have ended the job. The end of the job removes the
+// other parts.
 func (k *task) send(ctx context.Context, blob, file string) error {
 	err := k.put(ctx, blob, file)
 	lasting, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
@@ -280,9 +258,7 @@ func (k *task) join(ctx context.Context) (queue.Outcome, error) {
 		return queue.Outcome{}, err
 	}
 	var files []string
-	var spent float64
-	var found *contract.Noise
-	var frames int64
+	var all contract.Outcome
 	for _, p := range parts {
 		file, err := k.fetch(ctx, p)
 		if err != nil {
@@ -293,9 +269,9 @@ func (k *task) join(ctx context.Context) (queue.Outcome, error) {
 			return queue.Outcome{}, err
 		}
 		files = append(files, file)
-		spent += p.Seconds
-		found = found.With(frames, p.Noise, p.Frames)
-		frames += p.Frames
+		all.Seconds += p.Seconds
+		all.Noise = all.Noise.With(all.Frames, p.Noise, p.Frames)
+		all.Frames += p.Frames
 	}
 	if err := os.WriteFile(list, []byte(strings.Join(files, "\n")+"\n"), 0o666); err != nil {
 		return queue.Outcome{}, err
@@ -306,7 +282,8 @@ func (k *task) join(ctx context.Context) (queue.Outcome, error) {
 		return queue.Outcome{}, err
 	}
 	res := resultOf(done)
-	res.Parts, res.Seconds, res.Noise = len(files), res.Seconds+spent, found
+	res.Parts, res.Noise = len(files), all.Noise
+	res.Outcome = res.In(res.Seconds + all.Seconds)
 	out, err := k.finish(temp, res)
 	if err == nil {
 		k.forget(ctx)

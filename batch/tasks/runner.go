@@ -37,7 +37,7 @@ type Spec struct {
 	Record   batch.Record `json:"record"` // as of the submission
 }
 
-// Settings are those of all jobs of a Session.
+// Settings are common to all jobs of a Session.
 type Settings struct {
 	Root    string  `json:"root"`             // of the outputs, absolute
 	Segment float64 `json:"segment"`          // least seconds of a part; 0 for no parts
@@ -50,39 +50,10 @@ type Settings struct {
 
 // Result is the result of a job that is done.
 type Result struct {
-	Frames  int64   `json:"frames"`
-	Seconds float64 `json:"seconds"` // of work, on all workers
-	InSize  int64   `json:"in_size"`
-	Size    int64   `json:"size"`
-	Parts   int     `json:"parts,omitempty"`
-	// that the denoiser found
-	Noise *contract.Noise `json:"noise,omitempty"`
-	// the output lacks the unreadable parts
-	Damaged  bool             `json:"damaged,omitempty"`
-	Damage   map[string]int64 `json:"damage,omitempty"`
-	Warnings []string         `json:"warnings,omitempty"`
-	// between the source and the output
-	Differences []contract.Difference `json:"differences,omitempty"`
-}
-
-// faults describes the faults of an output that was delivered; "" for none.
-func (r Result) faults() string {
-	var words []string
-	if r.Damaged {
-		words = append(words, damagedReason)
-	}
-	if lost := contract.Losses(r.Differences); lost != nil {
-		words = append(words, "the output lost "+strings.Join(lost, ", "))
-	}
-	return strings.Join(words, "; ")
-}
-
-// rate returns frames per second of work.
-func (r Result) rate() float64 {
-	if r.Seconds <= 0 {
-		return 0
-	}
-	return float64(r.Frames) / r.Seconds
+	contract.Outcome
+	InSize int64 `json:"in_size"`
+	Size   int64 `json:"size"`
+	Parts  int   `json:"parts,omitempty"`
 }
 
 // SiteOf returns the site of jobs whose files are at a place: workers that reach it and know the
@@ -131,7 +102,7 @@ type Runner struct {
 	Own func(id string) (job queue.Job, planned bool)
 
 	// Options parses the options of another machine's job like the command line. It returns them
-	// in canonical form: all, and those that affect the result.
+	// in canonical form: all, and the ones that affect the result.
 	Options func(output string, args []string) (all, deciding []string, err error)
 
 	mu   sync.Mutex
@@ -421,21 +392,14 @@ func (k *task) whole(ctx context.Context) (queue.Outcome, error) {
 var errUnverified = errors.New("the existing output was not replaced")
 
 func resultOf(d contract.Done) Result {
-	return Result{
-		Frames: d.Frame, Seconds: d.Elapsed, InSize: d.InSize, Size: d.Size, Noise: d.Noise,
-		Damaged: d.ExitCode == contract.ExitDamaged && (len(d.Damage) > 0 || contract.Losses(d.Differences) == nil),
-		Damage:  d.Damage, Warnings: d.Warnings, Differences: d.Differences,
-	}
+	return Result{Outcome: d.Outcome(), InSize: d.InSize, Size: d.Size}
 }
 
 // finish moves the output to its place and ends the job.
 func (k *task) finish(temp string, res Result) (queue.Outcome, error) {
 	rec := k.spec.Record
-	rec.Source = k.spec.Item.Source
-	rec.Frames, rec.Parts, rec.PartsDone = res.Frames, res.Parts, res.Parts
+	rec.Source, rec.Outcome, rec.Parts, rec.Reason = k.spec.Item.Source, res.Outcome, res.Parts, res.Faults()
 	rec.Attempts = max(rec.Attempts, k.task.Attempt)
-	rec.Damaged, rec.Reason = res.Damaged, res.faults()
-	rec.FPS, rec.Noise, rec.Differences = res.rate(), res.Noise, res.Differences
 	if _, err := batch.Finish(k.outputs(), rec, temp, k.spec.Overwrite); err != nil {
 		return queue.Outcome{}, err
 	}
@@ -443,15 +407,13 @@ func (k *task) finish(temp string, res Result) (queue.Outcome, error) {
 	return ended(res)
 }
 
-const damagedReason = "the source is damaged; the output holds its readable part"
-
 func ended(res Result) (queue.Outcome, error) {
 	b, err := json.Marshal(res)
 	return queue.Outcome{Result: b, End: true}, err
 }
 
-// done completes the work of an attempt that was killed at the very end, and reports whether
-// there was any. If there was none, it checks the source.
+// done completes the work of an attempt that was killed at the very end, and reports whether it
+// found one. Otherwise it checks the source.
 func (k *task) done() (out queue.Outcome, ok bool, err error) {
 	f, err := batch.Check(k.spec.Root, k.spec.Item, batch.Program{Version: k.spec.Record.Version, RemakeOlder: true})
 	if err != nil {
@@ -476,12 +438,9 @@ func (k *task) done() (out queue.Outcome, ok bool, err error) {
 }
 
 func resultOfRecord(r batch.Record) Result {
-	res := Result{Frames: r.Frames, InSize: r.SourceFile.Size, Parts: r.Parts, Damaged: r.Damaged, Noise: r.Noise, Differences: r.Differences}
+	res := Result{Outcome: r.Outcome, InSize: r.SourceFile.Size, Parts: r.Parts}
 	if r.OutputFile != nil {
 		res.Size = r.OutputFile.Size
-	}
-	if r.FPS > 0 {
-		res.Seconds = float64(r.Frames) / r.FPS
 	}
 	return res
 }

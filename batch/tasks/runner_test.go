@@ -291,6 +291,7 @@ func TestJudgeNoSpace(t *testing.T) {
 func TestFaults(t *testing.T) {
 	lost := []contract.Difference{{Item: "video", Property: "rotation", From: "90 degrees clockwise", Lost: true}}
 	told := []contract.Difference{{Item: "video", Property: "rotation", From: "90 degrees clockwise", Lost: true, Told: true}}
+	const damagedReason = "the source is damaged; the output holds its readable part"
 	const missing = "the output lost rotation of video: 90 degrees clockwise is missing"
 	for _, c := range []struct {
 		done    contract.Done
@@ -305,10 +306,10 @@ func TestFaults(t *testing.T) {
 		{contract.Done{ExitCode: contract.ExitDamaged, Unverified: true}, true, damagedReason},
 	} {
 		res := resultOf(c.done)
-		if res.Damaged != c.damaged || res.faults() != c.want {
-			t.Errorf("%+v: damaged %v, %q", c.done, res.Damaged, res.faults())
+		if res.Damaged != c.damaged || res.Faults() != c.want {
+			t.Errorf("%+v: damaged %v, %q", c.done, res.Damaged, res.Faults())
 		}
-		row := rowOf(batch.Item{}, batch.Record{Damaged: res.Damaged, Differences: res.Differences}, RowSkipped, "")
+		row := rowOf(batch.Item{}, batch.Record{Outcome: res.Outcome}, RowSkipped, "")
 		if row.Damaged != c.damaged || row.Reason != c.want || len(row.Differences) != len(c.done.Differences) {
 			t.Errorf("%+v: later the row is %+v", c.done, row)
 		}

@@ -52,14 +52,14 @@ type Session struct {
 	Whole func(output string, args []string) bool
 
 	Changed func(queue.Status) // called with every change; may be nil
-	// called with every finished item, also those of earlier runs; may be nil
+	// called with every finished item, also of earlier runs; may be nil
 	Ended func(batch.Row)
 	Log   *slog.Logger // nil: none
 
 	mu      sync.Mutex
 	open    map[string]*entry    // by job
-	jobs    map[string]queue.Job // as submitted, without those that are done
-	ended   map[string]*entry    // failed or cancelled: somebody may retry them
+	jobs    map[string]queue.Job // as submitted, without done jobs
+	ended   map[string]*entry    // failed or cancelled: may be retried
 	left    map[string]bool      // jobs of others, or of an earlier run, that have not ended
 	changed chan struct{}        // an item has ended
 	rows    []batch.Row
@@ -77,7 +77,7 @@ type entry struct {
 	renewed atomic.Bool // being started over: news of the old job is ignored
 }
 
-// known is what the queue knows of a job.
+// known is the state of a job in the queue.
 type known struct {
 	digest string
 	state  queue.State
@@ -266,7 +266,7 @@ func (s *Session) decide(ctx context.Context, item batch.Item, f batch.Finding, 
 	return err
 }
 
-// isOfJob reports whether the queue has refused a job for what it is. Others may do well.
+// isOfJob reports whether the queue has refused this job in particular.
 func isOfJob(err error) bool {
 	return errors.Is(err, queue.ErrRefused) || errors.Is(err, queue.ErrQuota)
 }
@@ -397,7 +397,7 @@ func (s *Session) seen(e *entry, st queue.Status) queue.Status {
 	return st
 }
 
-// reopen takes a job that somebody has retried back from the ended ones. s.mu is held.
+// reopen moves a retried job from s.ended back to s.open. s.mu is held.
 func (s *Session) reopen(st queue.Status) {
 	e := s.ended[st.Job.ID]
 	if e == nil || st.State.Ended() || s.open[st.Job.ID] != nil {
@@ -430,9 +430,8 @@ func (s *Session) closed(e *entry, st queue.Status) batch.Row {
 		if err := json.Unmarshal(st.Result, &res); err != nil {
 			s.Log.Warn(e.item.Output, "error", err)
 		}
-		row.Frames, row.Seconds, row.After, row.FPS, row.Noise = res.Frames, res.Seconds, res.Size, res.rate(), res.Noise
-		row.Damaged, row.Differences = res.Damaged, res.Differences
-		if row.Reason = res.faults(); row.Reason != "" {
+		row.Outcome, row.After = res.In(res.Seconds), res.Size
+		if row.Reason = res.Faults(); row.Reason != "" {
 			row.State = RowDamaged
 		}
 		if err := Missing(s.Root, e.item.Output); err != nil {
@@ -525,11 +524,11 @@ func (s *Session) end(item batch.Item, row batch.Row) {
 
 func rowOf(item batch.Item, r batch.Record, state string, reason string) batch.Row {
 	res := resultOfRecord(r)
-	if faults := res.faults(); faults != "" {
+	if faults := r.Faults(); faults != "" {
 		reason = strings.TrimPrefix(reason+"; "+faults, "; ")
 	}
 	return batch.Row{
-		File: item.Source, Output: item.Output, Frames: res.Frames, Seconds: res.Seconds, FPS: res.rate(), Before: res.InSize, After: res.Size,
-		State: state, Noise: res.Noise, Damaged: res.Damaged, Reason: reason, Attempts: r.Attempts, Differences: res.Differences,
+		File: item.Source, Output: item.Output, State: state, Reason: reason, Outcome: r.Outcome, Attempts: r.Attempts,
+		Before: res.InSize, After: res.Size,
 	}
 }

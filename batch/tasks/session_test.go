@@ -15,6 +15,7 @@ import (
 
 	"vidfilter/batch"
 	"vidfilter/batch/queue"
+	"vidfilter/internal/contract"
 )
 
 // fakeQueue answers each submission with the statuses from reply. Methods that a session does not
@@ -222,7 +223,7 @@ func TestSessionRefused(t *testing.T) {
 		found, err := batch.Check(s.Root, done, batch.Program{Version: "one"})
 		must(t, err)
 		must(t, batch.WriteRecord(s.Root, batch.Record{
-			Output: done.Output, State: batch.RecordDone, Source: source, SourceFile: print, OutputFile: &out, Digest: found.Digest, Version: "one", Frames: 7,
+			Output: done.Output, State: batch.RecordDone, Source: source, SourceFile: print, OutputFile: &out, Digest: found.Digest, Version: "one", Outcome: contract.Outcome{Frames: 7},
 		}))
 		q.tell <- queue.Status{Job: queue.Job{ID: "id-done.mp4"}, State: queue.Running}
 		var states []string

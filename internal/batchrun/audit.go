@@ -14,7 +14,8 @@ import (
 	"vidfilter/batch/queue/jetstream"
 )
 
-// auditFile says who did what: a JSON object per line. The earlier half of it is in auditFile.1.
+// auditFile holds the actions of credentials: a JSON object per line. Its earlier half is in
+// auditFile.1.
 const (
 	auditFile = "audit.log"
 	auditSize = 32 << 20
@@ -22,18 +23,11 @@ const (
 
 // auditEntry is a line of the audit log.
 type auditEntry struct {
-	Time   time.Time `json:"time"`
-	By     string    `json:"by"` // credential
-	Role   string    `json:"role"`
-	Action string    `json:"action"`
-	Job    string    `json:"job,omitempty"`
-	Title  string    `json:"title,omitempty"`
-	Task   string    `json:"task,omitempty"`
-	About  string    `json:"about,omitempty"` // credential
-	Why    string    `json:"why,omitempty"`
+	Time time.Time `json:"time"`
+	jetstream.Note
 }
 
-// audit writes the audit log of a queue. Failures are logged, and stop nothing.
+// audit writes the audit log of a queue. A failure is logged only.
 type audit struct {
 	file string
 	log  *slog.Logger
@@ -45,14 +39,9 @@ func newAudit(state string, log *slog.Logger) *audit {
 }
 
 func (a *audit) note(n jetstream.Note) {
-	a.write(auditEntry{By: n.By, Role: n.Role, Action: n.Action, Job: n.Job, Title: n.Title, Task: n.Task, About: n.About, Why: n.Why})
-}
-
-func (a *audit) write(e auditEntry) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	e.Time = time.Now().UTC()
-	if err := a.add(e); err != nil {
+	if err := a.add(auditEntry{time.Now().UTC(), n}); err != nil {
 		a.log.Warn("the audit log cannot be written", "error", err)
 	}
 }
@@ -75,7 +64,7 @@ func (a *audit) add(e auditEntry) error {
 	return errors.Join(err, f.Close())
 }
 
-// audited notes what the status page does.
+// audited notes the actions of the status page.
 type audited struct {
 	queue.Engine
 	audit *audit
@@ -92,7 +81,7 @@ func (e audited) Submit(ctx context.Context, j queue.Job, again bool) error {
 func (e audited) Cancel(ctx context.Context, id, reason string) error {
 	err := e.Engine.Cancel(ctx, id, reason)
 	if err == nil {
-		s, _ := e.Get(ctx, id) // the entry is worth writing without the title, too
+		s, _ := e.Get(ctx, id) // the title is optional
 		e.audit.note(jetstream.Note{By: "status page", Role: "token", Action: "cancelled", Job: id, Title: s.Job.Title})
 	}
 	return err

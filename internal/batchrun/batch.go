@@ -50,7 +50,7 @@ type batchJob struct {
 	session *tasks.Session
 	site    string
 	owner   string            // our credential, if the queue knows it
-	ours    map[string]string // IDs of our jobs that were in the queue before, by what JobID returns
+	ours    map[string]string // IDs of our jobs that were in the queue before, by JobID
 	slots   int
 	gate    tasks.Gate
 	report  *job.Document
@@ -210,8 +210,8 @@ func (b *batchJob) close() {
 
 func (b *batchJob) onClose(f func()) { b.closers = append(b.closers, f) }
 
-// collectEarly keeps memory near what a batch remembers, which grows with its files. The work is
-// that of its children, so that to collect garbage often costs little.
+// collectEarly collects garbage often, since the memory of a batch grows with its files. That costs
+// little beside the work of its children.
 func collectEarly(env []string) {
 	const percent = 40
 	if cli.Lookup(env, "GOGC") == "" {
@@ -308,7 +308,7 @@ func (b *batchJob) lost(rows []batch.Row) {
 	}
 }
 
-// tidy removes leftovers of killed runs. We hold the lock, so nobody else is at work.
+// tidy removes leftovers of killed runs. We hold the lock, so no other batch runs here.
 func (b *batchJob) tidy() {
 	if b.o.remote() {
 		return
@@ -319,7 +319,7 @@ func (b *batchJob) tidy() {
 }
 
 // verdict returns the error of a batch from its files. If no file failed, but sources are damaged
-// or outputs lack properties of theirs, the exit code is that of a single one.
+// or outputs lack properties of theirs, the exit code is ExitDamaged, as for one file.
 func verdict(rows []batch.Row) error {
 	failed, damaged, lossy := 0, 0, 0
 	for _, r := range rows {
@@ -482,8 +482,8 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 	return rows, err
 }
 
-// worker describes this process as a worker. With a server it leaves tasks to others while it is
-// held; what it alone does waits in its hands, and says why.
+// worker describes this process as a worker. With a server, a held worker leaves tasks to others;
+// tasks that only it can do wait, with a note.
 func (b *batchJob) worker(gpus []string, r *tasks.Runner) queue.Worker {
 	w := queue.Worker{Name: workerName(), Sites: b.sites(), Slots: b.slots, GPUs: gpus, Ahead: b.waiting, Version: cli.Version()}
 	if b.o.Shared == "" {

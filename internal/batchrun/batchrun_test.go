@@ -38,8 +38,8 @@ func TestPrintJobs(t *testing.T) {
 	if err := printJobs(&b, l, true); err != nil {
 		t.Fatal(err)
 	}
-	want := `running   a.mkv  46%  12.3 fps  1/4 parts  1:15 left  [1]
-done      b\u000ac.mkv  1 frame  8.0 fps  [2]
+	want := `running   a.mkv  45%  1/4 parts, 12.3 fps, 1:15 left  [1]
+done      b\u000ac.mkv  1 frame, 8.0 fps  [2]
 failed    d.mkv  no video in it  [3]
 queued    e.mkv  [4]
 running   f.mkv  of ann  1:30 old  38.0 MB in the store  nobody is there to go on with it  [5]
@@ -69,9 +69,9 @@ func TestDefaultsDecideNothing(t *testing.T) {
 // The last error of a batch counts files, and is that of damage only if none failed.
 func TestVerdict(t *testing.T) {
 	good, failed := batch.Row{State: tasks.RowDone}, batch.Row{State: tasks.RowFailed}
-	damaged := batch.Row{State: tasks.RowDamaged, Damaged: true}
-	lossy := batch.Row{State: tasks.RowDamaged, Differences: []contract.Difference{{Item: "tag x", From: "y", Lost: true}}}
-	told := batch.Row{State: tasks.RowDone, Differences: []contract.Difference{{Item: "tag x", From: "y", Lost: true, Told: true}}}
+	damaged := batch.Row{State: tasks.RowDamaged, Outcome: contract.Outcome{Damaged: true}}
+	lossy := batch.Row{State: tasks.RowDamaged, Outcome: contract.Outcome{Differences: []contract.Difference{{Item: "tag x", From: "y", Lost: true}}}}
+	told := batch.Row{State: tasks.RowDone, Outcome: contract.Outcome{Differences: []contract.Difference{{Item: "tag x", From: "y", Lost: true, Told: true}}}}
 	for _, c := range []struct {
 		rows    []batch.Row
 		want    string

@@ -84,7 +84,7 @@ func RunCredentials(action string, o *CredentialOptions, args []string, s cli.St
 	if u, err := user.Current(); err == nil {
 		by = u.Username
 	}
-	newAudit(o.State, log).write(auditEntry{By: by, Role: "serve", Action: action, About: name})
+	newAudit(o.State, log).note(jetstream.Note{By: by, Role: "serve", Action: action, About: name})
 	return nil
 }
 

@@ -225,20 +225,11 @@ func printJobs(w io.Writer, l status.List, running bool) error {
 
 func jobLine(j tally.Job) string {
 	parts := []string{fmt.Sprintf("%-9s %s", j.State, j.Title)}
-	switch {
-	case j.State == queue.Running && j.Part != nil:
-		parts = append(parts, fmt.Sprintf("%.0f%%", *j.Part*100))
-	case j.Frames > 0:
-		parts = append(parts, text.Count(j.Frames, "frame"))
+	if j.State == queue.Running && j.Part != nil {
+		parts = append(parts, text.Percent(*j.Part))
 	}
-	if j.FPS > 0 {
-		parts = append(parts, fmt.Sprintf("%.1f fps", j.FPS))
-	}
-	if j.Parts != nil {
-		parts = append(parts, fmt.Sprintf("%d/%d parts", j.Parts.Done, j.Parts.All))
-	}
-	if j.Left != nil {
-		parts = append(parts, text.Clock(*j.Left)+" left")
+	if facts := j.Facts(); facts != "" {
+		parts = append(parts, facts)
 	}
 	if j.User != "" {
 		parts = append(parts, "of "+j.User)

@@ -15,6 +15,7 @@ import (
 	"vidfilter/batch/queue"
 	"vidfilter/batch/tasks"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/contract"
 )
 
 // atOnce is a queue in which every job is done as soon as it is submitted. Like a real one, it
@@ -132,7 +133,7 @@ func TestDoneFilesAreSmall(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.Take(fs, nil)
-	res, err := json.Marshal(tasks.Result{Frames: 10, Seconds: 1, Size: 100})
+	res, err := json.Marshal(tasks.Result{Outcome: contract.Outcome{Frames: 10, Seconds: 1}, Size: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,10 +20,10 @@ func barLine(s progress, width int) string {
 	parts := facts(s)
 	line := fit(parts, width)
 	bar := width - len(line) - 1
-	if s.Part < 0 || bar < leastBar {
+	if s.Part == nil || bar < leastBar {
 		return line
 	}
-	return text.Bar(s.Part, min(bar, mostBar)) + " " + line
+	return text.Bar(*s.Part, min(bar, mostBar)) + " " + line
 }
 
 // fit joins as many of the first parts as width holds.
@@ -43,12 +43,12 @@ func fit(parts []string, width int) string {
 
 // facts returns the known figures, most important first, in ASCII.
 func facts(s progress) (parts []string) {
-	if s.Part >= 0 {
-		parts = append(parts, text.PadLeft(text.Percent(s.Part), 4))
+	if s.Part != nil {
+		parts = append(parts, text.PadLeft(text.Percent(*s.Part), 4))
 	}
 	parts = append(parts, text.Progress(s.Frames, s.Total, "frame"), fmt.Sprintf("%.1f fps", s.FPS))
-	if s.Left >= 0 {
-		parts = append(parts, text.Clock(s.Left.Seconds())+" left")
+	if s.Left != nil {
+		parts = append(parts, text.Clock(*s.Left)+" left")
 	}
 	return append(parts, fmt.Sprintf("%.2fx", s.Speed), text.Size(s.Bytes))
 }
@@ -58,19 +58,18 @@ func plainLine(s progress) string { return strings.TrimSpace(strings.Join(facts(
 // summary is the last line of a job that has an output.
 func summary(r Result) string {
 	var b strings.Builder
-	seconds := r.Elapsed.Seconds()
-	fmt.Fprintf(&b, "%s in %.1f s", text.Count(r.Frames, "frame"), seconds)
-	if seconds > 0 {
-		fmt.Fprintf(&b, " (%.1f fps)", float64(r.Frames)/seconds)
+	fmt.Fprintf(&b, "%s in %.1f s", text.Count(r.Frame, "frame"), r.Elapsed)
+	if r.Elapsed > 0 {
+		fmt.Fprintf(&b, " (%.1f fps)", r.Outcome().FPS)
 	}
-	if r.InBytes > 0 && !r.Taken && !r.Interrupted {
-		fmt.Fprintf(&b, ", %s in", text.Size(r.InBytes))
+	if r.InSize > 0 && !r.Taken && !r.Interrupted {
+		fmt.Fprintf(&b, ", %s in", text.Size(r.InSize))
 	}
-	if r.OutBytes > 0 {
-		fmt.Fprintf(&b, ", %s out", text.Size(r.OutBytes))
+	if r.Size > 0 {
+		fmt.Fprintf(&b, ", %s out", text.Size(r.Size))
 	}
-	if r.HasStats {
-		fmt.Fprintf(&b, ", PSNR %s dB, SSIM %.4f", decibels(r.PSNR), r.SSIM)
+	if r.PSNR != nil {
+		fmt.Fprintf(&b, ", PSNR %s dB, SSIM %.4f", decibels(float64(*r.PSNR)), *r.SSIM)
 	}
 	return b.String()
 }

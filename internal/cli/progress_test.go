@@ -8,13 +8,15 @@ import (
 	"testing"
 	"time"
 
+	"vidfilter/internal/contract"
 	"vidfilter/internal/e2e"
+	"vidfilter/internal/rate"
 )
 
 var running = progress{
 	Snapshot: Snapshot{Frames: 1234, Total: 3000, OutTime: 41 * time.Second, Bytes: 12_300_000,
 		DecodeBusy: 1234 * time.Millisecond, FilterBusy: 2468 * time.Millisecond},
-	Elapsed: 20 * time.Second, FPS: 61.2, Speed: 2.55, Part: 0.4113, Left: 29 * time.Second,
+	FPS: 61.2, Speed: 2.55, Part: new(0.4113), Left: new(29.0),
 }
 
 func TestBarLine(t *testing.T) {
@@ -39,7 +41,7 @@ func TestBarLine(t *testing.T) {
 }
 
 func TestUnknownTotal(t *testing.T) {
-	s := progress{Snapshot: Snapshot{Frames: 7}, FPS: 3.5, Part: -1, Left: -1}
+	s := progress{Snapshot: Snapshot{Frames: 7}, FPS: 3.5}
 	if got, want := barLine(s, 79), "7 frames  3.5 fps  0.00x  0 B"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -54,7 +56,7 @@ func TestUnknownTotal(t *testing.T) {
 
 func TestFullBar(t *testing.T) {
 	s := running
-	s.Part = 1
+	s.Part = new(1.0)
 	if got := barLine(s, 200); strings.Count(got, "#") != 40 || strings.Contains(got, "-") {
 		t.Errorf("%q", got)
 	}
@@ -62,42 +64,41 @@ func TestFullBar(t *testing.T) {
 
 func TestTracker(t *testing.T) {
 	start := time.Unix(1000, 0)
-	tr := newTracker(start)
+	var m rate.Meter
+	m.Sample(start, rate.Amounts{})
 	at := func(seconds float64, frames int64) progress {
-		return tr.observe(start.Add(time.Duration(seconds*1e9)), Snapshot{Frames: frames, Total: 1000, OutTime: time.Duration(frames) * 40 * time.Millisecond})
+		return observe(&m, start.Add(time.Duration(seconds*1e9)), Snapshot{Frames: frames, Total: 1000, OutTime: time.Duration(frames) * 40 * time.Millisecond})
 	}
-	if s := at(0, 0); s.FPS != 0 || s.Left != -1 || s.Part != 0 {
+	if s := at(0, 0); s.FPS != 0 || s.Left != nil || *s.Part != 0 {
 		t.Errorf("at once: %+v", s)
 	}
-	if s := at(2, 100); s.FPS != 50 || s.Speed != 2 || s.Left != 18*time.Second || s.Part != 0.1 {
+	if s := at(2, 100); s.FPS != 50 || s.Speed != 2 || *s.Left != 18 || *s.Part != 0.1 {
 		t.Errorf("after 2 s: %+v", s)
 	}
 	for i := 3; i <= 20; i++ { // twice as fast: in 5 s the start is forgotten
 		at(float64(i), int64(100+100*(i-2)/2))
 	}
-	if s := at(21, 1050); s.FPS != 50 || s.Part != 1 || s.Left != 0 || s.Elapsed != 21*time.Second {
+	if s := at(21, 1050); s.FPS != 50 || *s.Part != 1 || *s.Left != 0 {
 		t.Errorf("beyond the total: %+v", s)
-	}
-	if len(tr.samples) > 8 {
-		t.Errorf("%d samples kept", len(tr.samples))
 	}
 }
 
 func TestProgressByTime(t *testing.T) {
 	start := time.Unix(1000, 0)
-	tr := newTracker(start)
-	s := tr.observe(start.Add(time.Second), Snapshot{Frames: 10, OutTime: 2 * time.Second, TotalTime: 10 * time.Second})
-	if s.Part != 0.2 || s.Left != 4*time.Second {
+	var m rate.Meter
+	m.Sample(start, rate.Amounts{})
+	s := observe(&m, start.Add(time.Second), Snapshot{Frames: 10, OutTime: 2 * time.Second, TotalTime: 10 * time.Second})
+	if *s.Part != 0.2 || *s.Left != 4 {
 		t.Errorf("%+v", s)
 	}
 }
 
 func TestSummary(t *testing.T) {
-	r := Result{Frames: 3000, Elapsed: 12300 * time.Millisecond, InBytes: 1_200_000_000, OutBytes: 345_000_000}
+	r := Result{Done: contract.Done{Frame: 3000, Elapsed: 12.3, InSize: 1_200_000_000, Size: 345_000_000}}
 	if got, want := summary(r), "3000 frames in 12.3 s (243.9 fps), 1.20 GB in, 345 MB out"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	r = Result{Frames: 1, OutBytes: 10, PSNR: math.Inf(1), SSIM: 1, HasStats: true}
+	r = Result{Done: contract.Done{Frame: 1, Size: 10, PSNR: new(contract.Number(math.Inf(1))), SSIM: new(contract.Number(1))}}
 	if got, want := summary(r), "1 frame in 0.0 s, 10 B out, PSNR inf dB, SSIM 1.0000"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -113,7 +114,7 @@ func TestJSONProgress(t *testing.T) {
 }
 
 func TestJSONDone(t *testing.T) {
-	r := Result{Frames: 3, Elapsed: time.Second, PSNR: math.Inf(1), SSIM: 0.5, HasStats: true, Damage: map[string]int64{"x": 1}}
+	r := Result{Done: contract.Done{Frame: 3, Elapsed: 1, PSNR: new(contract.Number(math.Inf(1))), SSIM: new(contract.Number(0.5))}}
 	b, err := json.Marshal(doneObject(r, errors.New("a \"b\"\n"), 1, "", []string{"w"}))
 	e2e.Must(t, err)
 	var got map[string]any

@@ -7,24 +7,11 @@ import (
 	"vidfilter/internal/contract"
 )
 
-// Result is the outcome of a job, filled in as far as the job came.
+// Result is the result of a job. UI.Finish adds the error, the warnings and the speed.
 type Result struct {
-	Frames               int64 // written
-	OutDuration, Elapsed time.Duration
-	InBytes, OutBytes    int64 // 0 when not known
-	Taken                bool  // a part of the input was asked for
-	PSNR, SSIM           float64
-	HasStats             bool             // PSNR (dB, +Inf if equal) and SSIM are measured
-	Damage               map[string]int64 // descriptions of damage found, with counts
-	NotKept              []string         // side data that the output lacks
-	Verified             bool             // the output was checked against the input
-	Unverified           bool             // the output failed that check
-	Output               string           // the name it took; "" when nothing was kept
-	Spared               string           // existing file kept; the output is short or damaged
-	Noise                *contract.Noise  // of the frames; nil if it was not measured
-	Interrupted          bool             // a signal ended the job early
-	Kept                 bool             // there is an output, perhaps with an error
-	Differences          []contract.Difference
+	contract.Done
+	Taken bool // only a part of the input was requested
+	Kept  bool // there is an output, perhaps with an error
 }
 
 // located adds the output's name to an error if it is not the requested one.

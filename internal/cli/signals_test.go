@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"vidfilter/internal/contract"
 	"vidfilter/internal/e2e"
 )
 
@@ -34,7 +35,7 @@ func TestFirstSignalEndsCleanly(t *testing.T) {
 			defer u.Track(func() Snapshot { return Snapshot{} })()
 			kill(t, s)
 			wait(t, "stop", stop)
-			return Result{Interrupted: true, Output: "out.mp4"}, ctx.Err()
+			return Result{Done: contract.Done{Interrupted: true, Output: "out.mp4"}}, ctx.Err()
 		})
 		if code != u.Finish(res, err) || !strings.Contains(screen.String(), "ending the file") {
 			t.Errorf("%v: error %v, said %q", s, err, screen)
@@ -104,7 +105,7 @@ func TestSignalTooLate(t *testing.T) {
 	res, err := Interruptible(u, func(_ context.Context, stop <-chan struct{}) (Result, error) {
 		kill(t, syscall.SIGINT)
 		wait(t, "stop", stop)
-		return Result{Output: "out.mp4"}, nil
+		return Result{Done: contract.Done{Output: "out.mp4"}}, nil
 	})
 	if code := u.Finish(res, err); code != 0 {
 		t.Errorf("exit code %d, error %v", code, err)
@@ -118,7 +119,7 @@ func TestFailureAfterSignal(t *testing.T) {
 	_, err := Interruptible(u, func(_ context.Context, stop <-chan struct{}) (Result, error) {
 		kill(t, syscall.SIGINT)
 		wait(t, "stop", stop)
-		return Result{Interrupted: true}, full
+		return Result{Done: contract.Done{Interrupted: true}}, full
 	})
 	if !errors.Is(err, full) {
 		t.Error(err)

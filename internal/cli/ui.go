@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"vidfilter/internal/rate"
 	"vidfilter/internal/text"
 )
 
@@ -90,10 +91,11 @@ func (u *UI) Track(poll func() Snapshot) (stop func()) {
 	if u.interval > 0 {
 		every = u.interval
 	}
-	t := newTracker(time.Now())
+	var t rate.Meter
+	t.Sample(time.Now(), rate.Amounts{})
 	return u.Follow(every, func(last bool) {
 		if u.Mode != "plain" || !last { // a short job shows one too, and the last has the final counts
-			u.show(t.observe(time.Now(), poll()))
+			u.show(observe(&t, time.Now(), poll()))
 		}
 		if last {
 			u.setBar(nil)

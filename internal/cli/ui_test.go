@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"vidfilter/internal/contract"
 	"vidfilter/internal/e2e"
 )
 
@@ -77,7 +78,9 @@ func TestMessages(t *testing.T) {
 }
 
 func TestFinish(t *testing.T) {
-	done := Result{Frames: 10, Elapsed: time.Second, InBytes: 1, OutBytes: 2, Output: "out.mp4", Kept: true, Damage: map[string]int64{"corrupt packets": 3}}
+	done := Result{Kept: true, Done: contract.Done{
+		Frame: 10, Elapsed: 1, InSize: 1, Size: 2, Output: "out.mp4", Damage: map[string]int64{"corrupt packets": 3},
+	}}
 	stopped := done
 	stopped.Interrupted = true
 	aside, unfit := stopped, done
@@ -169,7 +172,7 @@ func TestNoProgress(t *testing.T) {
 func TestBarAndMessages(t *testing.T) {
 	u, s := testUI(t)
 	u.Mode, u.Size = "bar", func() (int, int) { return 41, 24 }
-	u.show(progress{Snapshot: Snapshot{Frames: 7}, Part: -1, Left: -1})
+	u.show(progress{Snapshot: Snapshot{Frames: 7}})
 	u.Info("hello")
 	u.Finish(Result{}, errors.New("x"))
 	bar := "7 frames  0.0 fps  0.00x  0 B\n"

@@ -27,6 +27,15 @@ func TestDoneRoundTrip(t *testing.T) {
 	}
 }
 
+// No time gives no speed, and no infinite one, which JSON cannot hold.
+func TestOutcomeIn(t *testing.T) {
+	for seconds, fps := range map[float64]float64{0: 0, 1e-320: 0, 4: 2.5} {
+		if o := (Outcome{Frames: 10, FPS: 1}).In(seconds); o.Seconds != seconds || o.FPS != fps {
+			t.Errorf("in %g s: %+v", seconds, o)
+		}
+	}
+}
+
 // Parts of a video count by their frames.
 func TestNoiseOfParts(t *testing.T) {
 	a, b := &Noise{Luma: 2, Chroma: 1, Least: 1, Most: 3, Clean: 1}, &Noise{Luma: 8, Chroma: 4, Least: 2, Most: 9, Clean: 2}

@@ -53,48 +53,88 @@ type GPU struct {
 	Overlap float64 `json:"overlap"`
 }
 
-// Causes of jobs that failed, as far as programs go by them.
+// Causes of failures that other programs act on.
 const (
 	CauseNoSpace = "no_space" // the disk or a quota was full
 	CauseNVENC   = "nvenc"    // NVENC of this machine does not encode it
 	CauseSession = "session"  // as many sessions of NVENC were open as the driver allows
 )
 
-// Done is the TypeDone object.
+// Done is the TypeDone object: how a job ended.
 type Done struct {
 	Type        string           `json:"type"`
 	ExitCode    int              `json:"exit_code"`
 	Error       string           `json:"error,omitempty"`
 	Hint        string           `json:"hint,omitempty"`
-	Cause       string           `json:"cause,omitempty"` // of those above
+	Cause       string           `json:"cause,omitempty"` // one of the above
 	Frame       int64            `json:"frame"`
 	FPS         float64          `json:"fps"`
 	OutTime     float64          `json:"out_time"`
 	Elapsed     float64          `json:"elapsed"`
-	InSize      int64            `json:"in_size"`
+	InSize      int64            `json:"in_size"` // bytes; 0 if unknown
 	Size        int64            `json:"size"`
 	Output      Name             `json:"output,omitempty"`
 	Spared      Name             `json:"not_replaced,omitempty"` // existing file kept
 	Verified    bool             `json:"verified"`
 	Unverified  bool             `json:"unverified,omitempty"` // the output failed its check
 	Interrupted bool             `json:"interrupted"`
-	PSNR        *Number          `json:"psnr,omitempty"` // null if infinite (equal pictures)
+	PSNR        *Number          `json:"psnr,omitempty"` // dB; null if infinite (equal pictures)
 	SSIM        *Number          `json:"ssim,omitempty"`
 	Warnings    []string         `json:"warnings"`
-	Damage      map[string]int64 `json:"damage"`
-	NotKept     []string         `json:"not_kept,omitempty"`
-	Noise       *Noise           `json:"noise,omitempty"` // that the denoiser found
+	Damage      map[string]int64 `json:"damage"`             // descriptions, with counts
+	NotKept     []string         `json:"not_kept,omitempty"` // side data that the output lacks
+	Noise       *Noise           `json:"noise,omitempty"`    // found by the denoiser
 	Differences []Difference     `json:"differences,omitempty"`
 }
 
-// Difference is a property of the source that is another one in the output.
+// Outcome returns the outcome of the job.
+func (d Done) Outcome() Outcome {
+	o := Outcome{Frames: d.Frame, Noise: d.Noise, Differences: d.Differences}
+	o.Damaged = d.ExitCode == ExitDamaged && (len(d.Damage) > 0 || Losses(d.Differences) == nil)
+	return o.In(d.Elapsed)
+}
+
+// Outcome is how the filtering of a file or a part ended. The results of tasks, records and
+// reports embed it, under these names.
+type Outcome struct {
+	Frames  int64   `json:"frames,omitempty"`
+	Seconds float64 `json:"seconds,omitempty"` // of work, on all workers
+	FPS     float64 `json:"fps,omitempty"`     // frames per second of work
+	// the output lacks the unreadable parts of the source
+	Damaged     bool         `json:"damaged,omitempty"`
+	Noise       *Noise       `json:"noise,omitempty"`       // found by the denoiser
+	Differences []Difference `json:"differences,omitempty"` // between source and output
+}
+
+// In returns the outcome after seconds of work. FPS is 0 for no time.
+func (o Outcome) In(seconds float64) Outcome {
+	o.Seconds, o.FPS = seconds, 0
+	if fps := float64(o.Frames) / seconds; seconds > 0 && !math.IsInf(fps, 0) {
+		o.FPS = fps
+	}
+	return o
+}
+
+// Faults describes damage and losses of the output; "" for neither.
+func (o Outcome) Faults() string {
+	var words []string
+	if o.Damaged {
+		words = append(words, "the source is damaged; the output holds its readable part")
+	}
+	if lost := Losses(o.Differences); lost != nil {
+		words = append(words, "the output lost "+strings.Join(lost, ", "))
+	}
+	return strings.Join(words, "; ")
+}
+
+// Difference is a property in which the output differs from the source.
 type Difference struct {
 	Item     string `json:"item"`               // "video", "stream 2", "chapter 1", "tag title"
 	Property string `json:"property,omitempty"` // "" if it is about the whole item
 	From     string `json:"from"`               // "" if it is new
 	To       string `json:"to"`                 // "" if it is missing
-	Lost     bool   `json:"lost"`               // the output says less
-	Told     bool   `json:"told,omitempty"`     // a warning or an option said so before
+	Lost     bool   `json:"lost"`               // the output holds less
+	Told     bool   `json:"told,omitempty"`     // announced by a warning or an option
 }
 
 // String describes the difference in words.
@@ -112,7 +152,7 @@ func (d Difference) String() string {
 	return fmt.Sprintf("%s: %s becomes %s", what, d.From, d.To)
 }
 
-// Losses returns in words the differences that are losses of which nothing told.
+// Losses describes the losses that no warning or option announced.
 func Losses(all []Difference) (words []string) {
 	for _, d := range all {
 		if d.Lost && !d.Told {

@@ -23,6 +23,7 @@ import (
 	"vidfilter/gpu"
 	"vidfilter/internal/av"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/contract"
 	"vidfilter/internal/hint"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
@@ -495,9 +496,10 @@ func (j *job) explain(err error) error {
 }
 
 func (j *job) result() cli.Result {
-	res := cli.Result{Elapsed: time.Since(j.started), Frames: j.frameCount(), Interrupted: j.stopped(), Taken: j.taken()}
+	res := cli.Result{Taken: j.taken()}
+	res.Elapsed, res.Frame, res.Interrupted = time.Since(j.started).Seconds(), j.frameCount(), j.stopped()
 	if st, err := os.Stat(j.o.Input); err == nil && st.Mode().IsRegular() {
-		res.InBytes = st.Size()
+		res.InSize = st.Size()
 	}
 	res.Noise = j.noise.summary()
 	if j.in != nil {
@@ -507,7 +509,7 @@ func (j *job) result() cli.Result {
 		}
 	}
 	if j.out != nil {
-		res.OutBytes, res.OutDuration = j.out.Bytes(), j.out.Time()
+		res.Size, res.OutTime = j.out.Bytes(), j.out.Time().Seconds()
 		maps.Copy(res.Damage, j.out.Damage())
 	}
 	return res
@@ -559,7 +561,7 @@ func (j *job) keep(ctx context.Context, res cli.Result) (cli.Result, error) {
 	if j.o.Stats && !res.Interrupted {
 		j.measure(ctx, &res)
 	}
-	res.Elapsed = time.Since(j.started)
+	res.Elapsed = time.Since(j.started).Seconds()
 	return res, j.explainAll(faults)
 }
 
@@ -585,16 +587,16 @@ func (j *job) name(res *cli.Result) (fault, err error) {
 	if err != nil {
 		return nil, err
 	}
-	res.Output = as
+	res.Output = contract.Name(as)
 	switch {
 	case as == j.o.Output:
 	case filepath.Base(as) != filepath.Base(j.o.Output):
-		res.Spared = j.o.Output
+		res.Spared = contract.Name(j.o.Output)
 	case fault == nil:
 		fault = encode.Refusal("", "the folder of %q was renamed or replaced meanwhile; the output is %s", j.o.Output, as)
 	}
 	if st, err := os.Stat(as); err == nil && st.Mode().IsRegular() {
-		res.OutBytes = st.Size()
+		res.Size = st.Size()
 	}
 	return fault, nil
 }
@@ -615,10 +617,10 @@ func (j *job) explainAll(faults []error) error {
 func (j *job) measure(ctx context.Context, res *cli.Result) {
 	o := j.o.DecodeOptions(j.ui)
 	o.Log = nil
-	score, err := CompareVideos(ctx, Clip{j.o.Input, o}, Clip{res.Output, decode.Options{Threads: j.o.Threads, FieldOrder: o.FieldOrder}})
+	score, err := CompareVideos(ctx, Clip{j.o.Input, o}, Clip{string(res.Output), decode.Options{Threads: j.o.Threads, FieldOrder: o.FieldOrder}})
 	if err != nil {
 		j.ui.Warn("cannot measure PSNR and SSIM", "error", err)
 		return
 	}
-	res.PSNR, res.SSIM, res.HasStats = score.PSNR(), score.SSIM, true
+	res.PSNR, res.SSIM = new(contract.Number(score.PSNR())), new(contract.Number(score.SSIM))
 }

@@ -15,13 +15,13 @@ import (
 // An output that failed its check, or is short, replaces nothing; one that is neither does.
 func TestNameOfOutput(t *testing.T) {
 	for _, c := range []struct {
-		res  cli.Result
+		done contract.Done
 		want string
 	}{
-		{cli.Result{Verified: true}, "out.mp4"},
-		{cli.Result{Interrupted: true}, "out.interrupted.mp4"},
-		{cli.Result{Unverified: true}, "out.unverified.mp4"},
-		{cli.Result{Unverified: true, Interrupted: true}, "out.unverified.mp4"},
+		{contract.Done{Verified: true}, "out.mp4"},
+		{contract.Done{Interrupted: true}, "out.interrupted.mp4"},
+		{contract.Done{Unverified: true}, "out.unverified.mp4"},
+		{contract.Done{Unverified: true, Interrupted: true}, "out.unverified.mp4"},
 	} {
 		t.Chdir(t.TempDir())
 		e2e.Must(t, os.WriteFile("out.mp4", []byte("old"), 0o600))
@@ -29,16 +29,17 @@ func TestNameOfOutput(t *testing.T) {
 		e2e.Must(t, err)
 		e2e.Must(t, os.WriteFile(target.Path(), []byte("fresh"), 0o600))
 		j := &job{o: &Options{Output: "out.mp4"}, target: target}
-		fault, err := j.name(&c.res)
+		res := cli.Result{Done: c.done}
+		fault, err := j.name(&res)
 		if err != nil || fault != nil {
 			t.Fatal(fault, err)
 		}
-		spared := ""
+		spared := contract.Name("")
 		if c.want != "out.mp4" {
 			spared = "out.mp4"
 		}
-		if c.res.Output != c.want || c.res.Spared != spared || c.res.OutBytes != 5 {
-			t.Errorf("%+v, want %s", c.res, c.want)
+		if string(res.Output) != c.want || res.Spared != spared || res.Size != 5 {
+			t.Errorf("%+v, want %s", res, c.want)
 		}
 		old, _ := os.ReadFile("out.mp4")
 		now, _ := os.ReadFile(filepath.Clean(c.want))
@@ -81,7 +82,7 @@ func TestFinishedOutputIsKept(t *testing.T) {
 			t.Errorf("%s: %v, %v", c.what, fault, err)
 		}
 		here, _ := os.Getwd()
-		if strings.TrimPrefix(res.Output, here+"/") != c.want {
+		if strings.TrimPrefix(string(res.Output), here+"/") != c.want {
 			t.Errorf("%s: the output is %s, want %s", c.what, res.Output, c.want)
 		}
 		if now, err := os.ReadFile(filepath.Clean(c.want)); string(now) != "fresh" {

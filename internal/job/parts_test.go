@@ -154,8 +154,8 @@ func TestStopInDamagedPart(t *testing.T) {
 		switch {
 		case !res.Interrupted:
 			t.Fatalf("it ended before it was stopped:\n%s", said.String())
-		case res.Frames == 0: // there is nothing to keep
-		case res.Output != out || !e2e.Exists(out) || errors.Is(err, encode.ErrDamaged) != (len(res.Damage) > 0):
+		case res.Frame == 0: // there is nothing to keep
+		case string(res.Output) != out || !e2e.Exists(out) || errors.Is(err, encode.ErrDamaged) != (len(res.Damage) > 0):
 			t.Fatalf("%v, %+v\n%s", err, res, said.String())
 		case len(res.Damage) > 0: // it had come so far
 			kept++

@@ -16,43 +16,85 @@ import (
 	"vidfilter/batch/queue"
 )
 
-// question is what a client asks the head. Each verb uses some of the fields.
-type question struct {
-	Protocol int    `json:"protocol"`
-	Version  string `json:"version,omitempty"`
-
-	Sites []string `json:"sites,omitempty"` // fetch
-	Any   bool     `json:"any,omitempty"`
-
-	Ticket  *ticket       `json:"ticket,omitempty"` // of a task
-	Attempt string        `json:"attempt,omitempty"`
-	Worker  string        `json:"worker,omitempty"` // of the client's own
-	Holds   string        `json:"holds,omitempty"`
-	Number  int           `json:"number,omitempty"` // of the attempt
-	Round   int           `json:"round,omitempty"`
-	Ending  *ending       `json:"ending,omitempty"`
-	Delay   time.Duration `json:"delay,omitempty"`
-
-	Presence *queue.WorkerStatus `json:"presence,omitempty"`
-	Active   *queue.Active       `json:"active,omitempty"` // progress
-
-	Job    *queue.Job `json:"job,omitempty"` // submit
-	Again  bool       `json:"again,omitempty"`
-	ID     string     `json:"id,omitempty"` // of a job
-	Reason string     `json:"reason,omitempty"`
-	Since  uint64     `json:"since,omitempty"`
-
-	Result json.RawMessage `json:"result,omitempty"` // finish
-
-	Name string                `json:"name,omitempty"` // of a file, or of a credential
-	NUID string                `json:"nuid,omitempty"`
-	Last uint64                `json:"last,omitempty"`
-	Info *jetstream.ObjectInfo `json:"info,omitempty"`
+// request is the part that all requests of a client to the head share. A verb that needs more has
+// a type of its own.
+type request struct {
+	Protocol int     `json:"protocol"`
+	Version  string  `json:"version,omitempty"`
+	Ticket   *ticket `json:"ticket,omitempty"`  // of a task
+	Attempt  string  `json:"attempt,omitempty"` // at the task
+	ID       string  `json:"id,omitempty"`      // of a job
 
 	data []byte // a piece of a file
 }
 
-// answer is the head's. Code is "" if it did what was asked.
+func (r *request) shared() *request { return r }
+
+// asks is a request of any verb.
+type asks interface{ shared() *request }
+
+type (
+	fetchRequest struct {
+		request
+		Sites []string `json:"sites,omitempty"`
+		Any   bool     `json:"any,omitempty"`
+	}
+	takeRequest struct {
+		request
+		Worker string `json:"worker,omitempty"` // the client's name for it
+		Holds  string `json:"holds,omitempty"`
+	}
+	settleRequest struct {
+		request
+		Ending *ending `json:"ending,omitempty"`
+	}
+	progressRequest struct {
+		request
+		Active *queue.Active `json:"active,omitempty"`
+	}
+	presenceRequest struct {
+		request
+		Worker   string              `json:"worker,omitempty"`
+		Presence *queue.WorkerStatus `json:"presence,omitempty"` // nil: it has left
+	}
+	submitRequest struct {
+		request
+		Job   *queue.Job `json:"job,omitempty"`
+		Again bool       `json:"again,omitempty"`
+	}
+	cancelRequest struct {
+		request
+		Reason string `json:"reason,omitempty"`
+	}
+	finishRequest struct {
+		request
+		Result json.RawMessage `json:"result,omitempty"`
+	}
+	giveRequest struct {
+		request
+		Name string `json:"name,omitempty"` // of a credential
+	}
+	jobsRequest struct {
+		request
+		Since uint64 `json:"since,omitempty"`
+	}
+	fileRequest struct {
+		request
+		Name string `json:"name,omitempty"`
+	}
+	pieceRequest struct {
+		fileRequest
+		NUID string `json:"nuid,omitempty"`
+		Last uint64 `json:"last,omitempty"` // sequence number of the piece before; 0 for none
+	}
+	fileInRequest struct {
+		fileRequest
+		NUID string                `json:"nuid,omitempty"`
+		Info *jetstream.ObjectInfo `json:"info,omitempty"` // nil: drop the pieces
+	}
+)
+
+// answer is the head's answer. Code is "" if the request succeeded.
 type answer struct {
 	Code  string `json:"code,omitempty"`
 	Error string `json:"error,omitempty"`
@@ -149,10 +191,10 @@ func (a answer) err() error {
 	return &answerError{a.Error, answerCodes[a.Code]}
 }
 
-// askHeader holds the question or the answer if the message holds a piece of a file.
+// askHeader holds the request or the answer if the message holds a piece of a file.
 const askHeader = "Vidfilter"
 
-// pack makes a message of a question or an answer.
+// pack makes a message of a request or an answer.
 func pack(v any, data []byte) (*nats.Msg, error) {
 	m := &nats.Msg{}
 	b, err := json.Marshal(v)

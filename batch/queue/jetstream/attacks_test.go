@@ -108,13 +108,15 @@ func TestDeadTickets(t *testing.T) {
 	whole := &queue.Outcome{End: true, Result: json.RawMessage(`"false"`)}
 	verbs := func(c *client, a *attempt) map[string]error {
 		all := map[string]error{}
-		for verb, q := range map[string]question{
-			"extend": {}, "return": {}, "settle": {Ending: &ending{How: endFailed, Reason: "x"}}, "settle ": {Ending: &ending{How: endDone, Outcome: whole}},
-			"progress": {Active: &queue.Active{}}, "file": {Name: "a/in/0001"}, "file-in": {Name: "a/out/0001.1-x", NUID: newID()},
-			"piece-in": {Name: "a/out/0001.1-x", NUID: newID(), data: []byte("x")}, "remove": {Name: "a/out/0001.1-x"},
+		out := fileRequest{request{data: []byte("x")}, "a/out/0001.1-x"}
+		for verb, q := range map[string]asks{
+			"extend": &request{}, "return": &request{}, "settle": &settleRequest{Ending: &ending{How: endFailed, Reason: "x"}},
+			"settle ":  &settleRequest{Ending: &ending{How: endDone, Outcome: whole}},
+			"progress": &progressRequest{Active: &queue.Active{}}, "file": &fileRequest{Name: "a/in/0001"}, "file-in": &fileInRequest{out, newID(), nil},
+			"piece-in": &pieceRequest{out, newID(), 0}, "remove": &fileRequest{Name: "a/out/0001.1-x"},
 		} {
-			q.Ticket = a.m.(*posted).t
-			_, all[verb] = c.ask(ctx, strings.TrimSpace(verb), &q)
+			q.shared().Ticket = a.m.(*posted).t
+			_, all[verb] = c.ask(ctx, strings.TrimSpace(verb), q)
 		}
 		return all
 	}
@@ -148,7 +150,7 @@ func TestDeadTickets(t *testing.T) {
 	refused("given back", verbs(evil, first))
 	a := f.give(good)
 	refused("another has it", verbs(evil, first))
-	if _, err := (&counter{c: good}).c.ask(ctx, "extend", &question{Ticket: a.m.(*posted).t}); err != nil {
+	if _, err := (&counter{c: good}).c.ask(ctx, "extend", &request{Ticket: a.m.(*posted).t}); err != nil {
 		t.Errorf("the holder extends it: %v", err)
 	}
 	e2e.Must(t, (&counter{c: good}).settle(ctx, a, ending{How: endBack, Delay: 1000 * time.Hour}))
@@ -213,7 +215,7 @@ func TestOwnIDs(t *testing.T) {
 	if _, err := owner.Get(ctx, id); !errors.Is(err, queue.ErrNoJob) {
 		t.Errorf("a removed job: %v", err)
 	}
-	if a, err := owner.ask(ctx, "jobs", &question{}); err != nil || len(a.Records) != 1 || !a.Records[0].Gone {
+	if a, err := owner.ask(ctx, "jobs", &jobsRequest{}); err != nil || len(a.Records) != 1 || !a.Records[0].Gone {
 		t.Errorf("the jobs after it: %+v, %v", a.Records, err)
 	}
 }
@@ -261,7 +263,7 @@ func TestFlood(t *testing.T) {
 	for range 2 * mostWaiting {
 		flood.Go(func() {
 			for end.Err() == nil {
-				_, err := eye.ask(end, "jobs", &question{})
+				_, err := eye.ask(end, "jobs", &request{})
 				mu.Lock()
 				answers[fmt.Sprint(err)]++
 				mu.Unlock()
@@ -303,7 +305,7 @@ func TestProgressOfOthers(t *testing.T) {
 	f.task(owner, "a")
 	a := f.give(good)
 	tell := func(c *client, now queue.Active) error {
-		_, err := c.ask(ctx, "progress", &question{Ticket: a.m.(*posted).t, Active: &now})
+		_, err := c.ask(ctx, "progress", &progressRequest{request{Ticket: a.m.(*posted).t}, &now})
 		return err
 	}
 	if err := tell(evil, queue.Active{}); !errors.Is(err, ErrRefused) {

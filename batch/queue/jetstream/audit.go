@@ -9,19 +9,19 @@ import (
 	"vidfilter/batch/queue"
 )
 
-// Note is what somebody did, for the audit log of a queue.
+// Note is an action for the audit log of a queue.
 type Note struct {
-	By     string // credential
-	Role   string // of it; "" for the queue itself
-	Action string
-	Job    string
-	Title  string // of the job
-	Task   string
-	About  string // another credential
-	Why    string
+	By     string `json:"by"`   // credential
+	Role   string `json:"role"` // of the credential; "" for the queue itself
+	Action string `json:"action"`
+	Job    string `json:"job,omitempty"`
+	Title  string `json:"title,omitempty"` // of the job
+	Task   string `json:"task,omitempty"`
+	About  string `json:"about,omitempty"` // another credential
+	Why    string `json:"why,omitempty"`
 }
 
-// auditLog tells who did what.
+// auditLog bounds the notes of each credential.
 type auditLog struct {
 	to func(Note) // may be nil
 
@@ -30,7 +30,7 @@ type auditLog struct {
 	minute  map[string]*noted // by credential
 }
 
-// noted are the notes of a credential in a minute. Too many would drive others' out of the log.
+// noted counts a credential's notes in a minute: too many would push others out of the log.
 type noted struct {
 	begun   time.Time
 	n, left int // written, and left out
@@ -39,13 +39,13 @@ type noted struct {
 // mostNotes limits the notes of a credential in a minute.
 const mostNotes = 2000
 
-// refusals are those of a credential, which must not fill the log.
+// refusals counts refused requests of a credential, which must not fill the log.
 type refusals struct {
 	told  time.Time
 	since int
 }
 
-// tellRefusals is how often the log says that something was refused to a credential.
+// tellRefusals is the least time between two notes of a refused verb of a credential.
 const tellRefusals = 10 * time.Second
 
 func (l *auditLog) note(by caller, what string, j queue.Job, more Note) {
@@ -72,7 +72,7 @@ func (l *auditLog) note(by caller, what string, j queue.Job, more Note) {
 	l.to(more)
 }
 
-// refusal notes that something was refused.
+// refusal notes a refused request.
 func (l *auditLog) refusal(by caller, verb string, c claim, err error) {
 	l.mu.Lock()
 	r := l.refused[by.name+" "+verb]

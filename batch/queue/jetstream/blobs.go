@@ -51,10 +51,38 @@ func (b blobs) put(ctx context.Context, name string, r io.Reader) (err error) {
 			b.purge(info.NUID)
 		}
 	}()
-	if err := b.putPieces(ctx, r, &info); err != nil {
+	last := uint64(0)
+	err = readPieces(r, min(chunkBytes, b.e.maxBytes), &info, func(piece []byte) (err error) {
+		last, err = b.putPiece(ctx, &info, piece, last)
+		return err
+	})
+	if err != nil {
 		return err
 	}
 	return b.putMeta(ctx, info)
+}
+
+// readPieces passes a file to put in pieces of at most size bytes. It sets the size, the number of
+// pieces and the checksum in info.
+func readPieces(r io.Reader, size int, info *jetstream.ObjectInfo, put func(piece []byte) error) error {
+	sum := sha256.New()
+	buf := make([]byte, size)
+	for {
+		n, err := io.ReadFull(r, buf)
+		if err == io.EOF {
+			info.Digest = jetstream.GetObjectDigestValue(sum)
+			return nil
+		}
+		if err != nil && err != io.ErrUnexpectedEOF {
+			return err
+		}
+		sum.Write(buf[:n])
+		if err := put(buf[:n]); err != nil {
+			return err
+		}
+		info.Size += uint64(n)
+		info.Chunks++
+	}
 }
 
 // putMeta makes a file of its pieces, in the place of any of the same name.
@@ -83,31 +111,6 @@ func (b blobs) putMeta(ctx context.Context, info jetstream.ObjectInfo) error {
 		b.changed(name, int64(info.Size))
 	}
 	return err
-}
-
-// putPieces stores the pieces, and sets size and checksum.
-func (b blobs) putPieces(ctx context.Context, r io.Reader, info *jetstream.ObjectInfo) error {
-	sum := sha256.New()
-	buf := make([]byte, min(chunkBytes, b.e.maxBytes))
-	last := uint64(0)
-	for {
-		n, err := io.ReadFull(r, buf)
-		if err == io.EOF {
-			break
-		}
-		if err != nil && err != io.ErrUnexpectedEOF {
-			return err
-		}
-		piece := buf[:n]
-		sum.Write(piece)
-		if last, err = b.putPiece(ctx, info, piece, last); err != nil {
-			return err
-		}
-		info.Size += uint64(n)
-		info.Chunks++
-	}
-	info.Digest = jetstream.GetObjectDigestValue(sum)
-	return nil
 }
 
 // putPiece stores a piece after the one with sequence number last, exactly once even if the

@@ -19,8 +19,8 @@ import (
 	"vidfilter/internal/wake"
 )
 
-// board is the head's copy of the records, and of the sizes of the files, so that questions cost
-// the streams nothing. It also counts what each credential has.
+// board is the head's copy of the records and of the sizes of the files, so that requests do not
+// load the streams. It also counts the jobs and files of each credential.
 type board struct {
 	e *Engine
 
@@ -45,10 +45,10 @@ type posting struct {
 	stale   bool // there is a later one
 	files   int
 	bytes   int64  // of its files
-	shown   []byte // to others than its owner; nil until somebody asks
+	shown   []byte // to others than its owner; nil until requested
 }
 
-// usage is what the jobs of a credential take.
+// usage counts the jobs of a credential and their files.
 type usage struct {
 	jobs    int
 	records int64 // bytes

@@ -42,7 +42,7 @@ func newClient(nc *nats.Conn, o ConnectOptions, who caller, d *door) (*client, e
 	return c, nil
 }
 
-// door closes a connection once the credentials let nobody in any more.
+// door closes a connection once its credentials are revoked.
 type door struct {
 	refusals int // in a row
 	shut     atomic.Bool
@@ -78,7 +78,7 @@ func (d *door) watch(nc *nats.Conn) {
 	})
 	lost := nc.DisconnectErrHandler()
 	nc.SetDisconnectErrHandler(func(nc *nats.Conn, err error) {
-		if !d.shut.Load() { // else running tasks do not continue, as it says
+		if !d.shut.Load() { // else its message would promise that tasks go on
 			lost(nc, err)
 		}
 	})
@@ -96,8 +96,8 @@ func (c *client) why(err error) error {
 	return err
 }
 
-// Drain tells the workers of a credential, or of all if the name is "all", to take no more tasks.
-// It is an error if there are none.
+// Drain makes the workers of a credential, or of all if the name is "all", take no more tasks. It
+// is an error if no worker is connected.
 func (c *client) Drain(name string) error {
 	return c.names.sendDrain(c.nc, name)
 }
@@ -109,7 +109,7 @@ func (c *client) Name() string { return c.who.name }
 func (c *client) hello() error {
 	for start := time.Now(); ; {
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
-		a, err := c.ask(ctx, "hello", &question{})
+		a, err := c.ask(ctx, "hello", &request{})
 		cancel()
 		switch {
 		case err == nil:
@@ -127,11 +127,12 @@ func (c *client) hello() error {
 }
 
 // ask asks the head once. A head that is killed never answers.
-func (c *client) ask(ctx context.Context, verb string, q *question) (a answer, err error) {
+func (c *client) ask(ctx context.Context, verb string, q asks) (a answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
-	q.Protocol, q.Version = c.protocol, c.version
-	m, err := pack(q, q.data)
+	r := q.shared()
+	r.Protocol, r.Version = c.protocol, c.version
+	m, err := pack(q, r.data)
 	if err != nil {
 		return a, err
 	}
@@ -149,7 +150,7 @@ func (c *client) ask(ctx context.Context, verb string, q *question) (a answer, e
 const askWithin = 5 * time.Second
 
 // insist asks until the head answers or ctx ends.
-func (c *client) insist(ctx context.Context, what, verb string, q *question) (a answer, err error) {
+func (c *client) insist(ctx context.Context, what, verb string, q asks) (a answer, err error) {
 	err = c.persist(ctx, what, func(ctx context.Context) (err error) {
 		a, err = c.ask(ctx, verb, q)
 		return err
@@ -158,33 +159,33 @@ func (c *client) insist(ctx context.Context, what, verb string, q *question) (a 
 }
 
 func (c *client) Submit(ctx context.Context, j queue.Job, again bool) error {
-	_, err := c.insist(ctx, "submitting "+j.ID, "submit", &question{Job: &j, Again: again})
+	_, err := c.insist(ctx, "submitting "+j.ID, "submit", &submitRequest{Job: &j, Again: again})
 	return err
 }
 
 func (c *client) Cancel(ctx context.Context, id, reason string) error {
-	_, err := c.insist(ctx, "cancelling "+id, "cancel", &question{ID: id, Reason: reason})
+	_, err := c.insist(ctx, "cancelling "+id, "cancel", &cancelRequest{request{ID: id}, reason})
 	return err
 }
 
 func (c *client) Finish(ctx context.Context, id string, result json.RawMessage) error {
-	_, err := c.insist(ctx, "ending "+id, "finish", &question{ID: id, Result: result})
+	_, err := c.insist(ctx, "ending "+id, "finish", &finishRequest{request{ID: id}, result})
 	return err
 }
 
 func (c *client) Forget(ctx context.Context, id string) error {
-	_, err := c.insist(ctx, "removing "+id, "forget", &question{ID: id})
+	_, err := c.insist(ctx, "removing "+id, "forget", &request{ID: id})
 	return err
 }
 
 // Give makes a job another credential's.
 func (c *client) Give(ctx context.Context, id, to string) error {
-	_, err := c.insist(ctx, "handing "+id+" over", "give", &question{ID: id, Name: to})
+	_, err := c.insist(ctx, "handing "+id+" over", "give", &giveRequest{request{ID: id}, to})
 	return err
 }
 
 func (c *client) Get(ctx context.Context, id string) (queue.Status, error) {
-	a, err := c.insist(ctx, "job "+id, "get", &question{ID: id})
+	a, err := c.insist(ctx, "job "+id, "get", &request{ID: id})
 	if err != nil || a.Status == nil {
 		return queue.Status{}, err
 	}
@@ -192,12 +193,12 @@ func (c *client) Get(ctx context.Context, id string) (queue.Status, error) {
 }
 
 func (c *client) Results(ctx context.Context, job string) (map[string]json.RawMessage, error) {
-	a, err := c.insist(ctx, "results of "+job, "results", &question{ID: job, Ticket: ticketOf(ctx)})
+	a, err := c.insist(ctx, "results of "+job, "results", &request{ID: job, Ticket: ticketOf(ctx)})
 	return a.Results, err
 }
 
 func (c *client) Workers(ctx context.Context) (all []queue.WorkerStatus, err error) {
-	a, err := c.insist(ctx, "reading workers", "workers", &question{})
+	a, err := c.insist(ctx, "reading workers", "workers", &request{})
 	for _, w := range a.Workers {
 		w.Seen = w.At
 		all = append(all, w.WorkerStatus)
@@ -205,7 +206,7 @@ func (c *client) Workers(ctx context.Context) (all []queue.WorkerStatus, err err
 	return all, err
 }
 
-// A watch asks for changes that events announce, and else now and then, since events may be lost.
+// A watch asks for changes after an event, and now and then, since events may be lost.
 const (
 	askEvery  = 100 * time.Millisecond
 	pollEvery = 2 * time.Second
@@ -250,7 +251,7 @@ func (c *client) Watch(ctx context.Context, f func(s queue.Status), live func())
 // changes takes the records that changed after a revision.
 func (c *client) changes(ctx context.Context, w *watcher, since *uint64) error {
 	for {
-		a, err := c.insist(ctx, "reading jobs", "jobs", &question{Since: *since})
+		a, err := c.insist(ctx, "reading jobs", "jobs", &jobsRequest{Since: *since})
 		if ctx.Err() != nil {
 			return ctx.Err()
 		} else if err != nil {
@@ -295,7 +296,7 @@ func (d *counter) open(ctx context.Context, w queue.Worker) (time.Duration, erro
 }
 
 func (d *counter) next(ctx context.Context) (message, error) {
-	a, err := d.c.ask(ctx, "fetch", &question{Sites: d.w.Sites, Any: d.w.Any})
+	a, err := d.c.ask(ctx, "fetch", &fetchRequest{Sites: d.w.Sites, Any: d.w.Any})
 	if err != nil || a.Ticket == nil {
 		return nil, err
 	}
@@ -323,21 +324,17 @@ func (m *posted) InProgress() error                      { return m.say("extend"
 func (m *posted) say(verb string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
-	_, err := m.c.ask(ctx, verb, &question{Ticket: m.t})
+	_, err := m.c.ask(ctx, verb, &request{Ticket: m.t})
 	return err
 }
 
-func (d *counter) question(a *attempt) *question {
-	return &question{
-		Ticket: a.m.(*posted).t, Attempt: a.id, Worker: a.worker, Holds: a.holds, Number: a.t.Attempt, Round: a.round,
-	}
-}
+func requestOf(a *attempt) request { return request{Ticket: a.m.(*posted).t, Attempt: a.id} }
 
 func (d *counter) take(ctx context.Context, a *attempt) error {
 	if err := a.read(); err != nil {
 		return err
 	}
-	got, err := d.c.insist(ctx, a.String(), "take", d.question(a))
+	got, err := d.c.insist(ctx, a.String(), "take", &takeRequest{requestOf(a), a.worker, a.holds})
 	if err == nil && got.Job == nil {
 		err = errGone
 	}
@@ -361,7 +358,8 @@ func ticketOf(ctx context.Context) *ticket {
 }
 
 func (d *counter) wanted(ctx context.Context, a *attempt) error {
-	_, err := d.c.ask(ctx, "wanted", d.question(a))
+	q := requestOf(a)
+	_, err := d.c.ask(ctx, "wanted", &q)
 	if errors.Is(err, queue.ErrTwin) || errors.Is(err, queue.ErrCancelled) {
 		return err
 	}
@@ -369,8 +367,7 @@ func (d *counter) wanted(ctx context.Context, a *attempt) error {
 }
 
 func (d *counter) settle(ctx context.Context, a *attempt, end ending) error {
-	q := d.question(a)
-	q.Ending = &end
+	q := &settleRequest{requestOf(a), &end}
 	_, err := d.c.insist(ctx, a.String(), "settle", q)
 	if errors.Is(err, nats.ErrMaxPayload) {
 		end = d.c.tooLarge()
@@ -380,12 +377,10 @@ func (d *counter) settle(ctx context.Context, a *attempt, end ending) error {
 }
 
 func (d *counter) progress(ctx context.Context, a *attempt, now queue.Active) {
-	q := d.question(a)
-	q.Active = &now
-	_, _ = d.c.ask(ctx, "progress", q)
+	_, _ = d.c.ask(ctx, "progress", &progressRequest{requestOf(a), &now})
 }
 
 func (d *counter) present(ctx context.Context, id string, s *queue.WorkerStatus) error {
-	_, err := d.c.ask(ctx, "presence", &question{Worker: id, Presence: s})
+	_, err := d.c.ask(ctx, "presence", &presenceRequest{Worker: id, Presence: s})
 	return err
 }

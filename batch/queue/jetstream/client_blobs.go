@@ -28,9 +28,8 @@ func (f files) Put(ctx context.Context, name string, r io.Reader) error {
 }
 
 func (f files) put(ctx context.Context, name string, r io.Reader) (err error) {
-	q := question{Name: name, Ticket: ticketOf(ctx), NUID: newID(), Info: &jetstream.ObjectInfo{}}
-	sum := sha256.New()
-	buf := make([]byte, min(chunkBytes, int(f.c.nc.MaxPayload())/2))
+	of := fileRequest{request{Ticket: ticketOf(ctx)}, name}
+	q := fileInRequest{of, newID(), &jetstream.ObjectInfo{}}
 	defer func() {
 		if err != nil && q.Info.Chunks > 0 {
 			drop := q
@@ -40,25 +39,16 @@ func (f files) put(ctx context.Context, name string, r io.Reader) (err error) {
 			_, _ = f.c.ask(late, "file-in", &drop)
 		}
 	}()
-	for {
-		n, err := io.ReadFull(r, buf)
-		if err == io.EOF {
-			break
-		}
-		if err != nil && err != io.ErrUnexpectedEOF {
-			return err
-		}
-		sum.Write(buf[:n])
-		piece := question{Name: name, Ticket: q.Ticket, NUID: q.NUID, Last: q.Last, data: buf[:n]}
+	piece := pieceRequest{of, q.NUID, 0}
+	err = readPieces(r, min(chunkBytes, int(f.c.nc.MaxPayload())/2), q.Info, func(data []byte) error {
+		piece.data = data
 		a, err := f.c.insist(ctx, "storing "+name, "piece-in", &piece)
-		if err != nil {
-			return err
-		}
-		q.Last = a.Seq
-		q.Info.Size += uint64(n)
-		q.Info.Chunks++
+		piece.Last = a.Seq
+		return err
+	})
+	if err != nil {
+		return err
 	}
-	q.Info.Digest = jetstream.GetObjectDigestValue(sum)
 	_, err = f.c.insist(ctx, "storing "+name, "file-in", &q)
 	return err
 }
@@ -72,8 +62,8 @@ func (f files) Get(ctx context.Context, name string, w io.Writer) error {
 }
 
 func (f files) get(ctx context.Context, name string, w io.Writer) error {
-	q := question{Name: name, Ticket: ticketOf(ctx)}
-	a, err := f.c.insist(ctx, "fetching "+name, "file", &q)
+	q := pieceRequest{fileRequest: fileRequest{request{Ticket: ticketOf(ctx)}, name}}
+	a, err := f.c.insist(ctx, "fetching "+name, "file", &q.fileRequest)
 	if err != nil {
 		return err
 	}
@@ -100,12 +90,12 @@ func (f files) get(ctx context.Context, name string, w io.Writer) error {
 }
 
 func (f files) Delete(ctx context.Context, name string) error {
-	_, err := f.c.insist(ctx, "removing "+name, "remove", &question{Name: name, Ticket: ticketOf(ctx)})
+	_, err := f.c.insist(ctx, "removing "+name, "remove", &fileRequest{request{Ticket: ticketOf(ctx)}, name})
 	return err
 }
 
 func (f files) Sizes(ctx context.Context) (map[string]int64, error) {
-	a, err := f.c.insist(ctx, "sizes of files", "sizes", &question{})
+	a, err := f.c.insist(ctx, "sizes of files", "sizes", &request{})
 	return a.Sizes, err
 }
 
@@ -114,7 +104,7 @@ func (f files) List(ctx context.Context, prefix string) ([]string, error) {
 	if !strings.Contains(prefix, "/") {
 		return nil, fmt.Errorf("%w: files are listed by job", ErrRefused)
 	}
-	a, err := f.c.insist(ctx, "listing "+prefix, "files", &question{Name: prefix})
+	a, err := f.c.insist(ctx, "listing "+prefix, "files", &fileRequest{Name: prefix})
 	var names []string
 	for _, n := range a.Names {
 		if strings.HasPrefix(n, prefix) {

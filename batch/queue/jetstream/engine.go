@@ -207,8 +207,8 @@ func (e *Engine) endConsumers(ctx context.Context) error {
 	return err
 }
 
-// consumerEnds returns the time without a question or an answer after which the consumer of a site
-// ends: nobody else would remove those of folders that are used no more.
+// consumerEnds returns the idle time after which the consumer of a site ends. Consumers of unused
+// folders would stay otherwise.
 func (e *Engine) consumerEnds() time.Duration { return max(10*time.Minute, 10*e.o.AckWait) }
 
 // consumer returns the consumer of a class and site. The first worker sets its AckWait.

@@ -40,13 +40,16 @@ func FuzzQuestions(f *testing.F) {
 
 	asked := slices.Sorted(maps.Keys(verbs))
 	forged := &ticket{Subject: "vf.task.new.parts.theirs.epoch.part-0001", Reply: "$JS.ACK.x", MAC: "00"}
-	for _, q := range []question{
-		{}, {ID: "theirs", Reason: "no"}, {Job: &theirs, Again: true}, {Job: &queue.Job{ID: "../../x", First: queue.Task{Name: "whole"}}},
-		{Job: &queue.Job{ID: "mine", First: queue.Task{Name: "whole"}}}, {Sites: []string{"parts", ">"}, Any: true}, {Since: 1 << 63},
-		{Ticket: forged, Attempt: "a", Worker: "w", Ending: &ending{How: endDone, Outcome: &queue.Outcome{End: true}}},
-		{Name: "theirs/in/0001", NUID: "aaaaaaaaaaaaaaaa", Last: 7}, {Worker: "w", Presence: &queue.WorkerStatus{}},
+	forgedTask, file := request{Ticket: forged, Attempt: "a"}, fileRequest{Name: "theirs/in/0001"}
+	for _, q := range []asks{
+		&request{}, &cancelRequest{request{ID: "theirs"}, "no"}, &submitRequest{Job: &theirs, Again: true},
+		&submitRequest{Job: &queue.Job{ID: "../../x", First: queue.Task{Name: "whole"}}},
+		&submitRequest{Job: &queue.Job{ID: "mine", First: queue.Task{Name: "whole"}}}, &fetchRequest{Sites: []string{"parts", ">"}, Any: true},
+		&jobsRequest{Since: 1 << 63}, &takeRequest{forgedTask, "w", ""},
+		&settleRequest{forgedTask, &ending{How: endDone, Outcome: &queue.Outcome{End: true}}},
+		&pieceRequest{file, "aaaaaaaaaaaaaaaa", 7}, &presenceRequest{Worker: "w", Presence: &queue.WorkerStatus{}},
 	} {
-		q.Protocol = queue.Protocol
+		q.shared().Protocol = queue.Protocol
 		m, err := pack(q, nil)
 		e2e.Must(f, err)
 		for i := range asked {

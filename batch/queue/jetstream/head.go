@@ -18,8 +18,8 @@ import (
 	"vidfilter/batch/queue/jetstream/pki"
 )
 
-// head answers the clients of a queue: it alone reads and writes the streams. What a client may
-// ask depends on its role, which NATS has checked: it is a part of the subject.
+// head answers the clients of a queue: it alone reads and writes the streams. The verbs of a client
+// depend on its role, which is a part of the subject that NATS has checked.
 type head struct {
 	e      *Engine
 	key    []byte // of tickets
@@ -37,7 +37,7 @@ type head struct {
 	stop  context.CancelFunc
 }
 
-// caller is the client that asks.
+// caller is the client of a request.
 type caller struct {
 	role pki.Role
 	name string
@@ -91,8 +91,8 @@ func (h *head) close() error {
 	return nil
 }
 
-// asker returns who asks, and what. A client may name any subject for the answer, but only its own
-// inbox gets one.
+// asker returns the caller and the verb of a request. A client may name any subject for the answer,
+// but only its own inbox gets one.
 func (h *head) asker(m *nats.Msg) (by caller, verb string, ok bool) {
 	t := strings.Split(strings.TrimPrefix(m.Subject, string(h.e.names)+".ask."), ".")
 	if len(t) != 3 || !strings.HasPrefix(m.Reply, inbox(t[1])+".") {
@@ -126,10 +126,26 @@ func (h *head) send(m *nats.Msg, a answer) {
 	}
 }
 
-// verb is something to ask for, and the roles that may.
+// verb answers one kind of request, for some roles.
 type verb struct {
-	do    func(h *head, ctx context.Context, by caller, q *question) (answer, error)
+	do    func(h *head, ctx context.Context, by caller, m *nats.Msg) (answer, error)
 	roles []pki.Role
+}
+
+// verbOf returns a verb whose requests have the type R.
+func verbOf[R any, P interface {
+	*R
+	asks
+}](do func(h *head, ctx context.Context, by caller, q P) (answer, error), roles []pki.Role) verb {
+	return verb{func(h *head, ctx context.Context, by caller, m *nats.Msg) (answer, error) {
+		q := P(new(R))
+		data, err := unpack(m, q)
+		if err != nil {
+			return answer{}, fmt.Errorf("%w: %w", errMalformed, err)
+		}
+		q.shared().data = data
+		return do(h, ctx, by, q)
+	}, roles}
 }
 
 var (
@@ -139,53 +155,51 @@ var (
 )
 
 var verbs = map[string]verb{
-	"hello": {(*head).hello, pki.Roles},
+	"hello": verbOf((*head).hello, pki.Roles),
 
-	"fetch":    {(*head).fetch, working},
-	"extend":   {(*head).extend, working},
-	"progress": {(*head).progress, working},
-	"return":   {(*head).giveBack, working},
-	"take":     {(*head).take, working},
-	"wanted":   {(*head).wanted, working},
-	"settle":   {(*head).settle, working},
-	"presence": {(*head).presence, working},
-	"results":  {(*head).results, working},
+	"fetch":    verbOf((*head).fetch, working),
+	"extend":   verbOf((*head).extend, working),
+	"progress": verbOf((*head).progress, working),
+	"return":   verbOf((*head).giveBack, working),
+	"take":     verbOf((*head).take, working),
+	"wanted":   verbOf((*head).wanted, working),
+	"settle":   verbOf((*head).settle, working),
+	"presence": verbOf((*head).presence, working),
+	"results":  verbOf((*head).results, working),
 
-	"piece-in":  {(*head).pieceIn, working},
-	"file-in":   {(*head).fileIn, working},
-	"file":      {(*head).file, working},
-	"piece-out": {(*head).pieceOut, working},
-	"remove":    {(*head).remove, working},
-	"files":     {(*head).files, making},
+	"piece-in":  verbOf((*head).pieceIn, working),
+	"file-in":   verbOf((*head).fileIn, working),
+	"file":      verbOf((*head).file, working),
+	"piece-out": verbOf((*head).pieceOut, working),
+	"remove":    verbOf((*head).remove, working),
+	"files":     verbOf((*head).files, making),
 
-	"submit": {(*head).submit, making},
-	"cancel": {(*head).cancel, making},
-	"finish": {(*head).finish, making},
-	"forget": {(*head).forget, making},
-	"give":   {(*head).handOver, []pki.Role{pki.Operator}},
+	"submit": verbOf((*head).submit, making),
+	"cancel": verbOf((*head).cancel, making),
+	"finish": verbOf((*head).finish, making),
+	"forget": verbOf((*head).forget, making),
+	"give":   verbOf((*head).handOver, []pki.Role{pki.Operator}),
 
-	"get":     {(*head).get, reading},
-	"jobs":    {(*head).jobs, reading},
-	"workers": {(*head).workers, reading},
-	"sizes":   {(*head).sizes, reading},
+	"get":     verbOf((*head).get, reading),
+	"jobs":    verbOf((*head).jobs, reading),
+	"workers": verbOf((*head).workers, reading),
+	"sizes":   verbOf((*head).sizes, reading),
 }
 
-// changing are the verbs that people use and look at the result.
+// changing are the verbs whose effect the next request must show.
 var changing = map[string]bool{"submit": true, "cancel": true, "finish": true, "forget": true, "give": true}
 
 func (h *head) do(ctx context.Context, by caller, what string, m *nats.Msg) (answer, error) {
-	q := new(question)
-	data, err := unpack(m, q)
-	if err != nil {
+	var q request
+	if _, err := unpack(m, &q); err != nil {
 		return answer{}, fmt.Errorf("%w: %w", errMalformed, err)
 	}
-	q.data = data
 	if q.Protocol < queue.OldestProtocol || q.Protocol > queue.Protocol {
 		return answer{}, fmt.Errorf("%w: the queue is of vidfilter %s, protocols %d to %d; this is %s, protocol %d: %s", errProtocol,
 			h.o.Version, queue.OldestProtocol, queue.Protocol, cmp.Or(q.Version, "another"), q.Protocol, older(q.Protocol))
 	}
-	a, err := h.ask(ctx, by, what, q)
-	if err == nil && changing[what] { // so that the next question shows it
+	a, err := h.ask(ctx, by, what, m)
+	if err == nil && changing[what] {
 		err = h.board.read(ctx)
 	}
 	if errors.Is(err, ErrRefused) {
@@ -199,7 +213,7 @@ func (h *head) do(ctx context.Context, by caller, what string, m *nats.Msg) (ans
 	return a, err
 }
 
-func (h *head) ask(ctx context.Context, by caller, what string, q *question) (answer, error) {
+func (h *head) ask(ctx context.Context, by caller, what string, m *nats.Msg) (answer, error) {
 	v, ok := verbs[what]
 	if !ok {
 		return answer{}, fmt.Errorf("%w: nothing answers to %q", ErrRefused, what)
@@ -207,10 +221,10 @@ func (h *head) ask(ctx context.Context, by caller, what string, q *question) (an
 	if !by.is(v.roles...) {
 		return answer{}, fmt.Errorf("%w: a credential of the role %s may not ask for %q", ErrRefused, by.role, what)
 	}
-	return v.do(h, ctx, by, q)
+	return v.do(h, ctx, by, m)
 }
 
-// older says which side is to be updated.
+// older returns the side to update.
 func older(protocol int) string {
 	if protocol < queue.Protocol {
 		return "update this one"
@@ -218,14 +232,14 @@ func older(protocol int) string {
 	return "update the machine of the queue"
 }
 
-func (h *head) hello(context.Context, caller, *question) (answer, error) {
+func (h *head) hello(context.Context, caller, *request) (answer, error) {
 	return answer{Version: h.o.Version, Lease: h.e.o.AckWait}, nil
 }
 
 // mostPresent limits the workers of a credential.
 const mostPresent = 1024
 
-func (h *head) presence(ctx context.Context, by caller, q *question) (answer, error) {
+func (h *head) presence(ctx context.Context, by caller, q *presenceRequest) (answer, error) {
 	if !isName(q.Worker) || q.Presence != nil && !isPresence(*q.Presence) {
 		return answer{}, fmt.Errorf("%w: worker %q", errMalformed, q.Worker)
 	}
@@ -238,8 +252,9 @@ func (h *head) presence(ctx context.Context, by caller, q *question) (answer, er
 	return answer{}, h.e.present(ctx, presenceKey(by, q.Worker), q.Presence)
 }
 
-// results returns those of a job to its owner; to others, whether their own task has one.
-func (h *head) results(ctx context.Context, by caller, q *question) (answer, error) {
+// results returns the results of a job to its owner. Other callers learn whether their own task has
+// a result.
+func (h *head) results(ctx context.Context, by caller, q *request) (answer, error) {
 	own := !by.is(pki.Worker)
 	if own {
 		_, err := h.own(ctx, by, q.ID)
@@ -267,7 +282,7 @@ func (h *head) results(ctx context.Context, by caller, q *question) (answer, err
 // mostJob limits a job's description.
 const mostJob = 64 << 10
 
-func (h *head) submit(ctx context.Context, by caller, q *question) (answer, error) {
+func (h *head) submit(ctx context.Context, by caller, q *submitRequest) (answer, error) {
 	if q.Job == nil {
 		return answer{}, fmt.Errorf("%w: no job", errMalformed)
 	}
@@ -296,7 +311,7 @@ func (h *head) submit(ctx context.Context, by caller, q *question) (answer, erro
 	return answer{}, err
 }
 
-// submitted says what a submission has done, or "" if nothing.
+// submitted describes the effect of a submission; "" for none.
 func submitted(before, after *record) string {
 	switch {
 	case before == nil:
@@ -326,8 +341,8 @@ func (h *head) own(ctx context.Context, by caller, id string) (*record, error) {
 
 func (c caller) owns(r *record) bool { return c.ownsOf(r.Job.User) }
 
-// ownsOf reports whether the caller may change the jobs of a credential. Those of no credential are
-// everybody's.
+// ownsOf reports whether the caller may change the jobs of a credential. Jobs without a credential
+// belong to all submitters.
 func (c caller) ownsOf(user string) bool {
 	return c.is(pki.Operator) || c.is(pki.Submitter) && (user == c.name || user == "")
 }
@@ -335,8 +350,8 @@ func (c caller) ownsOf(user string) bool {
 // Limits of a credential.
 const (
 	mostSites   = 128      // folders of jobs that have not ended
-	mostJobs    = 10_000   // those that have ended make room
-	mostRecords = 64 << 20 // bytes of their records, likewise
+	mostJobs    = 10_000   // ended ones make room
+	mostRecords = 64 << 20 // bytes of their records; the same
 	mostFiles   = 1 << 16  // in the store
 )
 
@@ -379,7 +394,7 @@ func (h *head) drop(ctx context.Context, id, why string) error {
 	return err
 }
 
-func (h *head) cancel(ctx context.Context, by caller, q *question) (answer, error) {
+func (h *head) cancel(ctx context.Context, by caller, q *cancelRequest) (answer, error) {
 	r, err := h.own(ctx, by, q.ID)
 	if err != nil {
 		return answer{}, err
@@ -392,7 +407,7 @@ func (h *head) cancel(ctx context.Context, by caller, q *question) (answer, erro
 }
 
 // finish ends a job whose output was found done.
-func (h *head) finish(ctx context.Context, by caller, q *question) (answer, error) {
+func (h *head) finish(ctx context.Context, by caller, q *finishRequest) (answer, error) {
 	r, err := h.own(ctx, by, q.ID)
 	if err != nil {
 		return answer{}, err
@@ -408,7 +423,7 @@ func (h *head) finish(ctx context.Context, by caller, q *question) (answer, erro
 }
 
 // forget removes a job that has ended.
-func (h *head) forget(ctx context.Context, by caller, q *question) (answer, error) {
+func (h *head) forget(ctx context.Context, by caller, q *request) (answer, error) {
 	r, err := h.own(ctx, by, q.ID)
 	if err != nil {
 		return answer{}, err
@@ -421,7 +436,7 @@ func (h *head) forget(ctx context.Context, by caller, q *question) (answer, erro
 }
 
 // handOver makes a job another credential's.
-func (h *head) handOver(ctx context.Context, by caller, q *question) (answer, error) {
+func (h *head) handOver(ctx context.Context, by caller, q *giveRequest) (answer, error) {
 	r, err := h.own(ctx, by, q.ID)
 	if err != nil {
 		return answer{}, err
@@ -440,7 +455,7 @@ func (h *head) handOver(ctx context.Context, by caller, q *question) (answer, er
 	return answer{}, errors.Join(h.e.purgeTasks(ctx, q.ID, r.Epoch), h.board.read(ctx), h.e.putOpen(ctx, r))
 }
 
-// removeAll removes the files of a job. Those that are on their way are refused: see fileIn.
+// removeAll removes the files of a job. fileIn refuses files still in transit.
 func (h *head) removeAll(ctx context.Context, job string) (err error) {
 	for _, n := range h.board.files(job) {
 		err = errors.Join(err, blobs{h.e}.Delete(ctx, n))
@@ -448,7 +463,7 @@ func (h *head) removeAll(ctx context.Context, job string) (err error) {
 	return err
 }
 
-func (h *head) get(ctx context.Context, by caller, q *question) (answer, error) {
+func (h *head) get(ctx context.Context, by caller, q *request) (answer, error) {
 	s, err := h.e.Get(ctx, q.ID)
 	if h.o.Public != nil && !by.ownsOf(s.Job.User) {
 		s.Job = h.o.Public(s.Job)
@@ -460,17 +475,17 @@ func (h *head) get(ctx context.Context, by caller, q *question) (answer, error) 
 const answerSize = 256 << 10
 
 // jobs returns the records that changed after a revision, the oldest change first.
-func (h *head) jobs(_ context.Context, by caller, q *question) (a answer, err error) {
+func (h *head) jobs(_ context.Context, by caller, q *jobsRequest) (a answer, err error) {
 	a.Records, a.More = h.board.since(q.Since, min(answerSize, h.e.maxBytes/2), by, h.o.Public)
 	return a, nil
 }
 
 // sizes returns the bytes that the files of jobs take in the store.
-func (h *head) sizes(context.Context, caller, *question) (answer, error) {
+func (h *head) sizes(context.Context, caller, *request) (answer, error) {
 	return answer{Sizes: h.board.bytes()}, nil
 }
 
-func (h *head) workers(ctx context.Context, _ caller, _ *question) (a answer, err error) {
+func (h *head) workers(ctx context.Context, _ caller, _ *request) (a answer, err error) {
 	all, err := h.e.Workers(ctx)
 	for _, w := range all {
 		a.Workers = append(a.Workers, seenWorker{w, w.Seen})

@@ -23,14 +23,14 @@ type Quota struct {
 	Object int64 // of a file
 }
 
-// quota counts what clients store.
+// quota counts the bytes that clients store.
 type quota struct {
 	Quota
 	mu      sync.Mutex
 	uploads map[string]*upload // by NUID
 }
 
-// upload is a file of which not all pieces have come.
+// upload is a file that is still in transit.
 type upload struct {
 	job   string
 	user  string // whose job it is
@@ -40,7 +40,7 @@ type upload struct {
 	bytes int64
 }
 
-// upload returns a file that is coming. It forgets those that stopped coming.
+// upload returns a file in transit. It forgets stalled ones.
 func (q *quota) upload(id, job, user string) *upload {
 	if u := q.uploads[id]; u != nil {
 		return u
@@ -51,7 +51,7 @@ func (q *quota) upload(id, job, user string) *upload {
 	return u
 }
 
-// coming sums up the bytes and the number of files that are coming.
+// coming sums up the bytes and the number of files in transit.
 func (q *quota) coming(of func(*upload) bool) (bytes int64, files int) {
 	for _, u := range q.uploads {
 		if of(u) {
@@ -62,18 +62,18 @@ func (q *quota) coming(of func(*upload) bool) (bytes int64, files int) {
 	return bytes, files
 }
 
-// idleUpload is the time after which the pieces of a file that is not whole are removed.
+// idleUpload is the time after which the pieces of an incomplete file are removed.
 const idleUpload = time.Hour
 
-// mayTouch checks that a client may read or write a file: a submitter those of its jobs, and the
-// holder of a task's ticket the packets JOB/in/NUMBER and the results JOB/out/NUMBER.*.
-func (h *head) mayTouch(ctx context.Context, by caller, q *question, write bool) error {
+// mayTouch checks that a client may read or write a file. A submitter may use the files of its
+// jobs, the holder of a task's ticket the packets JOB/in/NUMBER and the results JOB/out/NUMBER.*.
+func (h *head) mayTouch(ctx context.Context, by caller, q *fileRequest, write bool) error {
 	job, rest, ok := strings.Cut(q.Name, "/")
 	if !ok || !isName(job) || len(q.Name) > 512 {
 		return fmt.Errorf("%w: no file can have the name %q", ErrRefused, q.Name)
 	}
 	if q.Ticket != nil {
-		a, err := h.atWork(ctx, by, q)
+		a, err := h.atWork(ctx, by, &q.request)
 		if err != nil {
 			return err
 		}
@@ -92,7 +92,7 @@ func (h *head) mayTouch(ctx context.Context, by caller, q *question, write bool)
 
 var nuidName = regexp.MustCompile(`^[a-z0-9]{16}$`)
 
-// nuid names the pieces of a client's file. Nobody else's have that name.
+// nuid names the pieces of a client's file. No other client can use that name.
 func nuid(by caller, id string) (string, error) {
 	if !nuidName.MatchString(id) {
 		return "", fmt.Errorf("%w: pieces %q", errMalformed, id)
@@ -100,8 +100,8 @@ func nuid(by caller, id string) (string, error) {
 	return by.name + "-" + id, nil
 }
 
-func (h *head) pieceIn(ctx context.Context, by caller, q *question) (answer, error) {
-	if err := h.mayTouch(ctx, by, q, true); err != nil {
+func (h *head) pieceIn(ctx context.Context, by caller, q *pieceRequest) (answer, error) {
+	if err := h.mayTouch(ctx, by, &q.fileRequest, true); err != nil {
 		return answer{}, err
 	}
 	id, err := nuid(by, q.NUID)
@@ -116,9 +116,9 @@ func (h *head) pieceIn(ctx context.Context, by caller, q *question) (answer, err
 	return answer{Seq: seq}, err
 }
 
-// room counts a piece, or returns why there is no room for it. Packets may fill half of the store
-// only, since otherwise no result would have room, and nothing would end. A credential gets three
-// times as much as is still free, so that none takes all from the others.
+// room counts a piece, or returns why there is no room for it. Packets may fill only half of the
+// store: results need the rest, or no job would end. A credential may use three times the free
+// space, so that it cannot take all from the others.
 func (h *head) room(ctx context.Context, name, id string, last uint64, n int64) error {
 	job, rest, _ := strings.Cut(name, "/")
 	whole, user := h.board.job(job)
@@ -171,8 +171,8 @@ func (h *head) isFull(ctx context.Context, user string, has int64, packets bool)
 }
 
 // fileIn makes a file of pieces.
-func (h *head) fileIn(ctx context.Context, by caller, q *question) (answer, error) {
-	if err := h.mayTouch(ctx, by, q, true); err != nil {
+func (h *head) fileIn(ctx context.Context, by caller, q *fileInRequest) (answer, error) {
+	if err := h.mayTouch(ctx, by, &q.fileRequest, true); err != nil {
 		return answer{}, err
 	}
 	id, err := nuid(by, q.NUID)
@@ -212,7 +212,7 @@ func (h *head) fileIn(ctx context.Context, by caller, q *question) (answer, erro
 	return answer{}, err
 }
 
-// counted returns the bytes of a file that have come; ok is false if a restart has forgotten them.
+// counted returns the bytes of a file that have come; ok is false after a restart.
 func (q *quota) counted(id string) (n int64, ok bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -229,7 +229,7 @@ func (q *quota) forget(id string) {
 	delete(q.uploads, id)
 }
 
-func (h *head) file(ctx context.Context, by caller, q *question) (answer, error) {
+func (h *head) file(ctx context.Context, by caller, q *fileRequest) (answer, error) {
 	if err := h.mayTouch(ctx, by, q, false); err != nil {
 		return answer{}, err
 	}
@@ -246,8 +246,8 @@ func (h *head) info(ctx context.Context, name string) (*jetstream.ObjectInfo, er
 }
 
 // pieceOut returns the next piece of a file.
-func (h *head) pieceOut(ctx context.Context, by caller, q *question) (answer, error) {
-	if err := h.mayTouch(ctx, by, q, false); err != nil {
+func (h *head) pieceOut(ctx context.Context, by caller, q *pieceRequest) (answer, error) {
+	if err := h.mayTouch(ctx, by, &q.fileRequest, false); err != nil {
 		return answer{}, err
 	}
 	info, err := h.info(ctx, q.Name)
@@ -264,7 +264,7 @@ func (h *head) pieceOut(ctx context.Context, by caller, q *question) (answer, er
 	return answer{Seq: m.Sequence, data: m.Data}, nil
 }
 
-func (h *head) remove(ctx context.Context, by caller, q *question) (answer, error) {
+func (h *head) remove(ctx context.Context, by caller, q *fileRequest) (answer, error) {
 	if err := h.mayTouch(ctx, by, q, true); err != nil {
 		return answer{}, err
 	}
@@ -272,7 +272,7 @@ func (h *head) remove(ctx context.Context, by caller, q *question) (answer, erro
 }
 
 // files lists the files of a job.
-func (h *head) files(ctx context.Context, by caller, q *question) (answer, error) {
+func (h *head) files(ctx context.Context, by caller, q *fileRequest) (answer, error) {
 	job, _, _ := strings.Cut(q.Name, "/")
 	if _, err := h.own(ctx, by, job); err != nil {
 		return answer{}, err

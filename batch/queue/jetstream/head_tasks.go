@@ -22,9 +22,9 @@ import (
 // mostAsked limits the sites that a client asks for at a time.
 const mostAsked = 16
 
-// fetch gives out the message of a task that the client may do. Workers get those of some sites
+// fetch gives out the message of a task that the client may do. Workers get tasks of some sites
 // only.
-func (h *head) fetch(ctx context.Context, by caller, q *question) (answer, error) {
+func (h *head) fetch(ctx context.Context, by caller, q *fetchRequest) (answer, error) {
 	if n := len(q.Sites); n > mostAsked || n == 0 && !q.Any {
 		return answer{}, fmt.Errorf("%w: tasks of %d sites", errMalformed, n)
 	}
@@ -57,8 +57,8 @@ func (h *head) fetch(ctx context.Context, by caller, q *question) (answer, error
 	return answer{Ticket: t, Body: m.Data()}, nil
 }
 
-// token encodes the site of a credential's task in a subject. Apart from those of everybody, the
-// sites of a credential are its own, whatever their names.
+// token encodes the site of a credential's task in a subject. Except for h.o.Sites, which all
+// share, sites of different credentials differ even if their names are equal.
 func (h *head) token(user, site string) string {
 	if user == "" || slices.Contains(h.o.Sites, site) {
 		return siteToken(site)
@@ -66,8 +66,8 @@ func (h *head) token(user, site string) string {
 	return siteToken(user + " " + site)
 }
 
-// tokens returns the sites where there may be tasks for a client.
-func (h *head) tokens(by caller, q *question) (all []string) {
+// tokens returns the sites that may have tasks for a client.
+func (h *head) tokens(by caller, q *fetchRequest) (all []string) {
 	for _, s := range q.Sites {
 		if slices.Contains(h.o.Sites, s) {
 			all = append(all, siteToken(s))
@@ -128,7 +128,7 @@ func (p *places) streams(ctx context.Context, tokens []string) (*streams, error)
 	return s, nil
 }
 
-// forget drops consumers that somebody has deleted.
+// forget drops deleted consumers.
 func (p *places) forget(tokens []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -137,7 +137,7 @@ func (p *places) forget(tokens []string) {
 	}
 }
 
-// close ends the consumers of sites where nothing is to do.
+// close ends the consumers of idle sites.
 func (p *places) close(ctx context.Context, needed map[string]bool, idle time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -153,7 +153,7 @@ func (p *places) close(ctx context.Context, needed map[string]bool, idle time.Du
 }
 
 // claim checks a ticket.
-func (h *head) claim(by caller, q *question) (relayed, claim, error) {
+func (h *head) claim(by caller, q *request) (relayed, claim, error) {
 	if q.Ticket == nil || !hmac.Equal([]byte(q.Ticket.MAC), []byte(q.Ticket.sign(h.key, by.name))) {
 		return relayed{}, claim{}, fmt.Errorf("%w: not the ticket of a task that was given to %q", ErrRefused, by.name)
 	}
@@ -162,7 +162,7 @@ func (h *head) claim(by caller, q *question) (relayed, claim, error) {
 }
 
 // holder returns the attempt that a ticket has begun, and that is at its task now.
-func (h *head) holder(ctx context.Context, by caller, q *question) (*attempt, error) {
+func (h *head) holder(ctx context.Context, by caller, q *request) (*attempt, error) {
 	m, c, err := h.claim(by, q)
 	if err != nil {
 		return nil, err
@@ -182,7 +182,7 @@ func (h *head) holder(ctx context.Context, by caller, q *question) (*attempt, er
 }
 
 // atWork returns the attempt of a ticket, as long as it has no result.
-func (h *head) atWork(ctx context.Context, by caller, q *question) (*attempt, error) {
+func (h *head) atWork(ctx context.Context, by caller, q *request) (*attempt, error) {
 	a, err := h.holder(ctx, by, q)
 	if err != nil {
 		return nil, err
@@ -196,7 +196,7 @@ func (h *head) atWork(ctx context.Context, by caller, q *question) (*attempt, er
 	return nil, err
 }
 
-func (h *head) extend(ctx context.Context, by caller, q *question) (answer, error) {
+func (h *head) extend(ctx context.Context, by caller, q *request) (answer, error) {
 	a, err := h.holder(ctx, by, q)
 	if err == nil {
 		err = a.m.InProgress()
@@ -205,7 +205,7 @@ func (h *head) extend(ctx context.Context, by caller, q *question) (answer, erro
 }
 
 // giveBack returns a task that was not taken.
-func (h *head) giveBack(_ context.Context, by caller, q *question) (answer, error) {
+func (h *head) giveBack(_ context.Context, by caller, q *request) (answer, error) {
 	m, c, err := h.claim(by, q)
 	if err != nil {
 		return answer{}, err
@@ -224,8 +224,8 @@ func kindOf(task string) string {
 
 func presenceKey(by caller, worker string) string { return by.name + "." + worker }
 
-func (h *head) take(ctx context.Context, by caller, q *question) (answer, error) {
-	m, c, err := h.claim(by, q)
+func (h *head) take(ctx context.Context, by caller, q *takeRequest) (answer, error) {
+	m, c, err := h.claim(by, &q.request)
 	if err != nil {
 		return answer{}, err
 	}
@@ -235,7 +235,7 @@ func (h *head) take(ctx context.Context, by caller, q *question) (answer, error)
 	a := &attempt{e: h.e, id: q.Attempt, worker: presenceKey(by, q.Worker), holds: q.Holds, m: m, c: c, ticket: q.Ticket.MAC}
 	a.t = queue.Task{Job: c.job, Name: c.task, Kind: kindOf(c.task)}
 	if !h.desk.has(q.Ticket.MAC) {
-		if _, err := h.holder(ctx, by, q); err != nil { // else the answer was lost
+		if _, err := h.holder(ctx, by, &q.request); err != nil { // else the answer was lost
 			return answer{}, err
 		}
 	}
@@ -255,8 +255,8 @@ func (h *head) take(ctx context.Context, by caller, q *question) (answer, error)
 	return answer{Job: &a.job, Round: a.round, Number: a.t.Attempt}, nil
 }
 
-// mayTake refuses tasks that touch the files of others' jobs: who does such a task says what the
-// job's result is. Anybody may do parts that come through the store.
+// mayTake refuses tasks that touch the files of others' jobs, since such a task decides about the
+// result. All workers may do parts that come through the store.
 func (h *head) mayTake(ctx context.Context, by caller, a *attempt) error {
 	for _, site := range h.o.Sites {
 		if strings.Contains(a.m.Subject(), "."+siteToken(site)+".") {
@@ -265,14 +265,14 @@ func (h *head) mayTake(ctx context.Context, by caller, a *attempt) error {
 	}
 	r, _, err := h.e.get(ctx, a.c.job)
 	if err != nil || r.malformed() || by.owns(r) {
-		return nil // take says what is wrong with it
+		return nil // take reports the error
 	}
 	_ = a.m.Nak()
 	return fmt.Errorf("%w: the job %s is of %q, and %q may not decide about its files: use the same credential", ErrRefused, a.c.job, r.Job.User, by.name)
 }
 
-// wanted tells the client of an attempt that has lost its task that another one has it.
-func (h *head) wanted(ctx context.Context, by caller, q *question) (answer, error) {
+// wanted returns queue.ErrTwin for an attempt that has lost its task to another one.
+func (h *head) wanted(ctx context.Context, by caller, q *request) (answer, error) {
 	a, err := h.holder(ctx, by, q)
 	if errors.Is(err, ErrRefused) {
 		if _, _, err := h.claim(by, q); err != nil {
@@ -286,15 +286,16 @@ func (h *head) wanted(ctx context.Context, by caller, q *question) (answer, erro
 	return answer{}, err
 }
 
-// Limits of what ends an attempt.
+// Limits of the end of an attempt.
 const (
 	mostResult = 256 << 10 // of a part, and of a job
 	mostText   = 2000
 )
 
-// settle takes the end of an attempt. Only the owner's can end the job, or name other tasks.
-func (h *head) settle(ctx context.Context, by caller, q *question) (answer, error) {
-	a, err := h.holder(ctx, by, q)
+// settle takes the end of an attempt. Only an attempt of the job's owner can end the job, or name
+// other tasks.
+func (h *head) settle(ctx context.Context, by caller, q *settleRequest) (answer, error) {
+	a, err := h.holder(ctx, by, &q.request)
 	if err != nil || q.Ending == nil {
 		return answer{}, errors.Join(err, notEnded(q))
 	}
@@ -330,7 +331,7 @@ func (h *head) settle(ctx context.Context, by caller, q *question) (answer, erro
 	return answer{}, nil
 }
 
-// checkResult returns what is wrong with the result of a task.
+// checkResult returns an error for a result that the task cannot have.
 func (h *head) checkResult(ctx context.Context, a *attempt, o *queue.Outcome) error {
 	if h.o.Check == nil {
 		return nil
@@ -355,7 +356,7 @@ func cut(s string, most int) string {
 	return s + "..."
 }
 
-func notEnded(q *question) error {
+func notEnded(q *settleRequest) error {
 	how := []string{endDone, endTwin, endCancelled, endBack, endPermanent, endDied, endFailed}
 	if q.Ending == nil || (q.Ending.How == endDone) != (q.Ending.Outcome != nil) || !slices.Contains(how, q.Ending.How) {
 		return fmt.Errorf("%w: an end without outcome", errMalformed)
@@ -363,9 +364,9 @@ func notEnded(q *question) error {
 	return nil
 }
 
-// progress tells all how far an attempt is.
-func (h *head) progress(ctx context.Context, by caller, q *question) (answer, error) {
-	a, err := h.holder(ctx, by, q)
+// progress publishes the progress of an attempt.
+func (h *head) progress(ctx context.Context, by caller, q *progressRequest) (answer, error) {
+	a, err := h.holder(ctx, by, &q.request)
 	if err != nil || q.Active == nil {
 		return answer{}, err
 	}
@@ -385,7 +386,7 @@ func (h *head) progress(ctx context.Context, by caller, q *question) (answer, er
 	return answer{}, err
 }
 
-// Limits of what a worker tells.
+// Limits of the progress that a worker reports.
 const (
 	mostNote   = 200 // bytes of a text
 	mostFrames = 1 << 50
@@ -404,8 +405,8 @@ func credible(c claim, a queue.Active) bool {
 		len(p.Note) <= 2*mostNote && len(a.Worker) <= 2*mostNote
 }
 
-// tickets are those of tasks that were fetched and are not taken yet. A restart forgets them; the
-// tasks come again.
+// tickets holds the tickets of tasks that were fetched and are not taken yet. A restart forgets
+// them; the tasks come again.
 type tickets struct {
 	mu      sync.Mutex
 	given   map[string]given     // by MAC
@@ -426,8 +427,8 @@ func (t *tickets) give(mac, to string) {
 	t.given[mac] = given{to, time.Now()}
 }
 
-// mayFetch reports whether a credential may fetch another task. After the lease, those that it
-// has not taken go to others.
+// mayFetch reports whether a credential may fetch another task. After the lease, tasks that it has
+// not taken go to others.
 func (t *tickets) mayFetch(name string, lease time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -450,7 +451,7 @@ func (t *tickets) has(mac string) bool {
 	return ok
 }
 
-// end makes a ticket worthless. It returns false if it was that already.
+// end makes a ticket invalid. It returns false if it was invalid before.
 func (t *tickets) end(mac string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -459,7 +460,8 @@ func (t *tickets) end(mac string) bool {
 	return ok
 }
 
-// here notes that a worker is there, or has gone. It returns false if its credential has too many.
+// here notes that a worker is present, or has left. It returns false if its credential has too
+// many.
 func (t *tickets) here(by caller, worker string, there bool, lease time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -9,17 +9,17 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// Limits of the questions of a credential: those at work at the same time, and those that wait.
+// Limits of the requests of a credential.
 const (
-	mostAtWork  = 16
+	mostAtWork  = 16 // at the same time
 	mostWaiting = 256
-	mostBytes   = 32 << 20 // of those that wait
+	mostBytes   = 32 << 20 // of waiting ones
 )
 
-// errTooMany is the error of a question that is one too many. Clients ask again.
+// errTooMany is the error of a request beyond the limits. Clients ask again.
 var errTooMany = errors.New("queue: this credential asks too much at once")
 
-// lanes has questions answered, a few of each credential at a time, so that none is in the way of
+// lanes passes requests to answer, a few of each credential at a time, so that no credential blocks
 // others.
 type lanes struct {
 	answer func(m *nats.Msg)
@@ -30,7 +30,7 @@ type lanes struct {
 	done sync.WaitGroup
 }
 
-// lane is what a credential asks.
+// lane holds the requests of a credential.
 type lane struct {
 	atWork  int
 	waiting []asked
@@ -62,7 +62,7 @@ func (l *lanes) add(ctx context.Context, name string, m *nats.Msg) {
 	}
 }
 
-// work answers a question, and then those that wait.
+// work answers a request, and then the waiting ones.
 func (l *lanes) work(ctx context.Context, name string, n *lane, m *nats.Msg) {
 	for m != nil && ctx.Err() == nil {
 		l.answer(m)
@@ -70,7 +70,7 @@ func (l *lanes) work(ctx context.Context, name string, n *lane, m *nats.Msg) {
 	}
 }
 
-// next returns a question that waits. Where none does, the work at the lane ends.
+// next returns a waiting request, or nil, which ends the work at the lane.
 func (l *lanes) next(name string, n *lane) *nats.Msg {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,7 +88,7 @@ func (l *lanes) next(name string, n *lane) *nats.Msg {
 	return nil
 }
 
-// waits returns how many questions of each credential wait.
+// waits returns the number of waiting requests of each credential.
 func (l *lanes) waits() map[string]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

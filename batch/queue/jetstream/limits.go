@@ -29,7 +29,7 @@ func (h *head) limits() (all []queue.Limit) {
 		add(queue.Limit{What: "records", Of: name, Used: u.lively, Most: mostRecords})
 	}
 	for name, n := range h.lanes.waits() {
-		add(queue.Limit{What: "questions", Of: name, Used: int64(n), Most: mostWaiting})
+		add(queue.Limit{What: "requests", Of: name, Used: int64(n), Most: mostWaiting})
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()

@@ -10,10 +10,10 @@ import (
 	"vidfilter/batch/queue/jetstream/pki"
 )
 
-// Only the head of a queue, the process of Serve, reaches its streams. A client publishes nothing
-// but questions, under its role and name: NATS refuses the rest. Even
-// one request to a stream would be too much, since its answer goes to any subject that the client
-// names, such as that of another's record.
+// Only the head of a queue, the process of Serve, reaches its streams. A client publishes only
+// requests to the head, under its role and name: NATS refuses the rest. Even one request to a
+// stream would be too much, since its answer goes to any subject that the client names, such as
+// another's record.
 
 const anyName = "{{name()}}"
 

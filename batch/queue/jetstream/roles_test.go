@@ -150,7 +150,7 @@ func TestAnswerElsewhere(t *testing.T) {
 	f := newFleet(t, ServeOptions{})
 	f.task(f.Engine(), "a")
 	nc, _ := f.raw(f.issue("evil", pki.Worker))
-	q, err := pack(&question{Protocol: queue.Protocol, Sites: []string{"parts"}}, nil)
+	q, err := pack(&fetchRequest{request{Protocol: queue.Protocol}, []string{"parts"}, false}, nil)
 	e2e.Must(t, err)
 	for _, reply := range []string{"$KV.vf-jobs.a", "$KV.vf-results.r.a.e.plan", "vf.ask.operator.evil.cancel", "_INBOX.other.x", ""} {
 		for _, verb := range []string{"hello", "fetch"} {
@@ -193,7 +193,7 @@ func TestRolesAtHead(t *testing.T) {
 		}},
 		"cancel another's": {"operator", func(c *client) error { return c.Cancel(ctx, "b", "x") }},
 		"read":             {"submitter observer operator", func(c *client) error { _, err := c.Get(ctx, "a"); return err }},
-		"list":             {"submitter observer operator", func(c *client) error { _, err := c.ask(ctx, "jobs", &question{}); return err }},
+		"list":             {"submitter observer operator", func(c *client) error { _, err := c.ask(ctx, "jobs", &request{}); return err }},
 		"list workers":     {"submitter observer operator", func(c *client) error { _, err := c.Workers(ctx); return err }},
 		"see results":      {"operator", func(c *client) error { _, err := c.Results(ctx, "a"); return err }},
 		"fetch parts": {"worker submitter operator", func(c *client) error {
@@ -209,7 +209,7 @@ func TestRolesAtHead(t *testing.T) {
 		"read a file":   {"operator", func(c *client) error { err := c.Blobs().Get(ctx, "a/in/0002", io.Discard); return absent(err) }},
 		"list files":    {"operator", func(c *client) error { _, err := c.Blobs().List(ctx, "a/"); return err }},
 		"remove a file": {"operator", func(c *client) error { return c.Blobs().Delete(ctx, "a/out/0001.1-x") }},
-		"nothing":       {"", func(c *client) error { _, err := c.ask(ctx, "sing", &question{}); return err }},
+		"nothing":       {"", func(c *client) error { _, err := c.ask(ctx, "sing", &request{}); return err }},
 	} {
 		for role, x := range clients {
 			err := c.do(x)
@@ -353,7 +353,7 @@ func TestRevoke(t *testing.T) {
 		}
 	}
 	refused(file)
-	if _, err := other.ask(t.Context(), "hello", &question{}); err != nil {
+	if _, err := other.ask(t.Context(), "hello", &request{}); err != nil {
 		t.Errorf("another one: %v", err)
 	}
 	old := f.issue("node", pki.Worker)
@@ -583,11 +583,11 @@ func TestQuota(t *testing.T) {
 	if err := other.Blobs().Put(ctx, "e/in/0002", bytes.NewReader(make([]byte, 2<<20))); !errors.Is(err, queue.ErrStoreFull) {
 		t.Errorf("packets in a store that is half full: %v", err)
 	}
-	false1 := question{Name: "e/out/0001.1-x", NUID: newID(), data: []byte("a piece")}
+	false1 := pieceRequest{fileRequest{request{data: []byte("a piece")}, "e/out/0001.1-x"}, newID(), 0}
 	_, err := other.ask(ctx, "piece-in", &false1)
 	e2e.Must(t, err)
-	false1.data, false1.Info = nil, &jetstream.ObjectInfo{Size: 1, Chunks: 1}
-	if _, err := other.ask(ctx, "file-in", &false1); !errors.Is(err, errMalformed) {
+	whole := fileInRequest{fileRequest{Name: false1.Name}, false1.NUID, &jetstream.ObjectInfo{Size: 1, Chunks: 1}}
+	if _, err := other.ask(ctx, "file-in", &whole); !errors.Is(err, errMalformed) {
 		t.Errorf("a file of another size than its pieces: %v", err)
 	}
 	e2e.Must(t, put("d/out/0001.1-x", 2<<20))
