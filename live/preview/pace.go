@@ -148,34 +148,3 @@ func (r *rhythm) next(ms float64) time.Duration {
 	r.started, r.last = true, ms
 	return time.Duration(r.interval * float64(time.Millisecond))
 }
-
-const mediaSecond = 90000 // units of a player's times
-
-// mediaClock converts stamps to a player's times, from 0 on.
-type mediaClock struct {
-	started  bool
-	first    float64 // milliseconds of the stamp at time 0
-	last     int64   // latest time, in 1/90000 s
-	duration int64   // of the latest picture
-}
-
-// next takes a stamp and the interval, and returns the picture's time, later than all before, and
-// its length. The length is a guess, since the packet is sent before the next picture comes. If
-// the next one is more than two lengths later, by its own rounding, MediaSource takes it for the
-// start of something else and drops all up to a key frame. So the clock runs slower than that and
-// catches up bit by bit. A clock that was set, or stood for long, starts anew.
-func (c *mediaClock) next(ms float64, interval time.Duration) (at, duration int64) {
-	const perMilli, longest = mediaSecond / 1000, 2000
-	if !c.started {
-		c.started, c.first = true, ms
-	} else {
-		ahead := ms - c.first - float64(c.last+c.duration)/perMilli
-		if !(math.Abs(ahead) <= longest) {
-			c.first += ahead
-			ahead = 0
-		}
-		c.last += min(max(c.duration+int64(math.Round(ahead*perMilli)), 1), c.duration+c.duration*3/4)
-	}
-	c.duration = max(1, int64(interval.Seconds()*mediaSecond))
-	return c.last, c.duration
-}

@@ -16,9 +16,6 @@ const (
 	// AVC is H.264 as WebCodecs takes it: one access unit per packet, 4 bytes of big-endian length
 	// before each NAL unit, and parameter sets in Config.Description only.
 	AVC Kind = iota + 1
-	// MP4 is the same H.264 as MediaSource takes it: an initialization segment in the
-	// configuration, and a movie fragment per picture.
-	MP4
 	// JPEG is one JPEG per picture.
 	JPEG
 )
@@ -41,7 +38,7 @@ const (
 type Options struct {
 	Kind      Kind
 	View      View
-	Stamp     bool             // below ViewOriginal or ViewFiltered, too; MP4 has it always
+	Stamp     bool             // below ViewOriginal or ViewFiltered as well
 	Display   pipeline.Display // which is applied to single pictures without a stamp
 	Baseline  bool             // H.264's Constrained Baseline profile: more bits, for simple decoders
 	BitRate   int64            // bits a second at most, 0 for 4 million; see SetBitRate
@@ -67,7 +64,6 @@ type Packet struct {
 type Config struct {
 	Codec       string   `json:"codec"`                 // as in RFC 6381, "avc1.640020"
 	Description []byte   `json:"description,omitempty"` // AVC: avcC
-	Init        []byte   `json:"-"`                     // MP4: ftyp and moov
 	Sets        [][]byte `json:"-"`                     // AVC: the parameter sets of Description
 
 	Width       int     `json:"width"` // of each picture as encoded: scaled, without padding
@@ -114,7 +110,6 @@ type Encoder struct {
 	pace    pace
 	sizing  sizing
 	rhythm  rhythm
-	clock   mediaClock
 }
 
 // coder encodes pictures of one format.
@@ -125,11 +120,10 @@ type coder interface {
 	close()
 }
 
-// slot is a picture's budget and display time.
+// slot is a picture's budget.
 type slot struct {
-	bits         int64         // a second
-	interval     time.Duration // recent mean from one picture to the next
-	at, duration int64         // in units of 1/90000 s
+	bits     int64         // a second
+	interval time.Duration // recent mean from one picture to the next
 }
 
 // New returns an encoder, which Close frees.
@@ -137,7 +131,7 @@ func New(o Options) (*Encoder, error) {
 	switch {
 	case o.Kind < AVC || o.Kind > JPEG:
 		return nil, fmt.Errorf("preview: unknown kind %d", o.Kind)
-	case o.View < ViewStack || o.View > ViewFiltered || o.View == ViewSplit && (o.Stamp || o.Kind == MP4):
+	case o.View < ViewStack || o.View > ViewFiltered || o.View == ViewSplit && o.Stamp:
 		return nil, fmt.Errorf("preview: kind %d has no view %d", o.Kind, o.View)
 	case !(o.FrameRate >= 0 && o.FrameRate <= 1000):
 		return nil, fmt.Errorf("preview: %g pictures a second", o.FrameRate)
@@ -145,7 +139,7 @@ func New(o Options) (*Encoder, error) {
 	if o.FrameRate == 0 {
 		o.FrameRate = defaultFPS
 	}
-	o.Stamp = o.Stamp || o.View == ViewStack || o.Kind == MP4
+	o.Stamp = o.Stamp || o.View == ViewStack
 	p := &Encoder{opts: o, pace: newPace(o.FrameRate), sizing: newSizing(o.View, o.FrameRate), rhythm: newRhythm(o.FrameRate)}
 	p.SetBitRate(o.BitRate)
 	return p, nil
@@ -177,7 +171,7 @@ func (p *Encoder) Encode(original, filtered *pipeline.Frame, s Stamp, key bool) 
 	if err != nil {
 		return Packet{}, fmt.Errorf("preview: %w", err)
 	}
-	packet, err := p.coder.code(original, filtered, s, p.slot(s), key)
+	packet, err := p.coder.code(original, filtered, s, slot{p.bits(), p.rhythm.next(s.Time)}, key)
 	if err != nil {
 		p.drop() // the next picture begins anew
 		return Packet{}, fmt.Errorf("preview: %w", err)
@@ -204,12 +198,6 @@ func (p *Encoder) bits() int64 {
 
 func (p *Encoder) steps() steps {
 	return steps{coder: p.pace.step().smaller, viewer: int(p.smaller.Load())}
-}
-
-func (p *Encoder) slot(s Stamp) slot {
-	interval := p.rhythm.next(s.Time)
-	at, duration := p.clock.next(s.Time, interval)
-	return slot{p.bits(), interval, at, duration}
 }
 
 // prepare makes a coder for frames like f unless there is one; fresh means that it is new.

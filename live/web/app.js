@@ -3,7 +3,6 @@
 import { $, clean, element, now, remember, remembered, say, sentence, set } from "./util.js";
 import { Link, login } from "./link.js";
 import { AvcPlayer, avcPossible } from "./avc.js";
-import { Mp4Player, mp4Possible } from "./mp4.js";
 import { Picture } from "./picture.js";
 import { Gestures } from "./gestures.js";
 import { Controls } from "./controls.js";
@@ -21,8 +20,6 @@ import { JpegPlayer } from "./jpeg.js";
 import { Guests } from "./guests.js";
 import { Sound } from "./sound.js";
 
-const ways = ["avc", "mp4", "jpeg"]; // fastest first; the last always works
-const wayNames = { avc: "WebCodecs", mp4: "MediaSource", jpeg: "single JPEGs" };
 let way = "", whyWay = "", player = null, state = null, start = null, lost = null, lastId = null, spoken = "";
 let byProgram = false; // opened by the program; not yet known whether a camera is wanted
 
@@ -75,18 +72,10 @@ function warn(text) {
   alertTimer = setTimeout(() => say($("alert"), ""), 8000);
 }
 
-async function choose(from) {
-  for (const w of ways.slice(ways.indexOf(from))) {
-    const can = w === "avc" ? await avcPossible() : w === "mp4" ? mp4Possible() : true;
-    if (can) return w;
-    whyWay = `this browser does not play H.264 by ${wayNames[w]} here`;
-  }
-}
-
-// why: the reason for anything but the quickest way.
-async function connect(from, why) {
-  whyWay = why;
-  way = await choose(from);
+// whyJPEG: the reason for JPEGs, "" for H.264 where the browser plays it.
+async function connect(whyJPEG) {
+  way = !whyJPEG && await avcPossible() ? "avc" : "jpeg";
+  whyWay = whyJPEG || "this browser does not play H.264 by WebCodecs here";
   link.open(way);
 }
 
@@ -94,23 +83,20 @@ function openPlayer() {
   player?.close();
   player = null;
   const on = {
-    show, unable: (why) => worse(why), key: () => link.send({ type: "key" }),
+    show, unable: worse, key: () => link.send({ type: "key" }),
     ack: (id, wait) => link.send({ type: "ack", id, wait }),
   };
-  if (way === "avc") player = new AvcPlayer(on);
-  if (way === "mp4") player = new Mp4Player($("video"), on);
-  if (way === "jpeg") player = new JpegPlayer(on);
-  $("video").hidden = way !== "mp4";
-  say($("way"), way === "avc" ? "" : `Shown as ${wayNames[way]}, which takes longer and more of the line: ${whyWay}.`);
+  player = way === "avc" ? new AvcPlayer(on) : new JpegPlayer(on);
+  say($("way"), way === "avc" ? "" : `Shown as single JPEGs, which takes longer and more of the line: ${whyWay}.`);
   drawTools();
 }
 
 // The browser cannot play it after all.
 function worse(why) {
-  console.warn("vidfilter: " + way + ": " + why);
+  console.warn("vidfilter: WebCodecs: " + why);
   player?.close();
   player = null;
-  connect(ways[Math.min(ways.indexOf(way) + 1, ways.length - 1)], `${wayNames[way]} failed in this browser` + (why ? ` (${clean(why)})` : ""));
+  connect("WebCodecs failed in this browser" + (why ? ` (${clean(why)})` : ""));
 }
 
 function opened() {
@@ -171,8 +157,7 @@ async function enter(token) {
   }
   say($("login-trouble"), "");
   $("token").value = "";
-  const forced = new URLSearchParams(location.search).get("video");
-  await connect(ways.includes(forced) ? forced : "avc", "the address asks for it");
+  await connect(new URLSearchParams(location.search).get("video") === "jpeg" ? "the address asks for it" : "");
 }
 
 $("login-form").addEventListener("submit", (e) => {
@@ -312,7 +297,7 @@ function show(p) {
   lastId = p.header.id;
   figures.count(p, stampClock(p.header));
   sound.shown(p.header);
-  p.image.close?.();
+  p.image.close();
   shape(picture.size);
   if (compare.show(p.header.compared)) drawTools();
   if (first) drawOver();
@@ -551,7 +536,6 @@ function wireCamera() {
 function explainInsecure() {
   if (window.isSecureContext) return;
   $("insecure").hidden = false;
-  set($("instead"), mp4Possible() ? "The picture is shown by MediaSource instead, a little later." : "The picture is shown as single JPEGs instead.");
   const port = location.port || "80";
   set($("forward"), `ssh -L 8765:127.0.0.1:${port} ${location.hostname}`);
 }
@@ -560,7 +544,7 @@ function explainInsecure() {
 Object.defineProperty(window, "vidfilter", {
   value: Object.freeze({
     get connected() { return link.connected; },
-    get transport() { return { avc: "webcodecs", mp4: "mp4", jpeg: "jpeg" }[way] ?? ""; },
+    get transport() { return way; },
     get id() { return lastId; },
     get drawn() { return figures.drawn; },
     get arrivalToScreen() { return figures.latency; },

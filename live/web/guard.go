@@ -21,7 +21,7 @@ func (s *Server) policy(r *http.Request) string {
 	if s.o.TLS {
 		socket = "wss://"
 	}
-	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; media-src 'self' blob:; connect-src 'self' " +
+	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self' " +
 		socket + r.Host + "; worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 }
 

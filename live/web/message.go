@@ -38,7 +38,7 @@ const (
 type message struct {
 	Type    string         `json:"type"`
 	Version int            `json:"version"` // hello
-	Video   string         `json:"video"`   // hello: avc, mp4 or jpeg
+	Video   string         `json:"video"`   // hello: avc or jpeg
 	View    string         `json:"view"`    // hello, view: both, original or filtered
 	ID      uint32         `json:"id"`      // ack
 	Wait    float64        `json:"wait"`    // ack: from the picture's arrival to when it was drawn
@@ -133,10 +133,8 @@ func parsePart(b []byte) (p cameraPart, err error) {
 
 // The kinds and flags of binary messages to a page.
 const (
-	kindPicture  = 1
-	kindInit     = 2
-	kindFragment = 3
-	kindSound    = 4 // a packet of Opus, or none with flagBegins
+	kindPicture = 1
+	kindSound   = 4 // a packet of Opus, or none with flagBegins
 
 	flagBegins = 1 // of sound: what has not been played is not to be played
 

@@ -26,7 +26,6 @@ type flow struct {
 	interval time.Duration // between pictures
 	last     time.Time     // when one was sent
 	pings    []delay       // of the last minute
-	held     int           // pictures that the page's player buffers before it shows the first
 
 	before struct { // when the rate began to fall
 		rate float64 // 0 while it does not
@@ -106,7 +105,7 @@ func (f *flow) room() bool { return len(f.flying) < f.limit() }
 // line is measured by pings; pictures wait for each other, so by them the limit would raise
 // itself.
 func (f *flow) limit() int {
-	return min(max(int(shortest(f.pings)/f.interval)+2, fewest), most) + f.held
+	return min(max(int(shortest(f.pings)/f.interval)+2, fewest), most)
 }
 
 // ping notes how long the way is there and back.
@@ -185,7 +184,7 @@ func (f *flow) judge(now time.Time) {
 	case now.Before(f.blameless):
 	case mean.d > f.least()+slack:
 		f.fall(now, through, mean)
-	case f.held == 0 && mean.wait > max(f.period*3/2, slack):
+	case mean.wait > max(f.period*3/2, slack):
 		f.tire(now)
 	case now.Sub(f.tired) < tireless:
 	case through > f.rate*0.6: // an unused rate does not measure the line

@@ -179,10 +179,7 @@ func (v *viewer) ack(m message) {
 var patience = 5 * time.Second
 
 // previewKinds are the formats a page may ask for.
-var previewKinds = map[string]preview.Kind{"avc": preview.AVC, "mp4": preview.MP4, "jpeg": preview.JPEG}
-
-// heldByVideo is how many pictures a video element buffers while it plays.
-const heldByVideo = 6
+var previewKinds = map[string]preview.Kind{"avc": preview.AVC, "jpeg": preview.JPEG}
 
 // send begins with the page's hello, and sends what its coder queues.
 func (v *viewer) send(ctx context.Context) error {
@@ -198,13 +195,9 @@ func (v *viewer) send(ctx context.Context) error {
 	v.want.Kind, v.want.Sides, v.want.Stamp = previewKinds[kind], true, true
 	st, _ := v.server.session.State()
 	v.flow.period = time.Duration(float64(time.Second) / v.server.o.Studio.FrameRate())
-	switch kind {
-	case "mp4":
-		v.flow.held = heldByVideo
-	case "jpeg":
+	if samples := st.Width * st.Height; v.want.Kind == preview.JPEG {
 		v.flow.rate = jpegRate
-	}
-	if samples := st.Width * st.Height; samples > 0 && kind != "jpeg" {
+	} else if samples > 0 {
 		if v.want.View == preview.ViewStack {
 			samples *= 2
 		}
@@ -290,20 +283,17 @@ func (v *viewer) post(x any) {
 // picture writes a picture.
 func (v *viewer) picture(ctx context.Context, video string, p coded.Picture) error {
 	if p.Config != nil {
-		if err := v.configure(ctx, video, p.Config); err != nil {
+		if err := v.say(ctx, configMessage{"config", video, p.Config}); err != nil {
 			return err
 		}
 	}
-	kind, flags := byte(kindPicture), byte(0)
-	if video == "mp4" {
-		kind = kindFragment
-	}
+	flags := byte(0)
 	for flag, on := range map[byte]bool{flagKey: p.Key, flagForeign: p.Foreign, flagRepeated: p.Again, flagCompared: p.Compared} {
 		if on {
 			flags |= flag
 		}
 	}
-	h := header{kind: kind, flags: flags, id: uint32(p.ID), stamp: p.Stamp, at: p.At}
+	h := header{kind: kindPicture, flags: flags, id: uint32(p.ID), stamp: p.Stamp, at: p.At}
 	b := h.append(make([]byte, 0, binaryHeader+len(p.Data)))
 	if err := v.write(ctx, websocket.MessageBinary, append(b, p.Data...)); err != nil {
 		return err
@@ -314,11 +304,4 @@ func (v *viewer) picture(ctx context.Context, video string, p coded.Picture) err
 		v.mu.Unlock()
 	}
 	return nil
-}
-
-func (v *viewer) configure(ctx context.Context, kind string, c *preview.Config) error {
-	if err := v.say(ctx, configMessage{"config", kind, c}); err != nil || kind != "mp4" {
-		return err
-	}
-	return v.write(ctx, websocket.MessageBinary, append(header{kind: kindInit}.append(nil), c.Init...))
 }

@@ -49,13 +49,13 @@ func median(p *page) float64 {
 }
 
 // Over plain HTTP under a name other than localhost the browser has neither decoder nor camera:
-// the page says so and falls back to MP4.
+// the page says so and shows JPEGs.
 func TestInsecurePage(t *testing.T) {
 	s := serve(t, "-i", "test", "--size", "320x180", "--allow-host", "gpu.example")
 	p := blank(t, time.Minute, mapHosts())
 	p.navigate(rename(t, s.url, "gpu.example"))
 	p.until("!window.isSecureContext && document.body.innerText.includes('ssh -L')")
-	p.until("vidfilter.transport === 'mp4' && vidfilter.drawn > 5")
+	p.until("vidfilter.transport === 'jpeg' && vidfilter.drawn > 5")
 	p.navigate(rename(t, s.url, "evil.example"))
 	p.until("document.body.innerText.includes('--allow-host')")
 }
