@@ -14,6 +14,7 @@ import (
 // TestCompareSettings: A and B are set, shown side by side and alone, told apart on the picture,
 // measured and saved; those who only look see them, and change nothing.
 func TestCompareSettings(t *testing.T) {
+	t.Parallel()
 	s := serve(t, blurred...)
 	p := look(t, s.url)
 	p.until("vidfilter.drawn > 5")

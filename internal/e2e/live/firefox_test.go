@@ -195,7 +195,8 @@ func (f *firefox) setSize(width, height int) {
 // TestFirefox: in Firefox pictures move, settings apply, two of them can be compared, the page is
 // accessible on a desktop and a phone, and its own camera comes to the server and back.
 func TestFirefox(t *testing.T) {
-	source, why := axe(t)
+	t.Parallel()
+	source, why := axe()
 	if source == "" {
 		t.Log("without axe: " + why)
 	}

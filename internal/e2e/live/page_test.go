@@ -18,6 +18,7 @@ import (
 )
 
 func TestPicturesArriveAndMove(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "-i", "test", "--size", "640x360")
 	p := look(t, s.url)
 	p.until("vidfilter.drawn > 10")
@@ -38,6 +39,7 @@ func TestPicturesArriveAndMove(t *testing.T) {
 }
 
 func TestWrongToken(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "-i", "test", "--size", "320x180")
 	base, token, _ := strings.Cut(s.url, "#")
 	p := blank(t, time.Minute)
@@ -62,6 +64,7 @@ func onScreen(p *page) func(x float64) float64 {
 
 // Left of the line is the original and right of it the filtered picture, and the line moves.
 func TestSplit(t *testing.T) {
+	t.Parallel()
 	s := serve(t, blurred...)
 	p := look(t, s.url)
 	p.until("vidfilter.drawn > 10")
@@ -118,6 +121,7 @@ func TestFreezeAndSlider(t *testing.T) {
 
 // TestFilter: the list of filters brings each one's own options, and keeps the focus.
 func TestFilter(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "-i", "test", "--size", "320x180", "-r", "1")
 	p := look(t, s.url)
 	p.until("vidfilter.drawn > 5")
@@ -182,6 +186,7 @@ func TestSliderWhilePicturesCome(t *testing.T) {
 }
 
 func TestBrowserCamera(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "-i", "browser", "-r", "3")
 	p := look(t, s.url)
 	p.until("vidfilter.state")
@@ -256,6 +261,7 @@ func jpegs(t *testing.T, p *page, base string) {
 // The denoiser is the default; its options are a slider, a list, a switch, and a number that is
 // measured.
 func TestDenoiserOptions(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "-i", "test", "--size", "320x180")
 	p := look(t, s.url)
 	p.until("vidfilter.drawn > 10")
@@ -295,6 +301,7 @@ func TestDenoiserOptions(t *testing.T) {
 
 // When vidfilter ends, the page says so and does not reconnect until asked to.
 func TestServerEnds(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "-i", "test", "--size", "320x180")
 	p := look(t, s.url)
 	p.until("vidfilter.drawn > 3")
@@ -348,6 +355,7 @@ func screenshot(t *testing.T, p *page, name string) {
 // TestPresets: four buttons set how much is filtered; off leaves every pixel as it is. The settings
 // are kept for the next visit, but not against options of the command line.
 func TestPresets(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "-i", "test", "--size", "320x180")
 	p := look(t, s.url)
 	p.until("vidfilter.drawn > 5")
@@ -400,6 +408,7 @@ func TestPresets(t *testing.T) {
 
 // TestJobFile: the settings leave as a file for batch, and come back.
 func TestJobFile(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "-i", "test", "--size", "320x180", "--strength", "1.3", "--temporal-only")
 	p := look(t, s.url)
 	p.until("vidfilter.drawn > 5")
@@ -436,6 +445,7 @@ func TestJobFile(t *testing.T) {
 // the sandbox keeps them from nothing. After a kill the recording is in the folder at the next
 // start.
 func TestRecordFromThePage(t *testing.T) {
+	t.Parallel()
 	e2e.NeedsFFmpeg(t)
 	dir := t.TempDir()
 	clip := flag(t, "null", 0) // 2 seconds, 10 a second

@@ -51,6 +51,7 @@ func median(p *page) float64 {
 // Over plain HTTP under a name other than localhost the browser has neither decoder nor camera:
 // the page says so and shows JPEGs.
 func TestInsecurePage(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "-i", "test", "--size", "320x180", "--allow-host", "gpu.example")
 	p := blank(t, time.Minute, mapHosts())
 	p.navigate(rename(t, s.url, "gpu.example"))

@@ -55,6 +55,7 @@ const (
 
 // A browser sends its camera by WHIP and plays the filtered picture by WHEP, both with sound.
 func TestWebRTC(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "-i", "browser", "--webrtc")
 	base, token, _ := strings.Cut(s.url, "#")
 	p := blank(t, time.Minute, chromedp.Flag("allow-loopback-in-peer-connection", true))
@@ -84,6 +85,7 @@ func TestWebRTC(t *testing.T) {
 
 // Without --webrtc there is none of it.
 func TestNoWebRTC(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "-i", "test", "--size", "64x64")
 	base, token, _ := strings.Cut(s.url, "#")
 	for _, path := range []string{"whep", "whip"} {
@@ -105,6 +107,7 @@ func TestNoWebRTC(t *testing.T) {
 
 // A page of another site plays with the token alone, over TCP alone, and adds its candidates later.
 func TestPlayerOfAnotherSite(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "-i", "test", "--size", "320x180", "--webrtc", "--ice-server", "stun:127.0.0.1:9", "--ice-server", "turn:ann:secret@127.0.0.1:9")
 	base, token, _ := strings.Cut(s.url, "#")
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("a player")) }))
