@@ -20,7 +20,7 @@ import { JpegPlayer } from "./jpeg.js";
 import { Guests } from "./guests.js";
 import { Sound } from "./sound.js";
 
-let way = "", whyWay = "", player = null, state = null, start = null, lost = null, lastId = null, spoken = "";
+let whyJPEG = "", player = null, state = null, start = null, lost = null, lastId = null, spoken = "";
 let byProgram = false; // opened by the program; not yet known whether a camera is wanted
 
 const link = new Link({ opened, lost: (l) => disconnected(l), login: askLogin, message, picture: (h, d) => player?.picture(h, d), sound: (h, d) => sound.packet(h, d) });
@@ -72,11 +72,10 @@ function warn(text) {
   alertTimer = setTimeout(() => say($("alert"), ""), 8000);
 }
 
-// whyJPEG: the reason for JPEGs, "" for H.264 where the browser plays it.
-async function connect(whyJPEG) {
-  way = !whyJPEG && await avcPossible() ? "avc" : "jpeg";
-  whyWay = whyJPEG || "this browser does not play H.264 by WebCodecs here";
-  link.open(way);
+// why: the reason for JPEGs, "" for H.264 where the browser plays it.
+async function connect(why) {
+  whyJPEG = why || (await avcPossible() ? "" : "this browser does not play H.264 by WebCodecs here");
+  link.open(whyJPEG ? "jpeg" : "avc");
 }
 
 function openPlayer() {
@@ -86,8 +85,8 @@ function openPlayer() {
     show, unable: worse, key: () => link.send({ type: "key" }),
     ack: (id, wait) => link.send({ type: "ack", id, wait }),
   };
-  player = way === "avc" ? new AvcPlayer(on) : new JpegPlayer(on);
-  say($("way"), way === "avc" ? "" : `Shown as single JPEGs, which takes longer and more of the line: ${whyWay}.`);
+  player = whyJPEG ? new JpegPlayer(on) : new AvcPlayer(on);
+  say($("way"), whyJPEG && `Shown as single JPEGs, which takes longer and more of the line: ${whyJPEG}.`);
   drawTools();
 }
 
@@ -544,7 +543,7 @@ function explainInsecure() {
 Object.defineProperty(window, "vidfilter", {
   value: Object.freeze({
     get connected() { return link.connected; },
-    get transport() { return way; },
+    get transport() { return link.video; },
     get id() { return lastId; },
     get drawn() { return figures.drawn; },
     get arrivalToScreen() { return figures.latency; },

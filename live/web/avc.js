@@ -17,7 +17,6 @@ export const avcPossible = async () => {
 const bytesOf = (base64) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
 
 export class AvcPlayer {
-  name = "webcodecs";
   #on;
   #decoder = null;
   #config = null;
@@ -35,7 +34,6 @@ export class AvcPlayer {
   }
 
   configure(config) {
-    if (config.kind !== "avc") return;
     this.#config = config;
     this.#restart();
   }

@@ -1,7 +1,6 @@
 // Plays JPEGs, for browsers without WebCodecs.
 
 export class JpegPlayer {
-  name = "jpeg";
   #on;
   #config = null;
   #closed = false;
@@ -10,9 +9,7 @@ export class JpegPlayer {
   // on: show(picture) which takes the image, ack(id, wait)
   constructor(on) { this.#on = on; }
 
-  configure(config) {
-    if (config.kind === "jpeg") this.#config = config;
-  }
+  configure(config) { this.#config = config; }
 
   close() { this.#closed = true; }
 

@@ -202,7 +202,6 @@ type guestMessage struct {
 // configMessage describes the pictures that follow.
 type configMessage struct {
 	Type string `json:"type"`
-	Kind string `json:"kind"`
 	*preview.Config
 }
 

@@ -15,6 +15,7 @@ import (
 	"vidfilter/live"
 	"vidfilter/live/access"
 	"vidfilter/live/coded"
+	"vidfilter/live/preview"
 )
 
 // Close codes beside the standard ones.
@@ -51,7 +52,7 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer guest.Leave()
-	v := &viewer{server: s, conn: c, guest: guest, flow: newFlow(), queue: make(chan any, mostQueued), kind: make(chan string, 1), ear: make(chan struct{}, 1)}
+	v := &viewer{server: s, conn: c, guest: guest, flow: newFlow(), queue: make(chan any, mostQueued), kind: make(chan preview.Kind, 1), ear: make(chan struct{}, 1)}
 	defer context.AfterFunc(s.ctx, func() { _ = c.Close(closedEnd, "vidfilter has ended") })()
 	v.run()
 }
@@ -62,8 +63,8 @@ type viewer struct {
 	conn   *websocket.Conn
 	guest  *access.Guest
 
-	kind  chan string // the video format of the page, from its hello
-	queue chan any    // pictures and messages to be sent
+	kind  chan preview.Kind // of the page's pictures, from its hello
+	queue chan any          // pictures and messages to be sent
 
 	member atomic.Pointer[coded.Member] // nil before its hello
 

@@ -128,7 +128,7 @@ func (v *viewer) compare(do string) {
 }
 
 func (v *viewer) hello(m message) error {
-	_, known := previewKinds[m.Video]
+	kind, known := previewKinds[m.Video]
 	if m.Version != version || !known {
 		return badMessage{fmt.Errorf("a page of version %d with %q", m.Version, m.Video)}
 	}
@@ -136,7 +136,7 @@ func (v *viewer) hello(m message) error {
 		return err
 	}
 	select {
-	case v.kind <- m.Video:
+	case v.kind <- kind:
 	default: // it has said so
 	}
 	return nil
@@ -183,7 +183,7 @@ var previewKinds = map[string]preview.Kind{"avc": preview.AVC, "jpeg": preview.J
 
 // send begins with the page's hello, and sends what its coder queues.
 func (v *viewer) send(ctx context.Context) error {
-	var kind string
+	var kind preview.Kind
 	select {
 	case kind = <-v.kind:
 	case <-time.After(patience):
@@ -192,10 +192,10 @@ func (v *viewer) send(ctx context.Context) error {
 		return nil
 	}
 	v.mu.Lock()
-	v.want.Kind, v.want.Sides, v.want.Stamp = previewKinds[kind], true, true
+	v.want.Kind, v.want.Sides, v.want.Stamp = kind, true, true
 	st, _ := v.server.session.State()
 	v.flow.period = time.Duration(float64(time.Second) / v.server.o.Studio.FrameRate())
-	if samples := st.Width * st.Height; v.want.Kind == preview.JPEG {
+	if samples := st.Width * st.Height; kind == preview.JPEG {
 		v.flow.rate = jpegRate
 	} else if samples > 0 {
 		if v.want.View == preview.ViewStack {
@@ -212,7 +212,7 @@ func (v *viewer) send(ctx context.Context) error {
 		select {
 		case x := <-v.queue:
 			if p, ok := x.(coded.Picture); ok {
-				err = v.picture(ctx, kind, p)
+				err = v.picture(ctx, p)
 			} else {
 				err = v.say(ctx, x)
 			}
@@ -281,9 +281,9 @@ func (v *viewer) post(x any) {
 }
 
 // picture writes a picture.
-func (v *viewer) picture(ctx context.Context, video string, p coded.Picture) error {
+func (v *viewer) picture(ctx context.Context, p coded.Picture) error {
 	if p.Config != nil {
-		if err := v.say(ctx, configMessage{"config", video, p.Config}); err != nil {
+		if err := v.say(ctx, configMessage{"config", p.Config}); err != nil {
 			return err
 		}
 	}
