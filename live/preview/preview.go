@@ -13,8 +13,8 @@ import (
 type Kind uint8
 
 const (
-	// AVC is H.264 as WebCodecs takes it: one access unit per packet, 4 bytes of big-endian length
-	// before each NAL unit, and parameter sets in Config.Description only.
+	// AVC is H.264 for WebCodecs: one access unit per packet, 4 bytes of big-endian length before
+	// each NAL unit, and parameter sets in Config.Description only.
 	AVC Kind = iota + 1
 	// JPEG is one JPEG per picture.
 	JPEG
@@ -46,8 +46,8 @@ type Options struct {
 	Threads   int              // 0 for one per core, 8 at most
 }
 
-// Ample returns the bits a second of H.264 beyond which pictures of so many samples show nothing
-// new, and only coder and decoder take longer.
+// Ample returns the bits a second of H.264 above which pictures of this size look no better and
+// only take longer to code and decode.
 func Ample(samples int, fps float64) float64 {
 	const perSample, least, most = 0.2, 4e6, 20e6
 	return min(max(perSample*float64(samples)*fps, least), most)
@@ -96,9 +96,9 @@ const (
 	maxThreads  = 8 // slices cost bits
 )
 
-// Encoder encodes pictures for viewers of the same, each at once. Apart from SetBitRate and
-// SetSmaller it is for one goroutine. It takes frames of any layout and size, which may change:
-// each new format begins with a new configuration and a key frame. Further key frames come only on
+// Encoder encodes pictures for viewers that show the same, without delay. Only SetBitRate and
+// SetSmaller are safe for concurrent use. Frames may have any layout and size and may change them:
+// each new format begins with a new configuration and a key frame. Other key frames come only on
 // request.
 type Encoder struct {
 	opts    Options
@@ -145,10 +145,9 @@ func New(o Options) (*Encoder, error) {
 	return p, nil
 }
 
-// SetBitRate sets the bits a second from the next picture on: for H.264 an upper bound that easy
-// pictures stay below, for JPEG the aim. If the rate is too low for H.264 for a while, pictures
-// are scaled down, with a new configuration, and later up again. 0 stands for 4 million; the
-// minimum is 50,000. It may be called from any goroutine.
+// SetBitRate sets the bits a second from the next picture on: the maximum for H.264, the aim for
+// JPEG. While the rate is too low for H.264, pictures are scaled down, with a new configuration.
+// 0 stands for 4 million; the minimum is 50,000. It is safe for concurrent use.
 func (p *Encoder) SetBitRate(bits int64) {
 	if bits == 0 {
 		bits = defaultRate
@@ -156,12 +155,11 @@ func (p *Encoder) SetBitRate(bits int64) {
 	p.bitRate.Store(max(bits, minRate))
 }
 
-// SetSmaller scales stamped pictures down by so many more steps, as far as they stay large enough
-// to judge. It may be called from any goroutine.
+// SetSmaller scales stamped pictures down by further steps, to no less than a size at which they
+// can be judged. It is safe for concurrent use.
 func (p *Encoder) SetSmaller(steps int) { p.smaller.Store(int32(steps)) }
 
-// Encode encodes a pair of frames of the same format, both of which it borrows. key asks for a
-// picture that can be decoded without those before.
+// Encode encodes a pair of frames of the same format, which it borrows. key asks for a key frame.
 func (p *Encoder) Encode(original, filtered *pipeline.Frame, s Stamp, key bool) (Packet, error) {
 	if original.Format != filtered.Format {
 		return Packet{}, fmt.Errorf("preview: original %v and filtered %v", original.Format, filtered.Format)
@@ -185,7 +183,7 @@ func (p *Encoder) Encode(original, filtered *pipeline.Frame, s Stamp, key bool) 
 	return packet, nil
 }
 
-// unfit reports whether the next pictures like f need another coder. The last one took so long.
+// unfit reports whether pictures like f need another coder, given the time the last one took.
 func (p *Encoder) unfit(f *pipeline.Frame, took time.Duration) bool {
 	again := p.opts.Kind != JPEG && p.pace.changes(took)
 	return again || p.opts.Stamp && p.sizing.unfit(f.Width, f.Height, p.bits(), p.steps())

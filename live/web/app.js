@@ -180,7 +180,7 @@ function message(m) {
   if (Object.hasOwn(known, m.type)) known[m.type]();
 }
 
-// What the delay covers, as far as it can be known.
+// What the delay covers.
 const delayWords = {
   browser: ["from this camera to vidfilter and back to the screen",
     "From the time at which this browser's camera took a picture to when the filtered one is drawn. For another page's or a WebRTC camera it is not known."],

@@ -88,8 +88,8 @@ type viewer struct {
 	rtt     float64     // milliseconds
 }
 
-// run serves the page until it leaves or sends nonsense, or the server closes the socket. A write
-// whose context ends closes the socket, so the cancel comes last.
+// run serves the page until it leaves or sends a bad message, or the server closes the socket. A
+// write whose context ends closes the socket, so cancel comes last.
 func (v *viewer) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -112,7 +112,7 @@ func (v *viewer) run() {
 	v.endFeed("")
 }
 
-// untilKicked ends a viewer who is sent away.
+// untilKicked disconnects a viewer who is removed.
 func (v *viewer) untilKicked(ctx context.Context) error {
 	select {
 	case <-v.guest.Kicked():
@@ -122,10 +122,10 @@ func (v *viewer) untilKicked(ctx context.Context) error {
 	}
 }
 
-// beat is how often the line is tried.
+// beat is the interval of pings.
 const beat = 2 * time.Second
 
-// alive measures the line, and ends a viewer whose computer has gone to sleep.
+// alive measures the line and disconnects a viewer whose computer has gone to sleep.
 func (v *viewer) alive(ctx context.Context) error {
 	for wake.Sleep(ctx, beat) == nil {
 		patient, cancel := context.WithTimeout(ctx, silent)
@@ -156,7 +156,7 @@ func (v *viewer) say(ctx context.Context, m any) error {
 	return v.write(ctx, websocket.MessageText, b)
 }
 
-// tell sends the state when it changes, but no more often than a person can see.
+// tell sends the state when it changes, but not faster than a person can see.
 func (v *viewer) tell(ctx context.Context) error {
 	for {
 		state, changed := v.server.session.State()

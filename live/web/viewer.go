@@ -89,8 +89,8 @@ func (v *viewer) handle(ctx context.Context, m message) error {
 	return nil
 }
 
-// noise has the noise measured in a box, which takes a second, or in each picture. The answer is
-// what may be wrong.
+// noise measures the noise in a box, for a second, or in each picture. It replies with warnings
+// only.
 func (v *viewer) noise(ctx context.Context, m message) error {
 	session := v.server.session
 	switch m.Do {
@@ -137,7 +137,7 @@ func (v *viewer) hello(m message) error {
 	}
 	select {
 	case v.kind <- kind:
-	default: // it has said so
+	default: // a second hello
 	}
 	return nil
 }
@@ -145,7 +145,7 @@ func (v *viewer) hello(m message) error {
 // pageViews are the parts of a pair that a page may ask for.
 var pageViews = map[string]preview.View{"": preview.ViewStack, "both": preview.ViewStack, "original": preview.ViewOriginal, "filtered": preview.ViewFiltered}
 
-// look changes what the page sees of a pair.
+// look sets the part of a pair that the page gets.
 func (v *viewer) look(view string) error {
 	to, known := pageViews[view]
 	if !known {
@@ -175,13 +175,13 @@ func (v *viewer) ack(m message) {
 	}
 }
 
-// patience limits the wait for a page's hello: a silent one would occupy a viewer's place.
+// patience limits the wait for a page's hello, since each connection counts as a viewer.
 var patience = 5 * time.Second
 
 // previewKinds are the formats a page may ask for.
 var previewKinds = map[string]preview.Kind{"avc": preview.AVC, "jpeg": preview.JPEG}
 
-// send begins with the page's hello, and sends what its coder queues.
+// send waits for the page's hello and then sends what its coder queues.
 func (v *viewer) send(ctx context.Context) error {
 	var kind preview.Kind
 	select {
@@ -275,7 +275,7 @@ const mostQueued = 32
 func (v *viewer) post(x any) {
 	select {
 	case v.queue <- x:
-	default: // there is room for more pictures than may be in flight
+	default: // the queue holds more than may be in flight
 		_ = v.conn.CloseNow()
 	}
 }

@@ -103,7 +103,6 @@ func TestCameraStartsByClick(t *testing.T) {
 // An encoder that keeps pictures back is found out, and the next one is taken. Firefox's H.264
 // keeps 40.
 func TestCameraLeavesSlowEncoders(t *testing.T) {
-	t.Parallel()
 	s := serve(t, "-i", "browser", "-r", "1")
 	p := look(t, s.url)
 	p.until("vidfilter.state?.camera_wanted")

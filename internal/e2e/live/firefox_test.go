@@ -58,7 +58,7 @@ func openFirefox(t *testing.T) *firefox {
 	if err := os.WriteFile(filepath.Join(home, "user.js"), []byte(preferences), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), lifetime)
 	cmd := exec.CommandContext(ctx, path, "--headless", "--no-remote", "--profile", home, "--remote-debugging-port", "0", "about:blank")
 	cmd.Env = append(os.Environ(), "HOME="+home, "MOZ_CRASHREPORTER_DISABLE=1")
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }

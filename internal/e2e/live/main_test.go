@@ -95,10 +95,13 @@ type page struct {
 // look opens an address in a browser of its own. Errors on its console fail the test.
 func look(t *testing.T, url string) *page {
 	t.Helper()
-	p := blank(t, 5*time.Minute)
+	p := blank(t, lifetime)
 	p.navigate(url)
 	return p
 }
+
+// lifetime bounds the time of a browser: tests share the cores.
+const lifetime = 5 * time.Minute
 
 // blank returns a browser with an empty tab, closed after the given time.
 func blank(t *testing.T, most time.Duration, flags ...chromedp.ExecAllocatorOption) *page {

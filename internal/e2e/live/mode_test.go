@@ -14,7 +14,7 @@ func TestModesSendWhatTheyShow(t *testing.T) {
 	t.Parallel()
 	s := serve(t, blurred...)
 	for _, way := range []string{"", "?video=jpeg"} {
-		p := blank(t, 2*time.Minute)
+		p := blank(t, lifetime)
 		p.navigate(insert(s.url, way))
 		p.until("vidfilter.drawn > 5 && vidfilter.has('both')")
 		for _, mode := range []string{"filtered", "original"} {

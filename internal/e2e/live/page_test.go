@@ -42,7 +42,7 @@ func TestWrongToken(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "-i", "test", "--size", "320x180")
 	base, token, _ := strings.Cut(s.url, "#")
-	p := blank(t, time.Minute)
+	p := blank(t, lifetime)
 	p.navigate(base + "#wrong")
 	p.until("!document.getElementById('login').hidden")
 	p.run("document.getElementById('token').value = %q", token)
@@ -223,7 +223,7 @@ func TestFallbacks(t *testing.T) {
 	p.until("vidfilter.drawn > 3")
 	jpegs(t, p, base)
 
-	plain := blank(t, time.Minute) // without script
+	plain := blank(t, lifetime) // without script
 	if _, err := chromedp.Call(plain.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
 		t.Fatal(err)
 	}

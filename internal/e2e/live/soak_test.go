@@ -13,7 +13,7 @@ import (
 func TestSoak(t *testing.T) {
 	length := e2e.SoakLength(t)
 	s := serve(t, "-i", "test", "--size", "640x360")
-	p := blank(t, length+2*time.Minute)
+	p := blank(t, length+lifetime)
 	p.navigate(s.url)
 	p.until("vidfilter.drawn > 150") // pools and caches are full
 	series := []*e2e.Series{
@@ -53,7 +53,7 @@ func median(p *page) float64 {
 func TestInsecurePage(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "-i", "test", "--size", "320x180", "--allow-host", "gpu.example")
-	p := blank(t, time.Minute, mapHosts())
+	p := blank(t, lifetime, mapHosts())
 	p.navigate(rename(t, s.url, "gpu.example"))
 	p.until("!window.isSecureContext && document.body.innerText.includes('ssh -L')")
 	p.until("vidfilter.transport === 'jpeg' && vidfilter.drawn > 5")

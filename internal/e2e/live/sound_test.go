@@ -87,7 +87,7 @@ func (p *page) apart() float64 {
 // for the next visit, and it keeps quiet while the picture is frozen.
 func TestSound(t *testing.T) {
 	s := serve(t, "-i", flashing(t), "--loop", "-r", "1")
-	p := blank(t, time.Minute, chromedp.Flag("autoplay-policy", "document-user-activation-required"))
+	p := blank(t, lifetime, chromedp.Flag("autoplay-policy", "document-user-activation-required"))
 	p.navigate(s.url)
 	const pressed = "document.getElementById('sound-on').getAttribute('aria-pressed') === '%v'"
 	p.until("vidfilter.drawn > 3 && document.getElementById('sound').checkVisibility()")
@@ -136,7 +136,6 @@ func TestSound(t *testing.T) {
 // TestMicrophone: a page sends its microphone beside its camera where its user wants that. Another
 // page hears it, the recording has it, and the page itself does not play it.
 func TestMicrophone(t *testing.T) {
-	t.Parallel()
 	ffprobe, err := exec.LookPath("ffprobe")
 	if err != nil {
 		t.Skip("needs ffprobe")

@@ -6,7 +6,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -58,7 +57,7 @@ func TestWebRTC(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "-i", "browser", "--webrtc")
 	base, token, _ := strings.Cut(s.url, "#")
-	p := blank(t, time.Minute, chromedp.Flag("allow-loopback-in-peer-connection", true))
+	p := blank(t, lifetime, chromedp.Flag("allow-loopback-in-peer-connection", true))
 	p.navigate(base + "healthz") // a page of the same origin, without our own script
 	if !eval[bool](p, `RTCRtpSender.getCapabilities("video").codecs.some((c) => c.mimeType === "video/H264")`) {
 		t.Skip("this Chromium cannot send H.264")
@@ -112,7 +111,7 @@ func TestPlayerOfAnotherSite(t *testing.T) {
 	base, token, _ := strings.Cut(s.url, "#")
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("a player")) }))
 	defer other.Close()
-	p := blank(t, time.Minute, chromedp.Flag("allow-loopback-in-peer-connection", true))
+	p := blank(t, lifetime, chromedp.Flag("allow-loopback-in-peer-connection", true))
 	p.navigate(other.URL)
 	p.run(`window.rtc = {}; (async (base, token) => {
 		const bearer = {"Authorization": "Bearer " + token};
