@@ -23,7 +23,7 @@ import (
 // are acknowledged as well. The server sends its state when it changes, a configuration before the
 // first picture that needs it, pictures, sound, and figures every second.
 //
-// While two settings are compared, the original and the filtered picture are those of sides A and B.
+// While two settings are compared, the original is side A's picture and the filtered one side B's.
 const version = 1
 
 const (

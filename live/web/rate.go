@@ -15,7 +15,7 @@ import (
 // page. While the delay stays near its recent minimum, the rate rises. When it grows, pictures
 // queue on the way, and the rate falls below the throughput. If that does not help, the viewer's
 // computer is slow, not the line: the rate returns to its old value for a while, and pictures
-// become smaller. If pictures wait long in the page, the rate falls first, to save its decoder time.
+// become smaller. If pictures wait long in the page, the rate falls first to save decoding time.
 type flow struct {
 	rate     float64     // bits a second
 	flying   []sent      // the oldest first
