@@ -48,7 +48,7 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	defer s.viewing.Done()
 	guest, ok := s.o.Door.Enter(visitor, "page")
 	if !ok {
-		_ = c.Close(closedFull, errFull.Error())
+		_ = c.Close(closedFull, access.Full)
 		return
 	}
 	defer guest.Leave()

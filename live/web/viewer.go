@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -160,8 +159,6 @@ func (v *viewer) look(view string) error {
 	}
 	return nil
 }
-
-var errFull = errors.New("as many viewers as are allowed are looking already")
 
 func (v *viewer) ack(m message) {
 	v.mu.Lock()

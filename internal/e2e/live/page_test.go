@@ -321,7 +321,7 @@ func TestServerEnds(t *testing.T) {
 func TestLatency(t *testing.T) {
 	s := serve(t, "-i", "test")
 	p := look(t, s.url)
-	p.until("vidfilter.drawn > 150")
+	p.until("vidfilter.drawn > 60")
 	all := eval[[]float64](p, "vidfilter.arrivalToScreenLately")
 	slices.Sort(all)
 	stats := eval[struct {
