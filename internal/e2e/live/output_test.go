@@ -173,7 +173,7 @@ func TestStdout(t *testing.T) {
 	}
 }
 
-// Players look on by HTTP and RTSP with the token of those who look.
+// Players get the picture by HTTP and RTSP with the viewers' token.
 func TestPlayers(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "-i", "test", "--size", "160x90", "--rtsp=127.0.0.1:0", "--max-viewers", "2")
@@ -204,8 +204,8 @@ func TestPlayers(t *testing.T) {
 	}
 }
 
-// Programs get rotated videos upright, and each picture in its shape: y4m says the shape of a
-// pixel, all others get square ones.
+// Programs get rotated videos upright, and each picture in its shape: y4m has the shape of its
+// pixels, the others get square pixels.
 func TestOutputsAreUpright(t *testing.T) {
 	t.Parallel()
 	e2e.NeedsFFmpeg(t)

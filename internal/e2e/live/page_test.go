@@ -442,7 +442,7 @@ func TestJobFile(t *testing.T) {
 }
 
 // TestRecordFromThePage: viewers begin, pause and end recordings, each gets a name of its own, and
-// the sandbox keeps them from nothing. After a kill the recording is in the folder at the next
+// the sandbox allows all of it. After a kill the recording is in the folder at the next
 // start.
 func TestRecordFromThePage(t *testing.T) {
 	t.Parallel()

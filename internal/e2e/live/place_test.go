@@ -72,7 +72,7 @@ func TestPlace(t *testing.T) {
 		t.Errorf("the part from 0.5 to 1 is at %s", got)
 	}
 
-	// Those who only look see samples, and move nothing.
+	// Viewers without control see samples but cannot move.
 	base, token, _ := strings.Cut(s.url, "#")
 	looker := look(t, base+"#"+access.ViewToken(token))
 	looker.until("vidfilter.drawn > 3")

@@ -8,8 +8,8 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// TestSoak watches the page for as long as VIDFILTER_SOAK says: neither memory, descriptors and
-// threads nor latency may grow.
+// TestSoak watches the page for the time in VIDFILTER_SOAK: memory, descriptors, threads and latency
+// must not grow.
 func TestSoak(t *testing.T) {
 	length := e2e.SoakLength(t)
 	s := serve(t, "-i", "test", "--size", "640x360")
@@ -37,7 +37,7 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// median of the latencies of late.
+// median returns the median of the recent latencies.
 func median(p *page) float64 {
 	p.t.Helper()
 	all := eval[[]float64](p, "vidfilter.arrivalToScreenLately.slice(-150)")

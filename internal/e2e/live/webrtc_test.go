@@ -82,7 +82,7 @@ func TestWebRTC(t *testing.T) {
 	}
 }
 
-// Without --webrtc there is none of it.
+// Without --webrtc neither path exists.
 func TestNoWebRTC(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "-i", "test", "--size", "64x64")
