@@ -151,7 +151,6 @@ func tail(s string) string { return s[max(0, len(s)-1000):] }
 
 // Programs read stdout, and when one goes away the session ends, with its recording whole.
 func TestStdout(t *testing.T) {
-	t.Parallel()
 	for format, option := range map[string]string{"yuv4mpegpipe": "y4m", "mpegts": "mpegts"} {
 		for _, r := range readers(t, format, "-") {
 			in, out, err := os.Pipe()

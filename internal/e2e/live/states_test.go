@@ -151,13 +151,13 @@ func TestScreens(t *testing.T) {
 			p.accessible(screen.name)
 		}
 		// The last slider, moved by keys, and the picture with it.
-		p.run("document.getElementById('f-noise').focus(); document.getElementById('f-noise').scrollIntoView({ block: 'nearest' })")
-		p.drawn(2)
-		inSight := `((e) => { const b = document.getElementById(e).getBoundingClientRect();
+		p.run("document.getElementById('f-noise').focus()")
+		inSight := `((e) => { document.getElementById("f-noise").scrollIntoView({ block: "nearest" });
+			const b = document.getElementById(e).getBoundingClientRect();
 			const at = document.elementFromPoint(b.x + b.width / 2, b.y + b.height / 2);
 			return b.height > 0 && b.top > -b.height / 4 && b.bottom <= innerHeight && (at === document.getElementById(e) || document.getElementById(e).contains(at)); })`
 		for _, id := range []string{"stage", "f-noise"} {
-			if !eval[bool](p, "%s(%q)", inSight, id) {
+			if !p.within(10*time.Second, fmt.Sprintf("%s(%q)", inSight, id)) {
 				t.Errorf("%s: %s is out of sight", screen.name, id)
 			}
 		}
