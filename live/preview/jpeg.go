@@ -43,7 +43,7 @@ func (p *jpegCoder) open(threads int) error {
 		return err
 	}
 	p.enc.SetColorRange(astiav.ColorRangeJpeg)
-	p.enc.SetTimeBase(astiav.NewRational(1, defaultFPS)) // no JPEG has it
+	p.enc.SetTimeBase(astiav.NewRational(1, defaultFPS)) // required, but not in the file
 	c := (*C.AVCodecContext)(p.enc.UnsafePointer())
 	c.flags |= C.AV_CODEC_FLAG_QSCALE
 	c.global_quality = firstQuality * C.FF_QP2LAMBDA

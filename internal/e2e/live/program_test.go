@@ -75,6 +75,8 @@ func TestRefusals(t *testing.T) {
 		{[]string{"-i", "test", "--record", filepath.Join(dir, "no", "x.mp4")}, 4, "does not exist"},
 		{[]string{"camera"}, 2, "-i camera"},
 		{[]string{"-i", "-", "--loop"}, 2, "pipe"},
+		{[]string{"-i", "browser", "--no-page", "--output", "-"}, 2, "leave --no-page out"},
+		{[]string{"--window"}, 2, "--output - | mpv -"},
 		{[]string{"--device", "cuda:0,1"}, 2, "one device"},
 	} {
 		out, err, code := run(t, c.args...)
