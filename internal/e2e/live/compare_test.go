@@ -11,8 +11,8 @@ import (
 	"vidfilter/live/access"
 )
 
-// TestCompareSettings: A and B are set, shown side by side and alone, named on the picture, measured
-// and saved; viewers without control see both but cannot change them.
+// TestCompareSettings: A and B are set, shown side by side and alone, named on the picture,
+// measured and saved; viewers without control see both but cannot change them.
 func TestCompareSettings(t *testing.T) {
 	t.Parallel()
 	s := serve(t, blurred...)

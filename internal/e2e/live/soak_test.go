@@ -8,8 +8,8 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// TestSoak watches the page for the time in VIDFILTER_SOAK: memory, descriptors, threads and latency
-// must not grow.
+// TestSoak watches the page for the time in VIDFILTER_SOAK: memory, descriptors, threads and
+// latency must not grow.
 func TestSoak(t *testing.T) {
 	length := e2e.SoakLength(t)
 	s := serve(t, "-i", "test", "--size", "640x360")
