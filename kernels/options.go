@@ -71,7 +71,7 @@ var table = []Option{
 	},
 	{
 		Name: "strength", Title: "Strength", Help: "1 takes out the measured noise, more smooths more",
-		Domains: map[Filter]Domain{Denoise: {Min: 0.5, Max: 2, Default: 1, Keys: UpDown}},
+		Domains: map[Filter]Domain{Denoise: {Min: 0.5, Max: 2, Default: 1, Main: true}},
 		access:  to(func(p *Params) *float64 { return &p.Strength }),
 	},
 	{
@@ -91,7 +91,7 @@ var table = []Option{
 	},
 	{
 		Name: "grain", Title: "Grain", Help: "the part of the removed noise that is put back",
-		Domains: map[Filter]Domain{Denoise: {Max: 1, Keys: LeftRight}},
+		Domains: map[Filter]Domain{Denoise: {Max: 1}},
 		access:  to(func(p *Params) *float64 { return &p.Grain }),
 	},
 	{
@@ -111,7 +111,7 @@ var table = []Option{
 	},
 	{
 		Name: "radius", Short: "r", Title: "Radius", Kind: Whole, Unit: "pixels", Help: "the window is 2r+1 pixels wide",
-		Domains: map[Filter]Domain{Bilateral: {Max: MaxRadius, Default: 3, Keys: UpDown}},
+		Domains: map[Filter]Domain{Bilateral: {Max: MaxRadius, Default: 3, Main: true}},
 		access:  to(func(p *Params) *int { return &p.Radius }),
 	},
 	{
@@ -122,7 +122,7 @@ var table = []Option{
 				Auto: func(p Params) float64 { return DefaultSigmaS(p.Radius) }, Formula: "(r+1)/2",
 			},
 			Recursive: {
-				Min: RecursiveSigma[0], Max: RecursiveSigma[1], Slider: [2]float64{0.5, 200}, Default: 10, Keys: UpDown,
+				Min: RecursiveSigma[0], Max: RecursiveSigma[1], Slider: [2]float64{0.5, 200}, Default: 10, Main: true,
 			},
 		},
 		access: to(func(p *Params) *float64 { return &p.SigmaS }),
@@ -130,9 +130,9 @@ var table = []Option{
 	{
 		Name: "sigma-r", Title: "Range sigma", Unit: "8-bit levels", Help: "smaller differences count as noise, larger ones as edges",
 		Domains: map[Filter]Domain{
-			Bilateral: {Max: MaxSigma, Open: true, Slider: [2]float64{1, 255}, Default: DefaultSigmaR, Keys: LeftRight},
+			Bilateral: {Max: MaxSigma, Open: true, Slider: [2]float64{1, 255}, Default: DefaultSigmaR},
 			Recursive: {
-				Min: RecursiveSigma[0], Max: RecursiveSigma[1], Slider: [2]float64{1, 255}, Default: DefaultSigmaR, Keys: LeftRight,
+				Min: RecursiveSigma[0], Max: RecursiveSigma[1], Slider: [2]float64{1, 255}, Default: DefaultSigmaR,
 			},
 		},
 		access: to(func(p *Params) *float64 { return &p.SigmaR }),
@@ -209,18 +209,8 @@ type Domain struct {
 	Formula  string               // human-readable Auto
 	Zero     string               // the word for 0, if there is one
 	Slider   [2]float64           // range of the slider; zero: Min and Max
-	Keys     Keys                 // in the window, if any
+	Main     bool                 // it says how much is filtered
 }
-
-// Keys is a pair of keys that changes an option.
-type Keys uint8
-
-// The pairs of keys.
-const (
-	NoKeys Keys = iota
-	UpDown
-	LeftRight
-)
 
 // access reads and writes an option as a number, a name as its index.
 type access struct {

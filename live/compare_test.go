@@ -246,7 +246,7 @@ func TestWords(t *testing.T) {
 	off := f
 	off.Off = true
 	for want, f := range map[string]Filter{
-		"strength 1, grain 0, temporal-only, noise 5, tff": f, "off": off, "bilateral, radius 3, sigma-r 20": FilterOf(kernels.DefaultParams(3), "auto"),
+		"strength 1, temporal-only, noise 5, tff": f, "off": off, "bilateral, radius 3": FilterOf(kernels.DefaultParams(3), "auto"),
 	} {
 		if got := f.Words(); got != want {
 			t.Errorf("%q, not %q", got, want)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -126,7 +125,7 @@ type Control struct {
 	Whole  bool     `json:"whole,omitempty"` // of a number, which it is otherwise
 	Min    float64  `json:"min"`
 	Max    float64  `json:"max"`
-	Main   bool     `json:"main,omitempty"` // the one that says how much is filtered
+	Main   bool     `json:"main,omitempty"` // as kernels.Domain has it
 	Auto   bool     `json:"auto,omitempty"` // 0 follows other options, or what is measured
 }
 
@@ -136,7 +135,7 @@ func (f Filter) Controls() (all []Control) {
 		if d, ok := o.In(f.Filter); ok {
 			all = append(all, Control{
 				o.JSON(), o.Title, o.Help, o.Unit, o.Names, o.Kind == kernels.Switch, o.Kind == kernels.Whole,
-				d.Slider[0], d.Slider[1], d.Keys == kernels.UpDown, d.Auto != nil || d.Zero != "",
+				d.Slider[0], d.Slider[1], d.Main, d.Auto != nil || d.Zero != "",
 			})
 		}
 	}
@@ -193,7 +192,7 @@ func (f Filter) Args() (args []string) {
 	return args
 }
 
-// Words lists the options with keys, and the others that are not at their default, for people.
+// Words lists the main option, and the others that are not at their default, for people.
 func (f Filter) Words() string {
 	if f.Off {
 		return "off"
@@ -202,7 +201,7 @@ func (f Filter) Words() string {
 	p := f.WithAutomatic()
 	for _, o := range kernels.Options() {
 		d, ok := o.In(f.Filter)
-		if !ok || d.Keys == kernels.NoKeys && o.IsDefault(p) {
+		if !ok || !d.Main && o.IsDefault(p) {
 			continue
 		}
 		switch o.Kind {
@@ -218,26 +217,6 @@ func (f Filter) Words() string {
 		all = append(all, f.FieldOrder)
 	}
 	return strings.Join(all, ", ")
-}
-
-// Step moves the option of a key pair one step up (+1) or down (-1), within its slider.
-func (f *Filter) Step(keys kernels.Keys, direction float64) error {
-	for _, o := range kernels.Options() {
-		if d, ok := o.In(f.Filter); ok && d.Keys == keys {
-			f.Off = false
-			return o.Set(&f.Params, stepped(o, o.Get(f.WithAutomatic()), d.Slider, direction))
-		}
-	}
-	return nil
-}
-
-// stepped returns a whole number 1 away, or a tenth of x away but at least 1.
-func stepped(o kernels.Option, x float64, slider [2]float64, direction float64) float64 {
-	step := 1.0
-	if o.Kind == kernels.Number {
-		step = max(step, x/10)
-	}
-	return min(slider[1], max(slider[0], math.Round(x+direction*step)))
 }
 
 // fields returns a frame with in's samples and the field order of the filter. It takes in.

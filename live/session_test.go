@@ -345,27 +345,6 @@ func TestFilterJSON(t *testing.T) {
 	}
 }
 
-func TestStepped(t *testing.T) {
-	sigma, _ := kernels.OptionNamed("sigma-r")
-	radius, _ := kernels.OptionNamed("radius")
-	slider := [2]float64{1, 255}
-	up, down := 1.0, 300.0
-	for range 100 {
-		up, down = stepped(sigma, up, slider, +1), stepped(sigma, down, slider, -1)
-	}
-	if up != 255 || down != 1 {
-		t.Errorf("up to %v, down to %v", up, down)
-	}
-	for _, c := range []struct {
-		o                  kernels.Option
-		x, direction, want float64
-	}{{sigma, 20, +1, 22}, {sigma, 5.4, -1, 4}, {radius, 100, +1, 101}} {
-		if got := stepped(c.o, c.x, slider, c.direction); got != c.want {
-			t.Errorf("%s steps from %v to %v, want %v", c.o.Name, c.x, got, c.want)
-		}
-	}
-}
-
 func TestFreeze(t *testing.T) {
 	h := newHand()
 	r := start(t, h.input(Camera))

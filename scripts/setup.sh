@@ -42,7 +42,6 @@ for group in "$@"; do
 		need clang-19 clang-19
 		need chromium chromium
 		need firefox-esr firefox-esr
-		need "$lib/libSDL2-2.0.so.0" libsdl2-2.0-0
 		;;
 	bench)
 		need ffmpeg ffmpeg

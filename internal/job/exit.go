@@ -12,7 +12,6 @@ import (
 	"vidfilter/internal/av"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
-	"vidfilter/live/window"
 )
 
 // ExitTexts describes the codes in help, in order.
@@ -52,7 +51,7 @@ func ExitCode(err error) int {
 		return contract.ExitTerminated
 	case errors.As(err, new(*jetstream.Error)):
 		return contract.ExitQueue
-	case errors.Is(err, gpu.ErrDevice), errors.Is(err, decode.ErrDevice), errors.Is(err, window.ErrWindow):
+	case errors.Is(err, gpu.ErrDevice), errors.Is(err, decode.ErrDevice):
 		return contract.ExitDevice
 	case errors.Is(err, encode.ErrOutput), errors.Is(err, syscall.EPIPE), isWrite(err):
 		return contract.ExitOutput

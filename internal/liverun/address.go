@@ -43,7 +43,7 @@ func (a address) anyPort() string {
 func (l *liveRun) announce(page, once string, bound net.Addr) {
 	_, port, _ := net.SplitHostPort(bound.String())
 	switch {
-	case l.o.NoOpen, l.o.Window:
+	case l.o.NoOpen:
 	case cli.Lookup(l.env, "SSH_CONNECTION") != "":
 		l.ui.Info(fmt.Sprintf("from your own machine: ssh -L %s:127.0.0.1:%s %s, then open that address there", port, port, hostName()))
 	case l.openBrowser(page + "#" + once):

@@ -92,7 +92,7 @@ func (o *Options) firstCamera(u *cli.UI) string {
 	if len(cameras) > 0 {
 		return cameras[0].Path // opening it gives the reason, which may pass
 	}
-	if !o.Page {
+	if o.NoPage {
 		return ""
 	}
 	u.Info("no camera on this machine: the page will ask for the browser's (-i test shows a test picture)")

@@ -44,8 +44,6 @@ type Options struct {
 	NoOpen     bool
 
 	NoPage bool
-	Window bool
-	Page   bool // the page is served
 
 	filterGiven bool // by an option or the environment
 }
@@ -94,8 +92,7 @@ func (o *Options) Flags() *pflag.FlagSet {
 	t.Flag(&o.WebRTC, "webrtc", "", "also WHEP at /whep for players, WHIP at /whip for OBS")
 	t.Add(cli.NewChecked(&o.ICE, "URL", checkICE), "ice-server", "", "stun:HOST:PORT, turn:USER:PASS@HOST:PORT; repeatable")
 	t.Flag(&o.NoOpen, "no-open", "", "do not open a browser")
-	t.Flag(&o.NoPage, "no-page", "", "no page: for --output, --rtsp, --record, --window")
-	t.Flag(&o.Window, "window", "", "open a window (SDL 2); a page only with --listen")
+	t.Flag(&o.NoPage, "no-page", "", "no page: for --output, --rtsp, --record")
 	job.SandboxFlag(t, &o.Sandbox)
 	t.Flag(&o.Quiet, "quiet", "q", "print errors and the address only")
 	t.Flag(&o.Verbose, "verbose", "v", "print more")
@@ -142,6 +139,27 @@ func checkICE(s string) error {
 func isAddress(s string) bool {
 	_, _, err := net.SplitHostPort(s)
 	return err == nil
+}
+
+// checkPage refuses options of the page with --no-page.
+func (o *Options) checkPage(fs *pflag.FlagSet) error {
+	if !o.NoPage {
+		return nil
+	}
+	noPage := cli.Source(fs, "no-page")
+	only := []string{"allow-host", "record-dir", "webrtc"}
+	if o.RTSP == "" {
+		only = append(only, "cert", "key", "token", "max-viewers")
+	}
+	for _, name := range only {
+		if fs.Changed(name) {
+			return cli.Usagef("leave "+noPage+" out", "%s is for the page, which is not served with %s", cli.Source(fs, name), noPage)
+		}
+	}
+	if o.Input == "browser" {
+		return cli.Usagef("leave "+noPage+" out", "the page asks for a browser's camera, and is not served with %s", noPage)
+	}
+	return nil
 }
 
 // check finds conflicting options.

@@ -48,8 +48,8 @@ func (o *Options) checkOutputs(fs *pflag.FlagSet) error {
 		return cli.Usagef("add --output -", "%s is for stdout", cli.Source(fs, "format"))
 	case o.NoPage && fs.Changed("listen"):
 		return cli.Usagef("give one of them", "%s and %s exclude each other", cli.Source(fs, "no-page"), cli.Source(fs, "listen"))
-	case o.NoPage && !o.Window && o.Target == "" && o.Record == "" && o.RTSP == "":
-		return cli.Usagef("add --output, --rtsp, --record or --window", "%s leaves nothing to see", cli.Source(fs, "no-page"))
+	case o.NoPage && o.Target == "" && o.Record == "" && o.RTSP == "":
+		return cli.Usagef("add --output, --rtsp or --record", "%s leaves nothing to see", cli.Source(fs, "no-page"))
 	case o.RTSP != "" && !isAddress(o.RTSP):
 		return cli.Usagef("as --rtsp=8554 or --rtsp=127.0.0.1:8554", "--rtsp=%s is neither a port nor an address with one", o.RTSP)
 	case o.RTSP != "" && site.Beyond(o.RTSP) && o.Cert == "":

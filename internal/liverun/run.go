@@ -29,7 +29,6 @@ import (
 	"vidfilter/live/rtc"
 	"vidfilter/live/rtsp"
 	"vidfilter/live/web"
-	"vidfilter/live/window"
 )
 
 // Run filters a camera until a signal. unknown are warnings about the environment.
@@ -47,7 +46,7 @@ func Run(o *Options, fs *pflag.FlagSet, s cli.Stdio, unknown []string) error {
 	if err := o.checkOutputs(fs); err != nil {
 		return err
 	}
-	if err := o.choosePage(fs); err != nil {
+	if err := o.checkPage(fs); err != nil {
 		return err
 	}
 	if err := o.checkPipes(s); err != nil {
@@ -87,15 +86,11 @@ type liveRun struct {
 	rtsp    *rtsp.Server   // nil without --rtsp
 	server  *web.Server    // nil without a page
 	rtc     *rtc.Server    // nil without --webrtc
-	window  *window.Window // nil without --window
 	input   live.Input
 	record  *recorder
 }
 
 func (l *liveRun) close() {
-	if l.window != nil {
-		l.window.Close()
-	}
 	if l.record != nil {
 		l.record.close()
 	}
@@ -114,9 +109,6 @@ func (l *liveRun) run(ctx context.Context) (err error) {
 	}
 	token, err := l.o.token(l.tokenGiven, l.ui)
 	if err != nil {
-		return err
-	}
-	if err := l.openWindow(); err != nil {
 		return err
 	}
 	if err := l.openDevice(); err != nil {
@@ -147,7 +139,7 @@ func (l *liveRun) run(ctx context.Context) (err error) {
 	l.door = access.New(access.Options{Token: token, Once: once, MaxViewers: l.o.MaxViewers, Tell: func(line string) { l.ui.Warn(line) }})
 	l.studio = coded.New(l.session, l.o.Threads)
 	l.sound = opus.New(l.session)
-	if !l.o.Page {
+	if l.o.NoPage {
 		return l.serve(ctx, at, token, once)
 	}
 	o := web.Options{
@@ -245,11 +237,8 @@ func (l *liveRun) serve(ctx context.Context, at address, token, once string) err
 	if l.o.Target != "" {
 		wg.Go(func() { cancel(l.write(ctx)) })
 	}
-	if l.server == nil && l.window == nil {
+	if l.server == nil {
 		wg.Go(func() { cancel(l.untilInputEnds(ctx, recorded)) })
-	}
-	if l.window != nil {
-		wg.Go(func() { cancel(l.look(ctx)) })
 	}
 	l.begun(ctx)
 	if ctx.Err() == nil && l.server != nil {

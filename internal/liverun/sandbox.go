@@ -53,15 +53,10 @@ func (s *Service) Do(op string, body json.RawMessage) (any, error) {
 	return nil, nil
 }
 
-// enter leaves the session its input, its sockets and its recording. The driver of a window needs
-// more, and keeps all rights.
+// enter leaves the session its input, its sockets and its recording.
 func (l *liveRun) enter(page string) error {
 	box := sandbox.Inside()
 	if box == nil {
-		return nil
-	}
-	if l.window != nil {
-		l.ui.Debug("sandbox: none around a window's driver")
 		return nil
 	}
 	if err := box.Ask(listening, page, nil); err != nil {

@@ -72,6 +72,9 @@ type cookie struct {
 	rights Rights
 }
 
+// Full is the message to a visitor whom Enter refuses.
+const Full = "the session has its maximum of viewers"
+
 // mostCookies limits the browsers that are logged in; beyond it the oldest has to log in again.
 const mostCookies = 64
 

@@ -122,7 +122,7 @@ func (s *Studio) Display() pipeline.Display {
 	return st.Display
 }
 
-// Ample returns the bits a second beyond which the filtered picture shows nothing new.
+// Ample returns preview.Ample for the filtered picture.
 func (s *Studio) Ample() float64 {
 	st, _ := s.session.State()
 	w, h := st.Display.Size(st.Width, st.Height)

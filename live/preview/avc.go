@@ -29,9 +29,8 @@ const (
 type avcCoder struct {
 	coding
 	fps      float64
-	vbv      int64 // bits a second that the encoder knows
-	favoured bool  // the encoder favours the stamp
-	n        int64
+	vbv      int64    // bits a second that the encoder knows
+	favoured bool     // the encoder favours the stamp
 	sets     [][]byte // parameter sets
 	avcc     []byte
 	data     []byte
@@ -43,9 +42,6 @@ func newAVC(c composer, f *pipeline.Frame, o Options, preset string, bits int64)
 	if err := p.open(f, o, preset, bits); err != nil {
 		p.close()
 		return nil, err
-	}
-	if o.Kind == MP4 {
-		return newMP4(p)
 	}
 	return p, nil
 }
@@ -156,8 +152,6 @@ func (p *avcCoder) code(original, filtered *pipeline.Frame, s Stamp, at slot, ke
 		return Packet{}, err
 	}
 	f := p.canvas.Frame
-	f.SetPts(p.n)
-	p.n++
 	f.SetPictureType(astiav.PictureTypeNone)
 	if key {
 		f.SetPictureType(astiav.PictureTypeI)

@@ -25,6 +25,7 @@ type coding struct {
 	codec  *astiav.Codec
 	enc    *astiav.CodecContext
 	pkt    *astiav.Packet
+	n      int64 // pictures encoded
 }
 
 // begin makes the canvas, with the colours of f, and an encoder for the caller to open.
@@ -61,6 +62,8 @@ func (p *coding) draw(original, filtered *pipeline.Frame, s Stamp) error {
 
 // encode encodes the canvas into p.pkt.
 func (p *coding) encode() error {
+	p.canvas.Frame.SetPts(p.n)
+	p.n++
 	if err := p.enc.SendFrame(p.canvas.Frame); err != nil {
 		return err
 	}

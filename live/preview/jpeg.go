@@ -43,7 +43,7 @@ func (p *jpegCoder) open(threads int) error {
 		return err
 	}
 	p.enc.SetColorRange(astiav.ColorRangeJpeg)
-	p.enc.SetTimeBase(astiav.NewRational(1, mediaSecond))
+	p.enc.SetTimeBase(astiav.NewRational(1, defaultFPS)) // required, but not in the file
 	c := (*C.AVCodecContext)(p.enc.UnsafePointer())
 	c.flags |= C.AV_CODEC_FLAG_QSCALE
 	c.global_quality = firstQuality * C.FF_QP2LAMBDA
@@ -57,7 +57,7 @@ func (p *jpegCoder) code(original, filtered *pipeline.Frame, s Stamp, at slot, _
 	budget := float64(at.bits) * at.interval.Seconds() / 8
 	const tries = 3 // a picture far too large is encoded again: it would take long to send
 	for i := 1; ; i++ {
-		used, err := p.encodeAt(at.at + int64(i))
+		used, err := p.encodeOnce()
 		if err != nil {
 			return Packet{}, err
 		}
@@ -69,12 +69,11 @@ func (p *jpegCoder) code(original, filtered *pipeline.Frame, s Stamp, at slot, _
 	}
 }
 
-// encodeAt makes a JPEG of the canvas and returns the quality used.
-func (p *jpegCoder) encodeAt(pts int64) (used int, err error) {
+// encodeOnce makes a JPEG of the canvas and returns the quality used.
+func (p *jpegCoder) encodeOnce() (used int, err error) {
 	used = int(math.Round(p.quality))
 	f := (*C.AVFrame)(p.canvas.Frame.UnsafePointer())
 	f.quality = C.int(used) * C.FF_QP2LAMBDA
-	f.pts = C.int64_t(pts)
 	f.color_range = C.AVCOL_RANGE_JPEG
 	if err := p.encode(); err != nil {
 		return used, err

@@ -11,15 +11,15 @@ type paceStep struct {
 	bits    float64 // share of the bits that the line takes
 	smaller int     // steps by which pictures are scaled down
 
-	// Shares of the time between two pictures: encoding that takes longer is too slow, and one that
-	// takes less has time for the step before.
+	// Shares of the time between two pictures: encoding above slow takes too long, and below quick
+	// leaves time for the step before.
 	slow, quick float64
 }
 
-// ultrafast is 1 to 3 dB worse than superfast at the same rate. veryfast took half as long again as
+// ultrafast is 1 to 3 dB worse than superfast at the same rate. veryfast took 1.5 times as long as
 // superfast and was within 0.5 dB of it. An encoder that takes most of the time between two
-// pictures leaves too little of the cores for the filter, and for a browser on the same machine: at
-// 1080p on 2 cores 0.6 in place of 0.9 shows pictures a third earlier.
+// pictures slows the filter, and a browser on the same machine: at 1080p on 2 cores 0.6 instead of
+// 0.9 shows pictures a third earlier.
 var paceSteps = [...]paceStep{
 	{"superfast", 1, 0, 1. / 2, 0},
 	{"ultrafast", 1, 0, 0.6, 1. / 6},
@@ -28,8 +28,8 @@ var paceSteps = [...]paceStep{
 	{"ultrafast", 0.5, 2, math.Inf(1), 1. / 4},
 }
 
-// pace chooses the step by encoding time: a faster one after a second of pictures over their time,
-// a better one after half a minute of pictures so fast that the better one will be in time.
+// pace chooses the step by encoding time: a faster one after a second of slow pictures, a better
+// one after half a minute of pictures so quick that it will be in time.
 type pace struct {
 	fps      float64
 	interval time.Duration // between pictures
@@ -67,21 +67,21 @@ func (p *pace) changes(took time.Duration) bool {
 	return p.preset() != before.preset
 }
 
-// Bits per sample of the stack. Below thinBits half the size looks better, and at some point the
-// rate cannot be kept at all. From ampleBits on the next larger size looks better.
+// Bits per sample of the stack. Below thinBits half the size looks better, and eventually the rate
+// cannot be kept. From ampleBits on the next larger size looks better.
 const (
 	thinBits  = 0.018
 	ampleBits = 0.03
 )
 
-// sizing chooses the scale of the stack: by the bit rate, and by whether coder and viewer keep up.
+// sizing chooses the scale of the stack by the bit rate and by whether coder and viewer keep up.
 type sizing struct {
 	view   View
 	fps    float64
 	scale  float64 // 0 before the first picture
 	steps  steps
 	wrong  int // pictures in a row that another scale would suit better
-	enough int // of those, to change it
+	enough int // such pictures change the scale
 }
 
 func newSizing(view View, fps float64) sizing {
@@ -138,8 +138,8 @@ const maxInterval = 250
 
 func newRhythm(fps float64) rhythm { return rhythm{interval: min(1000/fps, maxInterval)} }
 
-// next takes the time of a picture and returns the mean interval. A clock that jumps changes
-// little.
+// next takes the time of a picture and returns the mean interval, on which a jump of the clock has
+// little effect.
 func (r *rhythm) next(ms float64) time.Duration {
 	const weight = 0.1
 	if d := ms - r.last; r.started && d > 0 {
@@ -147,35 +147,4 @@ func (r *rhythm) next(ms float64) time.Duration {
 	}
 	r.started, r.last = true, ms
 	return time.Duration(r.interval * float64(time.Millisecond))
-}
-
-const mediaSecond = 90000 // units of a player's times
-
-// mediaClock converts stamps to a player's times, from 0 on.
-type mediaClock struct {
-	started  bool
-	first    float64 // milliseconds of the stamp at time 0
-	last     int64   // latest time, in 1/90000 s
-	duration int64   // of the latest picture
-}
-
-// next takes a stamp and the interval, and returns the picture's time, later than all before, and
-// its length. The length is a guess, since the packet is sent before the next picture comes. If
-// the next one is more than two lengths later, by its own rounding, MediaSource takes it for the
-// start of something else and drops all up to a key frame. So the clock runs slower than that and
-// catches up bit by bit. A clock that was set, or stood for long, starts anew.
-func (c *mediaClock) next(ms float64, interval time.Duration) (at, duration int64) {
-	const perMilli, longest = mediaSecond / 1000, 2000
-	if !c.started {
-		c.started, c.first = true, ms
-	} else {
-		ahead := ms - c.first - float64(c.last+c.duration)/perMilli
-		if !(math.Abs(ahead) <= longest) {
-			c.first += ahead
-			ahead = 0
-		}
-		c.last += min(max(c.duration+int64(math.Round(ahead*perMilli)), 1), c.duration+c.duration*3/4)
-	}
-	c.duration = max(1, int64(interval.Seconds()*mediaSecond))
-	return c.last, c.duration
 }

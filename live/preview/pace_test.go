@@ -61,39 +61,6 @@ func TestRhythm(t *testing.T) {
 	}
 }
 
-// MP4 times rise by less than twice the previous duration, since players take more for a gap.
-func TestMediaClock(t *testing.T) {
-	var c mediaClock
-	last, length := int64(-1), int64(0)
-	ms := 1.7e12
-	feed := func(step float64, n int) (at int64) {
-		for range n {
-			ms += step
-			at, d := c.next(ms, 40*time.Millisecond)
-			if last >= 0 && (at <= last || at >= last+2*length) {
-				t.Fatalf("%d after %d, which lasts %d", at, last, length)
-			}
-			last, length = at, d
-		}
-		return last
-	}
-	const tick = 90 // a millisecond
-	for i, s := range []struct {
-		step float64
-		n    int
-		want int64 // milliseconds
-	}{
-		// catches up after a stall
-		{0, 1, 0}, {40, 10, 400}, {0, 3, 400}, {40, 2, 480}, {500, 1, 550}, {40, 20, 1780},
-		// follows a clock that was set
-		{3600e3, 1, 1820}, {40, 1, 1860}, {-7200e3, 1, 1900}, {40, 10, 2300},
-	} {
-		if got := feed(s.step, s.n); (got+tick/2)/tick != s.want {
-			t.Errorf("step %d ends at %d ms instead of %d", i, got/tick, s.want)
-		}
-	}
-}
-
 func TestSizing(t *testing.T) {
 	z := newSizing(ViewStack, 30)
 	const w, h = 1920, 1080

@@ -13,12 +13,9 @@ import (
 type Kind uint8
 
 const (
-	// AVC is H.264 as WebCodecs takes it: one access unit per packet, 4 bytes of big-endian length
-	// before each NAL unit, and parameter sets in Config.Description only.
+	// AVC is H.264 for WebCodecs: one access unit per packet, 4 bytes of big-endian length before
+	// each NAL unit, and parameter sets in Config.Description only.
 	AVC Kind = iota + 1
-	// MP4 is the same H.264 as MediaSource takes it: an initialization segment in the
-	// configuration, and a movie fragment per picture.
-	MP4
 	// JPEG is one JPEG per picture.
 	JPEG
 )
@@ -41,7 +38,7 @@ const (
 type Options struct {
 	Kind      Kind
 	View      View
-	Stamp     bool             // below ViewOriginal or ViewFiltered, too; MP4 has it always
+	Stamp     bool             // below ViewOriginal or ViewFiltered as well
 	Display   pipeline.Display // which is applied to single pictures without a stamp
 	Baseline  bool             // H.264's Constrained Baseline profile: more bits, for simple decoders
 	BitRate   int64            // bits a second at most, 0 for 4 million; see SetBitRate
@@ -49,8 +46,8 @@ type Options struct {
 	Threads   int              // 0 for one per core, 8 at most
 }
 
-// Ample returns the bits a second of H.264 beyond which pictures of so many samples show nothing
-// new, and only coder and decoder take longer.
+// Ample returns the bits a second of H.264 above which pictures of this size look no better and
+// only take longer to code and decode.
 func Ample(samples int, fps float64) float64 {
 	const perSample, least, most = 0.2, 4e6, 20e6
 	return min(max(perSample*float64(samples)*fps, least), most)
@@ -67,7 +64,6 @@ type Packet struct {
 type Config struct {
 	Codec       string   `json:"codec"`                 // as in RFC 6381, "avc1.640020"
 	Description []byte   `json:"description,omitempty"` // AVC: avcC
-	Init        []byte   `json:"-"`                     // MP4: ftyp and moov
 	Sets        [][]byte `json:"-"`                     // AVC: the parameter sets of Description
 
 	Width       int     `json:"width"` // of each picture as encoded: scaled, without padding
@@ -100,9 +96,9 @@ const (
 	maxThreads  = 8 // slices cost bits
 )
 
-// Encoder encodes pictures for viewers of the same, each at once. Apart from SetBitRate and
-// SetSmaller it is for one goroutine. It takes frames of any layout and size, which may change:
-// each new format begins with a new configuration and a key frame. Further key frames come only on
+// Encoder encodes pictures for viewers that show the same, without delay. Only SetBitRate and
+// SetSmaller are safe for concurrent use. Frames may have any layout and size and may change them:
+// each new format begins with a new configuration and a key frame. Other key frames come only on
 // request.
 type Encoder struct {
 	opts    Options
@@ -114,7 +110,6 @@ type Encoder struct {
 	pace    pace
 	sizing  sizing
 	rhythm  rhythm
-	clock   mediaClock
 }
 
 // coder encodes pictures of one format.
@@ -125,11 +120,10 @@ type coder interface {
 	close()
 }
 
-// slot is a picture's budget and display time.
+// slot is a picture's budget.
 type slot struct {
-	bits         int64         // a second
-	interval     time.Duration // recent mean from one picture to the next
-	at, duration int64         // in units of 1/90000 s
+	bits     int64         // a second
+	interval time.Duration // recent mean from one picture to the next
 }
 
 // New returns an encoder, which Close frees.
@@ -137,7 +131,7 @@ func New(o Options) (*Encoder, error) {
 	switch {
 	case o.Kind < AVC || o.Kind > JPEG:
 		return nil, fmt.Errorf("preview: unknown kind %d", o.Kind)
-	case o.View < ViewStack || o.View > ViewFiltered || o.View == ViewSplit && (o.Stamp || o.Kind == MP4):
+	case o.View < ViewStack || o.View > ViewFiltered || o.View == ViewSplit && o.Stamp:
 		return nil, fmt.Errorf("preview: kind %d has no view %d", o.Kind, o.View)
 	case !(o.FrameRate >= 0 && o.FrameRate <= 1000):
 		return nil, fmt.Errorf("preview: %g pictures a second", o.FrameRate)
@@ -145,16 +139,15 @@ func New(o Options) (*Encoder, error) {
 	if o.FrameRate == 0 {
 		o.FrameRate = defaultFPS
 	}
-	o.Stamp = o.Stamp || o.View == ViewStack || o.Kind == MP4
+	o.Stamp = o.Stamp || o.View == ViewStack
 	p := &Encoder{opts: o, pace: newPace(o.FrameRate), sizing: newSizing(o.View, o.FrameRate), rhythm: newRhythm(o.FrameRate)}
 	p.SetBitRate(o.BitRate)
 	return p, nil
 }
 
-// SetBitRate sets the bits a second from the next picture on: for H.264 an upper bound that easy
-// pictures stay below, for JPEG the aim. If the rate is too low for H.264 for a while, pictures
-// are scaled down, with a new configuration, and later up again. 0 stands for 4 million; the
-// minimum is 50,000. It may be called from any goroutine.
+// SetBitRate sets the bits a second from the next picture on: the maximum for H.264, the aim for
+// JPEG. While the rate is too low for H.264, pictures are scaled down, with a new configuration.
+// 0 stands for 4 million; the minimum is 50,000. It is safe for concurrent use.
 func (p *Encoder) SetBitRate(bits int64) {
 	if bits == 0 {
 		bits = defaultRate
@@ -162,12 +155,11 @@ func (p *Encoder) SetBitRate(bits int64) {
 	p.bitRate.Store(max(bits, minRate))
 }
 
-// SetSmaller scales stamped pictures down by so many more steps, as far as they stay large enough
-// to judge. It may be called from any goroutine.
+// SetSmaller scales stamped pictures down by further steps, to no less than a size at which they
+// can be judged. It is safe for concurrent use.
 func (p *Encoder) SetSmaller(steps int) { p.smaller.Store(int32(steps)) }
 
-// Encode encodes a pair of frames of the same format, both of which it borrows. key asks for a
-// picture that can be decoded without those before.
+// Encode encodes a pair of frames of the same format, which it borrows. key asks for a key frame.
 func (p *Encoder) Encode(original, filtered *pipeline.Frame, s Stamp, key bool) (Packet, error) {
 	if original.Format != filtered.Format {
 		return Packet{}, fmt.Errorf("preview: original %v and filtered %v", original.Format, filtered.Format)
@@ -177,7 +169,7 @@ func (p *Encoder) Encode(original, filtered *pipeline.Frame, s Stamp, key bool) 
 	if err != nil {
 		return Packet{}, fmt.Errorf("preview: %w", err)
 	}
-	packet, err := p.coder.code(original, filtered, s, p.slot(s), key)
+	packet, err := p.coder.code(original, filtered, s, slot{p.bits(), p.rhythm.next(s.Time)}, key)
 	if err != nil {
 		p.drop() // the next picture begins anew
 		return Packet{}, fmt.Errorf("preview: %w", err)
@@ -191,7 +183,7 @@ func (p *Encoder) Encode(original, filtered *pipeline.Frame, s Stamp, key bool) 
 	return packet, nil
 }
 
-// unfit reports whether the next pictures like f need another coder. The last one took so long.
+// unfit reports whether pictures like f need another coder, given the time the last one took.
 func (p *Encoder) unfit(f *pipeline.Frame, took time.Duration) bool {
 	again := p.opts.Kind != JPEG && p.pace.changes(took)
 	return again || p.opts.Stamp && p.sizing.unfit(f.Width, f.Height, p.bits(), p.steps())
@@ -204,12 +196,6 @@ func (p *Encoder) bits() int64 {
 
 func (p *Encoder) steps() steps {
 	return steps{coder: p.pace.step().smaller, viewer: int(p.smaller.Load())}
-}
-
-func (p *Encoder) slot(s Stamp) slot {
-	interval := p.rhythm.next(s.Time)
-	at, duration := p.clock.next(s.Time, interval)
-	return slot{p.bits(), interval, at, duration}
 }
 
 // prepare makes a coder for frames like f unless there is one; fresh means that it is new.

@@ -430,8 +430,8 @@ func TestPreviewScalesByRate(t *testing.T) {
 
 func TestPreviewRefusals(t *testing.T) {
 	for _, o := range []preview.Options{
-		{}, {Kind: 9, View: preview.ViewStack}, {Kind: preview.AVC}, {Kind: preview.MP4, View: preview.ViewSplit},
-		{Kind: preview.MP4}, {Kind: preview.AVC, View: preview.ViewStack, FrameRate: -1},
+		{}, {Kind: 9, View: preview.ViewStack}, {Kind: preview.AVC}, {Kind: preview.JPEG}, {Kind: preview.AVC, View: preview.ViewSplit, Stamp: true},
+		{Kind: preview.AVC, View: preview.ViewStack, FrameRate: -1},
 		{Kind: preview.AVC, View: preview.ViewStack, FrameRate: math.NaN()},
 	} {
 		if p, err := preview.New(o); err == nil {

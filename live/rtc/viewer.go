@@ -16,6 +16,7 @@ import (
 	"github.com/pion/webrtc/v4"
 
 	"vidfilter/internal/wake"
+	"vidfilter/live/access"
 	"vidfilter/live/coded"
 	"vidfilter/live/preview"
 )
@@ -184,4 +185,4 @@ func (v *viewer) listen(ctx context.Context, m *coded.Member) {
 }
 
 // errFull refuses one viewer too many.
-var errFull = refuse(http.StatusServiceUnavailable, "as many viewers as are allowed are looking already")
+var errFull = refuse(http.StatusServiceUnavailable, access.Full)

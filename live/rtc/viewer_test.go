@@ -172,7 +172,7 @@ func TestPlayersAreCounted(t *testing.T) {
 	a.screen().next()
 	third := r.player("", false)
 	resp := r.do("POST", "/whep", third.offer())
-	if text := said(t, resp); resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" || !strings.Contains(text, "as many viewers as are allowed") {
+	if text := said(t, resp); resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" || !strings.Contains(text, "maximum of viewers") {
 		t.Errorf("%s: %s", resp.Status, text)
 	}
 	_ = a.pc.Close()

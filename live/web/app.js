@@ -3,7 +3,6 @@
 import { $, clean, element, now, remember, remembered, say, sentence, set } from "./util.js";
 import { Link, login } from "./link.js";
 import { AvcPlayer, avcPossible } from "./avc.js";
-import { Mp4Player, mp4Possible } from "./mp4.js";
 import { Picture } from "./picture.js";
 import { Gestures } from "./gestures.js";
 import { Controls } from "./controls.js";
@@ -21,9 +20,7 @@ import { JpegPlayer } from "./jpeg.js";
 import { Guests } from "./guests.js";
 import { Sound } from "./sound.js";
 
-const ways = ["avc", "mp4", "jpeg"]; // fastest first; the last always works
-const wayNames = { avc: "WebCodecs", mp4: "MediaSource", jpeg: "single JPEGs" };
-let way = "", whyWay = "", player = null, state = null, start = null, lost = null, lastId = null, spoken = "";
+let whyJPEG = "", player = null, state = null, start = null, lost = null, lastId = null, spoken = "";
 let byProgram = false; // opened by the program; not yet known whether a camera is wanted
 
 const link = new Link({ opened, lost: (l) => disconnected(l), login: askLogin, message, picture: (h, d) => player?.picture(h, d), sound: (h, d) => sound.packet(h, d) });
@@ -75,42 +72,30 @@ function warn(text) {
   alertTimer = setTimeout(() => say($("alert"), ""), 8000);
 }
 
-async function choose(from) {
-  for (const w of ways.slice(ways.indexOf(from))) {
-    const can = w === "avc" ? await avcPossible() : w === "mp4" ? mp4Possible() : true;
-    if (can) return w;
-    whyWay = `this browser does not play H.264 by ${wayNames[w]} here`;
-  }
-}
-
-// why: the reason for anything but the quickest way.
-async function connect(from, why) {
-  whyWay = why;
-  way = await choose(from);
-  link.open(way);
+// why: the reason for JPEGs, "" for H.264 where the browser plays it.
+async function connect(why) {
+  whyJPEG = why || (await avcPossible() ? "" : "this browser does not play H.264 by WebCodecs here");
+  link.open(whyJPEG ? "jpeg" : "avc");
 }
 
 function openPlayer() {
   player?.close();
   player = null;
   const on = {
-    show, unable: (why) => worse(why), key: () => link.send({ type: "key" }),
+    show, unable: worse, key: () => link.send({ type: "key" }),
     ack: (id, wait) => link.send({ type: "ack", id, wait }),
   };
-  if (way === "avc") player = new AvcPlayer(on);
-  if (way === "mp4") player = new Mp4Player($("video"), on);
-  if (way === "jpeg") player = new JpegPlayer(on);
-  $("video").hidden = way !== "mp4";
-  say($("way"), way === "avc" ? "" : `Shown as ${wayNames[way]}, which takes longer and more of the line: ${whyWay}.`);
+  player = whyJPEG ? new JpegPlayer(on) : new AvcPlayer(on);
+  say($("way"), whyJPEG && `Shown as single JPEGs, which takes longer and more of the line: ${whyJPEG}.`);
   drawTools();
 }
 
 // The browser cannot play it after all.
 function worse(why) {
-  console.warn("vidfilter: " + way + ": " + why);
+  console.warn("vidfilter: WebCodecs: " + why);
   player?.close();
   player = null;
-  connect(ways[Math.min(ways.indexOf(way) + 1, ways.length - 1)], `${wayNames[way]} failed in this browser` + (why ? ` (${clean(why)})` : ""));
+  connect("WebCodecs failed in this browser" + (why ? ` (${clean(why)})` : ""));
 }
 
 function opened() {
@@ -171,8 +156,7 @@ async function enter(token) {
   }
   say($("login-trouble"), "");
   $("token").value = "";
-  const forced = new URLSearchParams(location.search).get("video");
-  await connect(ways.includes(forced) ? forced : "avc", "the address asks for it");
+  await connect(new URLSearchParams(location.search).get("video") === "jpeg" ? "the address asks for it" : "");
 }
 
 $("login-form").addEventListener("submit", (e) => {
@@ -196,7 +180,7 @@ function message(m) {
   if (Object.hasOwn(known, m.type)) known[m.type]();
 }
 
-// What the delay covers, as far as it can be known.
+// What the delay covers.
 const delayWords = {
   browser: ["from this camera to vidfilter and back to the screen",
     "From the time at which this browser's camera took a picture to when the filtered one is drawn. For another page's or a WebRTC camera it is not known."],
@@ -312,7 +296,7 @@ function show(p) {
   lastId = p.header.id;
   figures.count(p, stampClock(p.header));
   sound.shown(p.header);
-  p.image.close?.();
+  p.image.close();
   shape(picture.size);
   if (compare.show(p.header.compared)) drawTools();
   if (first) drawOver();
@@ -551,7 +535,6 @@ function wireCamera() {
 function explainInsecure() {
   if (window.isSecureContext) return;
   $("insecure").hidden = false;
-  set($("instead"), mp4Possible() ? "The picture is shown by MediaSource instead, a little later." : "The picture is shown as single JPEGs instead.");
   const port = location.port || "80";
   set($("forward"), `ssh -L 8765:127.0.0.1:${port} ${location.hostname}`);
 }
@@ -560,7 +543,7 @@ function explainInsecure() {
 Object.defineProperty(window, "vidfilter", {
   value: Object.freeze({
     get connected() { return link.connected; },
-    get transport() { return { avc: "webcodecs", mp4: "mp4", jpeg: "jpeg" }[way] ?? ""; },
+    get transport() { return link.video; },
     get id() { return lastId; },
     get drawn() { return figures.drawn; },
     get arrivalToScreen() { return figures.latency; },

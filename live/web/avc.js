@@ -2,7 +2,7 @@
 
 const patience = 500; // ms that a decoder may hold a picture before it is acknowledged anyway
 const keyEvery = 500; // ms between requests for a key frame
-const lostCause = 5; // errors in a row before the next way is tried
+const lostCause = 5; // errors in a row before JPEGs are asked for
 
 export const avcPossible = async () => {
   if (!window.isSecureContext || typeof VideoDecoder === "undefined") return false;
@@ -17,7 +17,6 @@ export const avcPossible = async () => {
 const bytesOf = (base64) => Uint8Array.from(atob(base64), (c) => c.charCodeAt(0));
 
 export class AvcPlayer {
-  name = "webcodecs";
   #on;
   #decoder = null;
   #config = null;
@@ -35,7 +34,6 @@ export class AvcPlayer {
   }
 
   configure(config) {
-    if (config.kind !== "avc") return;
     this.#config = config;
     this.#restart();
   }
@@ -48,7 +46,6 @@ export class AvcPlayer {
   }
 
   picture(header, data) {
-    if (header.kind !== 1) return;
     if (!this.#decoder || (this.#needKey && !header.key)) {
       this.#on.ack(header.id, 0);
       if (this.#decoder) this.#askKey();

@@ -26,7 +26,7 @@ func TestCompare(t *testing.T) {
 			}
 		}
 	}
-	const one, five = "bilateral, radius 1, sigma-r 20", "bilateral, radius 5, sigma-r 20"
+	const one, five = "bilateral, radius 1", "bilateral, radius 5"
 	pictures(false)
 	c.say(`{"type":"compare","do":"on"}`)
 	state("b", one, one)

@@ -14,14 +14,14 @@ import (
 	"vidfilter/live/access"
 )
 
-// policy allows content from this server and pictures made by the page, and nothing else. Some
-// browsers do not count the socket as same-origin.
+// policy allows only content from this server and pictures made by the page. Some browsers do not
+// count the socket as same-origin.
 func (s *Server) policy(r *http.Request) string {
 	socket := "ws://"
 	if s.o.TLS {
 		socket = "wss://"
 	}
-	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; media-src 'self' blob:; connect-src 'self' " +
+	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self' " +
 		socket + r.Host + "; worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 }
 
@@ -49,7 +49,7 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// largest is how long a body may be.
+// largest is the maximum length of a body.
 func (s *Server) largest(path string) int64 {
 	if x, ok := s.extra(path); ok {
 		return x.largest
@@ -60,7 +60,7 @@ func (s *Server) largest(path string) int64 {
 	return 4 << 10 // a token is the largest
 }
 
-// extra returns what Handle has added for a path.
+// extra returns the handler that Handle added for a path.
 func (s *Server) extra(path string) (x extra, ok bool) {
 	for _, x := range s.more {
 		if path == x.path || strings.HasSuffix(x.path, "/") && strings.HasPrefix(path, x.path) {
@@ -92,7 +92,7 @@ func (s *Server) who(r *http.Request, inQuery bool) (v access.Visitor, wrong boo
 	return v, v.Rights == access.None
 }
 
-// known lets requests with these rights through; VisitorOf finds the visitor in their contexts.
+// known passes requests with these rights on; VisitorOf returns the visitor from their contexts.
 func (s *Server) known(needed access.Rights, inQuery bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v, wrong := s.who(r, inQuery)

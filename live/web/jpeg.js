@@ -1,24 +1,21 @@
-// The last resort: plays JPEGs, which are independent of each other.
+// Plays JPEGs, for browsers without WebCodecs.
 
 export class JpegPlayer {
-  name = "jpeg";
   #on;
   #config = null;
   #closed = false;
   #errors = 0;
 
-  // on: show(picture) which takes the image, ack(id, wait), unable(why)
+  // on: show(picture) which takes the image, ack(id, wait)
   constructor(on) { this.#on = on; }
 
-  configure(config) {
-    if (config.kind === "jpeg") this.#config = config;
-  }
+  configure(config) { this.#config = config; }
 
   close() { this.#closed = true; }
 
   async picture(header, data) {
     const config = this.#config;
-    if (header.kind !== 1 || !config) return;
+    if (!config) return;
     try {
       const image = await createImageBitmap(new Blob([data], { type: "image/jpeg" }));
       if (this.#closed) image.close();

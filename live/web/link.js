@@ -54,7 +54,7 @@ export class Link {
 
   get connected() { return this.#open; }
 
-  // video: the format of the pictures, "avc", "mp4" or "jpeg".
+  // video: the format of the pictures, "avc" or "jpeg".
   open(video) {
     this.video = video;
     this.#drop();
@@ -140,14 +140,14 @@ export class Link {
 
   #binary(buffer) {
     if (buffer.byteLength < header) return;
-    const view = new DataView(buffer), kind = view.getUint8(0), flags = view.getUint8(1), data = new Uint8Array(buffer, header);
+    const view = new DataView(buffer), flags = view.getUint8(1), data = new Uint8Array(buffer, header);
     const at = view.getFloat64(24, true); // on the clock of the sound, ms
-    if (kind === sound) {
+    if (view.getUint8(0) === sound) {
       this.#on.sound({ at, begins: (flags & 1) !== 0 }, data);
       return;
     }
     this.#on.picture({
-      kind, key: (flags & 1) !== 0, own: (flags & 2) !== 0, repeated: (flags & 4) !== 0, compared: (flags & 8) !== 0, id: view.getUint32(4, true),
+      key: (flags & 1) !== 0, own: (flags & 2) !== 0, repeated: (flags & 4) !== 0, compared: (flags & 8) !== 0, id: view.getUint32(4, true),
       capture: view.getFloat64(8, true), sent: view.getFloat64(16, true), at, arrived: performance.now(),
     }, data);
   }

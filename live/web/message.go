@@ -17,16 +17,13 @@ import (
 // ones. Times are milliseconds.
 //
 // A page begins with hello. It acknowledges each picture when it is drawn, since only a few may be
-// in flight. It may ask for one picture of the pair, for the sound, set the filter, compare two
-// settings, freeze the picture, ask for a key frame, and send its own camera, whose pictures are
-// acknowledged in turn; it may measure pictures and, for the filter, their noise, move in a file,
-// record, and send viewers away.
-// Those who only look may choose pictures, hear, ask for key frames and measure. The server sends
-// its state when it changes, a configuration before the first picture that needs it, pictures,
-// sound, and figures every second.
+// in flight. It may choose one picture of the pair, ask for sound and key frames, and measure
+// pictures. With control it may also set the filter, compare two settings, freeze the picture,
+// measure noise, move in a file, record, remove viewers, and send its own camera, whose pictures
+// are acknowledged as well. The server sends its state when it changes, a configuration before the
+// first picture that needs it, pictures, sound, and figures every second.
 //
-// While two settings are compared, the original is the picture of side A, and the filtered one that
-// of side B.
+// While two settings are compared, the original is side A's picture and the filtered one side B's.
 const version = 1
 
 const (
@@ -38,7 +35,7 @@ const (
 type message struct {
 	Type    string         `json:"type"`
 	Version int            `json:"version"` // hello
-	Video   string         `json:"video"`   // hello: avc, mp4 or jpeg
+	Video   string         `json:"video"`   // hello: avc or jpeg
 	View    string         `json:"view"`    // hello, view: both, original or filtered
 	ID      uint32         `json:"id"`      // ack
 	Wait    float64        `json:"wait"`    // ack: from the picture's arrival to when it was drawn
@@ -52,15 +49,15 @@ type message struct {
 	To      float64        `json:"to"`      // repeat
 	X       float64        `json:"x"`       // measure: part of the width of the picture as it is stored
 	Y       float64        `json:"y"`       // measure
-	Width   float64        `json:"width"`   // noise: the box from X and Y on, likewise
+	Width   float64        `json:"width"`   // noise: the box from X and Y on, in the same parts
 	Height  float64        `json:"height"`  // noise
 	FPS     float64        `json:"fps"`     // camera
 	Codec   string         `json:"codec"`   // camera
-	Sound   bool           `json:"sound"`   // camera: Opus comes, too
+	Sound   bool           `json:"sound"`   // camera: Opus comes as well
 	Error   string         `json:"error"`   // camera
 }
 
-// The messages of all pages, and those that need control.
+// The messages that every page may send, and those that need control.
 var (
 	looking     = []string{"hello", "ack", "key", "ping", "view", "sound", "measure"}
 	controlling = []string{"set", "compare", "freeze", "restart", "record", "seek", "step", "repeat", "camera", "kick", "noise"}
@@ -68,10 +65,10 @@ var (
 
 var errTooLong = errors.New("a message is too long")
 
-// badMessage is an error in a message that no page sends.
+// badMessage is an error in a message that our page would not send.
 type badMessage struct{ error }
 
-// parseMessage returns no type for a message of an unknown one, whose fields may be anything.
+// parseMessage returns an empty Type for messages of unknown types, whatever their fields.
 func parseMessage(b []byte) (m message, err error) {
 	if len(b) > maxText {
 		return m, errTooLong
@@ -133,10 +130,8 @@ func parsePart(b []byte) (p cameraPart, err error) {
 
 // The kinds and flags of binary messages to a page.
 const (
-	kindPicture  = 1
-	kindInit     = 2
-	kindFragment = 3
-	kindSound    = 4 // a packet of Opus, or none with flagBegins
+	kindPicture = 1
+	kindSound   = 4 // a packet of Opus, or none with flagBegins
 
 	flagBegins = 1 // of sound: what has not been played is not to be played
 
@@ -166,7 +161,7 @@ func (h header) append(b []byte) []byte {
 	return b
 }
 
-// stateMessage is how the session is.
+// stateMessage is the session's state.
 type stateMessage struct {
 	Type    string    `json:"type"`
 	Version string    `json:"version"`
@@ -191,7 +186,7 @@ type stateMessage struct {
 	CameraWanted bool               `json:"camera_wanted"`
 }
 
-// guestMessage is somebody who looks on.
+// guestMessage is a viewer.
 type guestMessage struct {
 	ID        int64         `json:"id"`
 	Address   string        `json:"address"`
@@ -204,7 +199,6 @@ type guestMessage struct {
 // configMessage describes the pictures that follow.
 type configMessage struct {
 	Type string `json:"type"`
-	Kind string `json:"kind"`
 	*preview.Config
 }
 
@@ -236,7 +230,7 @@ type dropped struct {
 	Viewer int64 `json:"viewer"`
 }
 
-// The short ones.
+// Short messages.
 type (
 	pongMessage struct {
 		Type   string  `json:"type"`

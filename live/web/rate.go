@@ -8,15 +8,14 @@ import (
 	"vidfilter/live/preview"
 )
 
-// flow limits one viewer's pictures in flight and bitrate. It goes by the acknowledgements, and is
-// for one goroutine at a time.
+// flow limits one viewer's pictures in flight and bit rate by its acknowledgements. It is not safe
+// for concurrent use.
 //
 // The delay of a picture is the time from sending it to its acknowledgement, less its wait in the
-// page. While that stays near its recent minimum, the rate rises. When it grows, pictures queue on
-// the way, and the rate falls below the throughput. If that does not help, the viewer's computer
-// is slow, not the line: the rate returns to its old value and stays there for a while, and the
-// pictures become smaller. So they do when a picture waits long in the page: first it gets fewer
-// bits, which its decoder takes less time for.
+// page. While the delay stays near its recent minimum, the rate rises. When it grows, pictures
+// queue on the way, and the rate falls below the throughput. If that does not help, the viewer's
+// computer is slow, not the line: the rate returns to its old value for a while, and pictures
+// become smaller. If pictures wait long in the page, the rate falls first to save decoding time.
 type flow struct {
 	rate     float64     // bits a second
 	flying   []sent      // the oldest first
@@ -26,7 +25,6 @@ type flow struct {
 	interval time.Duration // between pictures
 	last     time.Time     // when one was sent
 	pings    []delay       // of the last minute
-	held     int           // pictures that the page's player buffers before it shows the first
 
 	before struct { // when the rate began to fall
 		rate float64 // 0 while it does not
@@ -57,7 +55,7 @@ type delay struct {
 	bytes, ahead int
 }
 
-// delays is the mean of some.
+// delays are means.
 type delays struct {
 	d, wait time.Duration
 	ahead   int
@@ -88,8 +86,8 @@ func newFlow() *flow {
 	return &flow{rate: firstRate, most: jpegMost, interval: time.Second / 30, period: time.Second / 30, growth: pardon}
 }
 
-// size notes how many samples the pictures have. The first rate is near the highest: noise that it
-// does not show would look filtered.
+// size sets the number of samples in a picture. The first rate is near the highest: at a low one
+// noise is lost and the original looks filtered.
 func (f *flow) size(samples int) {
 	first := f.most == jpegMost
 	f.most = preview.Ample(samples, 1/f.period.Seconds())
@@ -102,24 +100,23 @@ func (f *flow) size(samples int) {
 // room reports whether another picture may go.
 func (f *flow) room() bool { return len(f.flying) < f.limit() }
 
-// limit returns how many pictures may be in flight: as many as the line holds, and two more. The
-// line is measured by pings; pictures wait for each other, so by them the limit would raise
-// itself.
+// limit returns the number of pictures that may be in flight: what the line holds plus two. Pings
+// measure the line; pictures queue behind each other, so measuring them would raise the limit.
 func (f *flow) limit() int {
-	return min(max(int(shortest(f.pings)/f.interval)+2, fewest), most) + f.held
+	return min(max(int(shortest(f.pings)/f.interval)+2, fewest), most)
 }
 
-// ping notes how long the way is there and back.
+// ping records a round trip.
 func (f *flow) ping(now time.Time, d time.Duration) {
 	f.pings = append(since(f.pings, now.Add(-pinged)), delay{at: now, d: d})
 }
 
-// since returns the entries that are not older than a time.
+// since removes the entries older than t.
 func since(all []delay, t time.Time) []delay {
 	return slices.DeleteFunc(all, func(d delay) bool { return d.at.Before(t) })
 }
 
-// send notes a picture that goes out.
+// send records a picture that is sent.
 func (f *flow) send(now time.Time, id uint32, bytes int) {
 	if !f.last.IsZero() {
 		if d := now.Sub(f.last); d < time.Second {
@@ -134,7 +131,7 @@ func (f *flow) send(now time.Time, id uint32, bytes int) {
 	f.flying = append(f.flying, sent{id, now, bytes, ahead})
 }
 
-// ack notes that a picture, and with it all before it, is drawn.
+// ack records that a picture and all before it are drawn.
 func (f *flow) ack(now time.Time, id uint32, wait time.Duration) {
 	for len(f.flying) > 0 && int32(id-f.flying[0].id) >= 0 {
 		p := f.flying[0]
@@ -151,10 +148,10 @@ func (f *flow) ack(now time.Time, id uint32, wait time.Duration) {
 	}
 }
 
-// least returns the shortest delay of late.
+// least returns the shortest recent delay.
 func (f *flow) least() time.Duration { return shortest(f.past) }
 
-// shortest returns the least of some delays, 0 of none.
+// shortest returns the shortest delay, 0 without delays.
 func shortest(all []delay) (least time.Duration) {
 	for i, d := range all {
 		if i == 0 || d.d < least {
@@ -185,7 +182,7 @@ func (f *flow) judge(now time.Time) {
 	case now.Before(f.blameless):
 	case mean.d > f.least()+slack:
 		f.fall(now, through, mean)
-	case f.held == 0 && mean.wait > max(f.period*3/2, slack):
+	case mean.wait > max(f.period*3/2, slack):
 		f.tire(now)
 	case now.Sub(f.tired) < tireless:
 	case through > f.rate*0.6: // an unused rate does not measure the line
@@ -198,8 +195,7 @@ func (f *flow) judge(now time.Time) {
 	f.grow(now, mean.wait)
 }
 
-// tire is for a viewer that decodes and draws too slowly: it gets fewer bits, then smaller
-// pictures.
+// tire sends fewer bits, then smaller pictures, to a viewer that decodes or draws too slowly.
 func (f *flow) tire(now time.Time) {
 	f.tired, f.before.rate = now, 0
 	const enough = 4 // the highest rate by this still shows the picture
@@ -210,19 +206,19 @@ func (f *flow) tire(now time.Time) {
 	f.shrink(now)
 }
 
-// shrink makes pictures smaller, unless they have just become so.
+// shrink makes pictures smaller, unless that just happened.
 func (f *flow) shrink(now time.Time) {
 	const effect = 2 * time.Second
 	if f.smaller == mostSmaller || now.Sub(f.resized) < effect {
 		return
 	}
 	if f.smaller == 0 && !f.resized.IsZero() && now.Sub(f.resized) < pardon {
-		f.growth = min(2*f.growth, mostGrowth) // larger ones were tried in vain
+		f.growth = min(2*f.growth, mostGrowth) // larger ones did not work
 	}
 	f.smaller, f.resized = f.smaller+1, now
 }
 
-// grow makes pictures larger again when the viewer has had ample time for a while.
+// grow makes pictures larger again after a while of ample time.
 func (f *flow) grow(now time.Time, wait time.Duration) {
 	if wait > f.period/2 {
 		f.busy = now
@@ -232,7 +228,7 @@ func (f *flow) grow(now time.Time, wait time.Duration) {
 	}
 }
 
-// fall lowers the rate, or finds that fewer bits do not come sooner.
+// fall lowers the rate, unless fewer bits have not reduced the delay.
 func (f *flow) fall(now time.Time, through float64, mean delays) {
 	if f.before.rate == 0 {
 		f.before.rate, f.before.delays = f.rate, mean
@@ -246,9 +242,8 @@ func (f *flow) fall(now time.Time, through float64, mean delays) {
 	f.rate = max(min(f.rate, max(through, f.rate/2))*0.85, min(f.rate, f.shown(now)/2))
 }
 
-// shown returns the highest recent throughput, in bits a second. Small pictures do not count,
-// since even thin lines take them at once. Pictures ahead may have arrived already, and wait to be
-// drawn.
+// shown returns the highest recent throughput, in bits a second. Small pictures do not count, since
+// even thin lines take them at once, nor do pictures ahead, which may only wait to be drawn.
 func (f *flow) shown(now time.Time) (most float64) {
 	for _, d := range f.past {
 		if now.Sub(d.at) <= credible && (d.bytes >= much || d.d >= judgement/10) {

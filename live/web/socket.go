@@ -15,6 +15,7 @@ import (
 	"vidfilter/live"
 	"vidfilter/live/access"
 	"vidfilter/live/coded"
+	"vidfilter/live/preview"
 )
 
 // Close codes beside the standard ones.
@@ -47,11 +48,11 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	defer s.viewing.Done()
 	guest, ok := s.o.Door.Enter(visitor, "page")
 	if !ok {
-		_ = c.Close(closedFull, errFull.Error())
+		_ = c.Close(closedFull, access.Full)
 		return
 	}
 	defer guest.Leave()
-	v := &viewer{server: s, conn: c, guest: guest, flow: newFlow(), queue: make(chan any, mostQueued), kind: make(chan string, 1), ear: make(chan struct{}, 1)}
+	v := &viewer{server: s, conn: c, guest: guest, flow: newFlow(), queue: make(chan any, mostQueued), kind: make(chan preview.Kind, 1), ear: make(chan struct{}, 1)}
 	defer context.AfterFunc(s.ctx, func() { _ = c.Close(closedEnd, "vidfilter has ended") })()
 	v.run()
 }
@@ -62,8 +63,8 @@ type viewer struct {
 	conn   *websocket.Conn
 	guest  *access.Guest
 
-	kind  chan string // the video format of the page, from its hello
-	queue chan any    // pictures and messages to be sent
+	kind  chan preview.Kind // of the page's pictures, from its hello
+	queue chan any          // pictures and messages to be sent
 
 	member atomic.Pointer[coded.Member] // nil before its hello
 
@@ -87,8 +88,8 @@ type viewer struct {
 	rtt     float64     // milliseconds
 }
 
-// run serves the page until it leaves or sends nonsense, or the server closes the socket. A write
-// whose context ends closes the socket, so the cancel comes last.
+// run serves the page until it leaves or sends a bad message, or the server closes the socket. A
+// write whose context ends closes the socket, so cancel comes last.
 func (v *viewer) run() {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -111,7 +112,7 @@ func (v *viewer) run() {
 	v.endFeed("")
 }
 
-// untilKicked ends a viewer who is sent away.
+// untilKicked disconnects a viewer who is removed.
 func (v *viewer) untilKicked(ctx context.Context) error {
 	select {
 	case <-v.guest.Kicked():
@@ -121,10 +122,10 @@ func (v *viewer) untilKicked(ctx context.Context) error {
 	}
 }
 
-// beat is how often the line is tried.
+// beat is the interval of pings.
 const beat = 2 * time.Second
 
-// alive measures the line, and ends a viewer whose computer has gone to sleep.
+// alive measures the line and disconnects a viewer whose computer has gone to sleep.
 func (v *viewer) alive(ctx context.Context) error {
 	for wake.Sleep(ctx, beat) == nil {
 		patient, cancel := context.WithTimeout(ctx, silent)
@@ -155,7 +156,7 @@ func (v *viewer) say(ctx context.Context, m any) error {
 	return v.write(ctx, websocket.MessageText, b)
 }
 
-// tell sends the state when it changes, but no more often than a person can see.
+// tell sends the state when it changes, but not faster than a person can see.
 func (v *viewer) tell(ctx context.Context) error {
 	for {
 		state, changed := v.server.session.State()

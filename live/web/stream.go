@@ -20,7 +20,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request, transport string)
 	guest, ok := s.o.Door.Enter(VisitorOf(r.Context()), transport)
 	if !ok {
 		s.viewing.Done()
-		site.Refuse(w, http.StatusServiceUnavailable, errFull.Error())
+		site.Refuse(w, http.StatusServiceUnavailable, access.Full)
 		return nil, nil
 	}
 	ctx, cancel := context.WithCancel(r.Context())

@@ -2,7 +2,6 @@ package web
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -89,8 +88,8 @@ func (v *viewer) handle(ctx context.Context, m message) error {
 	return nil
 }
 
-// noise has the noise measured in a box, which takes a second, or in each picture. The answer is
-// what may be wrong.
+// noise measures the noise in a box, for a second, or in each picture. It replies with warnings
+// only.
 func (v *viewer) noise(ctx context.Context, m message) error {
 	session := v.server.session
 	switch m.Do {
@@ -128,7 +127,7 @@ func (v *viewer) compare(do string) {
 }
 
 func (v *viewer) hello(m message) error {
-	_, known := previewKinds[m.Video]
+	kind, known := previewKinds[m.Video]
 	if m.Version != version || !known {
 		return badMessage{fmt.Errorf("a page of version %d with %q", m.Version, m.Video)}
 	}
@@ -136,8 +135,8 @@ func (v *viewer) hello(m message) error {
 		return err
 	}
 	select {
-	case v.kind <- m.Video:
-	default: // it has said so
+	case v.kind <- kind:
+	default: // a second hello
 	}
 	return nil
 }
@@ -145,7 +144,7 @@ func (v *viewer) hello(m message) error {
 // pageViews are the parts of a pair that a page may ask for.
 var pageViews = map[string]preview.View{"": preview.ViewStack, "both": preview.ViewStack, "original": preview.ViewOriginal, "filtered": preview.ViewFiltered}
 
-// look changes what the page sees of a pair.
+// look sets the part of a pair that the page gets.
 func (v *viewer) look(view string) error {
 	to, known := pageViews[view]
 	if !known {
@@ -161,8 +160,6 @@ func (v *viewer) look(view string) error {
 	return nil
 }
 
-var errFull = errors.New("as many viewers as are allowed are looking already")
-
 func (v *viewer) ack(m message) {
 	v.mu.Lock()
 	wait := time.Duration(m.Wait * float64(time.Millisecond))
@@ -175,18 +172,15 @@ func (v *viewer) ack(m message) {
 	}
 }
 
-// patience limits the wait for a page's hello: a silent one would occupy a viewer's place.
+// patience limits the wait for a page's hello, since each connection counts as a viewer.
 var patience = 5 * time.Second
 
 // previewKinds are the formats a page may ask for.
-var previewKinds = map[string]preview.Kind{"avc": preview.AVC, "mp4": preview.MP4, "jpeg": preview.JPEG}
+var previewKinds = map[string]preview.Kind{"avc": preview.AVC, "jpeg": preview.JPEG}
 
-// heldByVideo is how many pictures a video element buffers while it plays.
-const heldByVideo = 6
-
-// send begins with the page's hello, and sends what its coder queues.
+// send waits for the page's hello and then sends what its coder queues.
 func (v *viewer) send(ctx context.Context) error {
-	var kind string
+	var kind preview.Kind
 	select {
 	case kind = <-v.kind:
 	case <-time.After(patience):
@@ -195,16 +189,12 @@ func (v *viewer) send(ctx context.Context) error {
 		return nil
 	}
 	v.mu.Lock()
-	v.want.Kind, v.want.Sides, v.want.Stamp = previewKinds[kind], true, true
+	v.want.Kind, v.want.Sides, v.want.Stamp = kind, true, true
 	st, _ := v.server.session.State()
 	v.flow.period = time.Duration(float64(time.Second) / v.server.o.Studio.FrameRate())
-	switch kind {
-	case "mp4":
-		v.flow.held = heldByVideo
-	case "jpeg":
+	if samples := st.Width * st.Height; kind == preview.JPEG {
 		v.flow.rate = jpegRate
-	}
-	if samples := st.Width * st.Height; samples > 0 && kind != "jpeg" {
+	} else if samples > 0 {
 		if v.want.View == preview.ViewStack {
 			samples *= 2
 		}
@@ -219,7 +209,7 @@ func (v *viewer) send(ctx context.Context) error {
 		select {
 		case x := <-v.queue:
 			if p, ok := x.(coded.Picture); ok {
-				err = v.picture(ctx, kind, p)
+				err = v.picture(ctx, p)
 			} else {
 				err = v.say(ctx, x)
 			}
@@ -282,28 +272,25 @@ const mostQueued = 32
 func (v *viewer) post(x any) {
 	select {
 	case v.queue <- x:
-	default: // there is room for more pictures than may be in flight
+	default: // the queue holds more than may be in flight
 		_ = v.conn.CloseNow()
 	}
 }
 
 // picture writes a picture.
-func (v *viewer) picture(ctx context.Context, video string, p coded.Picture) error {
+func (v *viewer) picture(ctx context.Context, p coded.Picture) error {
 	if p.Config != nil {
-		if err := v.configure(ctx, video, p.Config); err != nil {
+		if err := v.say(ctx, configMessage{"config", p.Config}); err != nil {
 			return err
 		}
 	}
-	kind, flags := byte(kindPicture), byte(0)
-	if video == "mp4" {
-		kind = kindFragment
-	}
+	flags := byte(0)
 	for flag, on := range map[byte]bool{flagKey: p.Key, flagForeign: p.Foreign, flagRepeated: p.Again, flagCompared: p.Compared} {
 		if on {
 			flags |= flag
 		}
 	}
-	h := header{kind: kind, flags: flags, id: uint32(p.ID), stamp: p.Stamp, at: p.At}
+	h := header{kind: kindPicture, flags: flags, id: uint32(p.ID), stamp: p.Stamp, at: p.At}
 	b := h.append(make([]byte, 0, binaryHeader+len(p.Data)))
 	if err := v.write(ctx, websocket.MessageBinary, append(b, p.Data...)); err != nil {
 		return err
@@ -314,11 +301,4 @@ func (v *viewer) picture(ctx context.Context, video string, p coded.Picture) err
 		v.mu.Unlock()
 	}
 	return nil
-}
-
-func (v *viewer) configure(ctx context.Context, kind string, c *preview.Config) error {
-	if err := v.say(ctx, configMessage{"config", kind, c}); err != nil || kind != "mp4" {
-		return err
-	}
-	return v.write(ctx, websocket.MessageBinary, append(header{kind: kindInit}.append(nil), c.Init...))
 }

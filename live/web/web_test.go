@@ -744,7 +744,7 @@ func TestMJPEG(t *testing.T) {
 func FuzzMessages(f *testing.F) {
 	for _, s := range []string{
 		`{"type":"set","filter":{"radius":3,"sigma_s":0.5,"range":"gaussian"}}`, `{"type":"ack","id":7,"wait":1e300}`,
-		`{"type":"camera","on":true,"codec":"vp8","fps":-1}`, `{"type":"hello","version":1,"video":"mp4"}`, "{", "\x01\x01\x00\x00aaaaaaaaaaaaaaaa",
+		`{"type":"camera","on":true,"codec":"vp8","fps":-1}`, `{"type":"hello","version":1,"video":"avc"}`, "{", "\x01\x01\x00\x00aaaaaaaaaaaaaaaa",
 	} {
 		f.Add([]byte(s))
 	}

@@ -9,9 +9,10 @@ import (
 	"vidfilter/live/access"
 )
 
-// With --token a restart keeps the addresses. The link of those who look shows the picture and no
-// controls; those with control see them and send them away.
+// With --token a restart keeps the addresses. The viewers' link shows the picture without controls;
+// a page with control lists the viewers and removes them.
 func TestLookersAndGuests(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "token")
 	s := serve(t, "-i", "test", "--size", "320x180", "--token", file)
 	base, token, _ := strings.Cut(s.url, "#")

@@ -15,6 +15,7 @@ import (
 
 // A webcam is shown, unplugged, busy in another program, and plugged in again.
 func TestWebcam(t *testing.T) {
+	t.Parallel()
 	library, cameras := testcamera.Build(t), testcamera.Folder(t.TempDir())
 	cameras.Plug(t, "video0", testcamera.Device{Name: "Good Camera", Modes: testcamera.Modes})
 	s := serveIn(t, cameras.Environ(library), "--size", "640x480")
@@ -44,6 +45,7 @@ func TestWebcam(t *testing.T) {
 
 // Without a camera the page asks for the browser's.
 func TestNoWebcam(t *testing.T) {
+	t.Parallel()
 	library, cameras := testcamera.Build(t), testcamera.Folder(t.TempDir())
 	s := serveIn(t, cameras.Environ(library))
 	p := look(t, s.url)
@@ -72,6 +74,7 @@ func openedByProgram(t *testing.T) (s *serving, opened string) {
 // A camera starts by itself once, on the page that the program opens. Every other start takes a
 // click.
 func TestCameraStartsByClick(t *testing.T) {
+	t.Parallel()
 	s, address := openedByProgram(t)
 	own := look(t, address)
 	own.until("vidfilter.camera.announced && vidfilter.drawn > 3")

@@ -125,7 +125,7 @@ const playClock = `{
 }`
 
 func clockPlayer(t *testing.T, address, path, token, size string) *page {
-	p := blank(t, 2*time.Minute, chromedp.Flag("allow-loopback-in-peer-connection", true))
+	p := blank(t, lifetime, chromedp.Flag("allow-loopback-in-peer-connection", true))
 	p.navigate(address)
 	p.run("document.body.innerHTML = ''")
 	p.run(negotiate)

@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	e2e.Main(m, 1)
+	e2e.Main(m, 2)
 }
 
 // The clock in a picture: the milliseconds of Unix time modulo 2^32 as a row of blocks, the

@@ -11,9 +11,10 @@ import (
 	"vidfilter/live/access"
 )
 
-// TestCompareSettings: A and B are set, shown side by side and alone, told apart on the picture,
-// measured and saved; those who only look see them, and change nothing.
+// TestCompareSettings: A and B are set, shown side by side and alone, named on the picture,
+// measured and saved; viewers without control see both but cannot change them.
 func TestCompareSettings(t *testing.T) {
+	t.Parallel()
 	s := serve(t, blurred...)
 	p := look(t, s.url)
 	p.until("vidfilter.drawn > 5")

@@ -3,44 +3,33 @@ package live
 import (
 	"bytes"
 	"encoding/binary"
-	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
+
+	"vidfilter/internal/e2e"
 )
 
-// flag makes a clip of 160x90, red on the left and blue on the right, to be shown turned
+// flag returns a clip of 160x90, red on the left and blue on the right, to be shown turned
 // clockwise.
 func flag(t *testing.T, filter string, turn int) string {
 	t.Helper()
-	ffmpeg, err := exec.LookPath("ffmpeg")
-	if err != nil {
-		t.Skip("needs ffmpeg")
-	}
-	path := filepath.Join(t.TempDir(), "flag.mp4")
-	source := "color=red:s=80x90:r=10:d=2[a];color=blue:s=80x90:r=10:d=2[b];[a][b]hstack," + filter
-	args := strings.Fields("-v error -nostdin -filter_complex " + source + " -c:v libx264 -preset ultrafast -pix_fmt yuv420p")
-	if out, err := exec.Command(ffmpeg, append(args, path)...).CombinedOutput(); err != nil {
-		t.Fatalf("ffmpeg: %v: %s", err, out)
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.NeedsFFmpeg(t)
+	clip := e2e.Clip(t, filter+".mp4", "-filter_complex color=red:s=80x90:r=10:d=2[a];color=blue:s=80x90:r=10:d=2[b];[a][b]hstack,"+
+		filter+" -c:v libx264 -preset ultrafast -pix_fmt yuv420p")
+	b := e2e.Read(t, clip)
 	matrix := bytes.Index(b, []byte("tkhd")) + 4 + 40 // version 0
 	for i, row := range map[int][2]int32{90: {0, 1}, 180: {-1, 0}, 0: {1, 0}}[turn] {
 		binary.BigEndian.PutUint32(b[matrix+4*i:], uint32(row)<<16)
 		binary.BigEndian.PutUint32(b[matrix+12+4*(1-i):], uint32(row*int32(1-2*i))<<16)
 	}
-	if err := os.WriteFile(path, b, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	path := filepath.Join(t.TempDir(), "flag.mp4")
+	e2e.Put(t, path, b)
 	return path
 }
 
 // A picture is shown, and saved, upright and in its shape.
 func TestDisplay(t *testing.T) {
+	t.Parallel()
 	type point struct{ x, y float64 }
 	for name, c := range map[string]struct {
 		clip      string
@@ -53,6 +42,7 @@ func TestDisplay(t *testing.T) {
 		"wide":       {flag(t, "setsar=2", 0), 320.0 / 90, point{0.25, 0.5}, point{0.75, 0.5}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := look(t, serve(t, "-i", c.clip, "--loop", "-r", "1").url)
 			p.until("vidfilter.drawn > 5 && vidfilter.state.status === 'live'")
 			p.run("document.querySelector('[data-mode=filtered]').click()")

@@ -110,6 +110,7 @@ func (l *line) copy(dst io.Writer, src io.Reader) {
 }
 
 func TestConnectionIsCutAndReturns(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "-i", "test", "--size", "320x180")
 	l, url := between(t, s, 0)
 	p := look(t, url)

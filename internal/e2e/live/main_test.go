@@ -1,5 +1,7 @@
 // Package live tests the live mode of the built program, with its page in a headless Chromium and
 // Firefox over the real transport. Without a browser the tests of the page are skipped.
+//
+// Tests that measure time run alone, before those that run side by side.
 package live
 
 import (
@@ -93,10 +95,13 @@ type page struct {
 // look opens an address in a browser of its own. Errors on its console fail the test.
 func look(t *testing.T, url string) *page {
 	t.Helper()
-	p := blank(t, 5*time.Minute)
+	p := blank(t, lifetime)
 	p.navigate(url)
 	return p
 }
+
+// lifetime bounds the time of a browser: tests share the cores.
+const lifetime = 5 * time.Minute
 
 // blank returns a browser with an empty tab, closed after the given time.
 func blank(t *testing.T, most time.Duration, flags ...chromedp.ExecAllocatorOption) *page {
@@ -185,7 +190,7 @@ func (p *page) run(expression string, args ...any) {
 func (p *page) until(expression string, args ...any) {
 	p.t.Helper()
 	expression = fmt.Sprintf(expression, args...)
-	if p.within(30*time.Second, expression) {
+	if p.within(e2e.Patience, expression) {
 		return
 	}
 	p.t.Fatalf("never: %s; the page has %s", expression,
@@ -215,7 +220,7 @@ func (p *page) moves(which string, x, y, w, h int) {
 	p.t.Helper()
 	before := p.pixels(which, x, y, w, h)
 	changed := func() bool { return !bytes.Equal(before, p.pixels(which, x, y, w, h)) }
-	if !e2e.Within(30*time.Second, changed) {
+	if !e2e.Within(e2e.Patience, changed) {
 		p.t.Errorf("the %s picture stands still", which)
 	}
 }

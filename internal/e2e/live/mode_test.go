@@ -11,9 +11,10 @@ import (
 // Where one picture of the pair is shown, the other is not sent, by each way to the screen; back in
 // the split mode both come, also of a frozen picture.
 func TestModesSendWhatTheyShow(t *testing.T) {
+	t.Parallel()
 	s := serve(t, blurred...)
-	for _, way := range []string{"", "?video=mp4", "?video=jpeg"} {
-		p := blank(t, 2*time.Minute)
+	for _, way := range []string{"", "?video=jpeg"} {
+		p := blank(t, lifetime)
 		p.navigate(insert(s.url, way))
 		p.until("vidfilter.drawn > 5 && vidfilter.has('both')")
 		for _, mode := range []string{"filtered", "original"} {
@@ -40,6 +41,7 @@ func TestModesSendWhatTheyShow(t *testing.T) {
 
 // A PNG has what is shown: both sides, or the one.
 func TestSave(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "-i", "test", "--size", "320x180")
 	p := look(t, s.url)
 	p.until("vidfilter.drawn > 5")

@@ -30,6 +30,7 @@ func begin(t *testing.T, env []string, out io.Writer, args ...string) *e2e.Proce
 // A virtual camera gets pictures in a format and size that it takes, beside a camera, and from
 // within the sandbox.
 func TestVirtualCamera(t *testing.T) {
+	t.Parallel()
 	library, cameras := testcamera.Build(t), testcamera.Folder(t.TempDir())
 	cameras.Plug(t, "video0", testcamera.Device{Modes: []string{"YUYV 160x120 30"}})
 	for _, c := range []struct {
@@ -171,8 +172,9 @@ func TestStdout(t *testing.T) {
 	}
 }
 
-// Players look on by HTTP and RTSP with the token of those who look.
+// Players get the picture by HTTP and RTSP with the viewers' token.
 func TestPlayers(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "-i", "test", "--size", "160x90", "--rtsp=127.0.0.1:0", "--max-viewers", "2")
 	base, token, _ := strings.Cut(s.url, "#")
 	view := "?token=" + access.ViewToken(token)
@@ -201,9 +203,10 @@ func TestPlayers(t *testing.T) {
 	}
 }
 
-// Programs get rotated videos upright, and each picture in its shape: y4m says the shape of a
-// pixel, all others get square ones.
+// Programs get rotated videos upright, and each picture in its shape: y4m has the shape of its
+// pixels, the others get square pixels.
 func TestOutputsAreUpright(t *testing.T) {
+	t.Parallel()
 	e2e.NeedsFFmpeg(t)
 	library := testcamera.Build(t)
 	for name, c := range map[string]struct {
@@ -291,6 +294,7 @@ func TestEndsWithTheFile(t *testing.T) {
 }
 
 func TestOutputOptions(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
 	for args, want := range map[string]string{
 		"--output " + file:        "--record writes a file",

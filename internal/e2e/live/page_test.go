@@ -18,10 +18,11 @@ import (
 )
 
 func TestPicturesArriveAndMove(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "-i", "test", "--size", "640x360")
 	p := look(t, s.url)
 	p.until("vidfilter.drawn > 10")
-	if got := eval[string](p, "vidfilter.transport"); got != "webcodecs" {
+	if got := eval[string](p, "vidfilter.transport"); got != "avc" {
 		t.Errorf("transport %s", got)
 	}
 	if got := eval[string](p, "location.href"); strings.Contains(got, "#") {
@@ -38,9 +39,10 @@ func TestPicturesArriveAndMove(t *testing.T) {
 }
 
 func TestWrongToken(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "-i", "test", "--size", "320x180")
 	base, token, _ := strings.Cut(s.url, "#")
-	p := blank(t, time.Minute)
+	p := blank(t, lifetime)
 	p.navigate(base + "#wrong")
 	p.until("!document.getElementById('login').hidden")
 	p.run("document.getElementById('token').value = %q", token)
@@ -62,6 +64,7 @@ func onScreen(p *page) func(x float64) float64 {
 
 // Left of the line is the original and right of it the filtered picture, and the line moves.
 func TestSplit(t *testing.T) {
+	t.Parallel()
 	s := serve(t, blurred...)
 	p := look(t, s.url)
 	p.until("vidfilter.drawn > 10")
@@ -118,6 +121,7 @@ func TestFreezeAndSlider(t *testing.T) {
 
 // TestFilter: the list of filters brings each one's own options, and keeps the focus.
 func TestFilter(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "-i", "test", "--size", "320x180", "-r", "1")
 	p := look(t, s.url)
 	p.until("vidfilter.drawn > 5")
@@ -182,6 +186,7 @@ func TestSliderWhilePicturesCome(t *testing.T) {
 }
 
 func TestBrowserCamera(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "-i", "browser", "-r", "3")
 	p := look(t, s.url)
 	p.until("vidfilter.state")
@@ -216,15 +221,9 @@ func TestFallbacks(t *testing.T) {
 	base, token, _ := strings.Cut(s.url, "#")
 	p := look(t, s.url)
 	p.until("vidfilter.drawn > 3")
-	p.navigate(base + "?video=mp4")
-	p.until("window.vidfilter && vidfilter.transport === 'mp4' && vidfilter.drawn > 10")
-	p.moves("filtered", 100, 100, 64, 16)
-	if said := eval[string](p, "document.getElementById('way').textContent"); !strings.Contains(said, "MediaSource") {
-		t.Errorf("the page says of its way: %q", said)
-	}
 	jpegs(t, p, base)
 
-	plain := blank(t, time.Minute) // without script
+	plain := blank(t, lifetime) // without script
 	if _, err := chromedp.Call(plain.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
 		t.Fatal(err)
 	}
@@ -237,6 +236,7 @@ func TestFallbacks(t *testing.T) {
 func jpegs(t *testing.T, p *page, base string) {
 	p.navigate(base + "?video=jpeg")
 	p.until("window.vidfilter && vidfilter.transport === 'jpeg' && vidfilter.drawn > 10 && vidfilter.stats")
+	p.moves("filtered", 100, 100, 64, 16)
 	dropped := eval[int](p, "vidfilter.stats.dropped.viewer")
 	p.run("document.querySelector('[data-mode=difference]').click()")
 	p.drawn(30)
@@ -261,6 +261,7 @@ func jpegs(t *testing.T, p *page, base string) {
 // The denoiser is the default; its options are a slider, a list, a switch, and a number that is
 // measured.
 func TestDenoiserOptions(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "-i", "test", "--size", "320x180")
 	p := look(t, s.url)
 	p.until("vidfilter.drawn > 10")
@@ -300,6 +301,7 @@ func TestDenoiserOptions(t *testing.T) {
 
 // When vidfilter ends, the page says so and does not reconnect until asked to.
 func TestServerEnds(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "-i", "test", "--size", "320x180")
 	p := look(t, s.url)
 	p.until("vidfilter.drawn > 3")
@@ -319,7 +321,7 @@ func TestServerEnds(t *testing.T) {
 func TestLatency(t *testing.T) {
 	s := serve(t, "-i", "test")
 	p := look(t, s.url)
-	p.until("vidfilter.drawn > 150")
+	p.until("vidfilter.drawn > 60")
 	all := eval[[]float64](p, "vidfilter.arrivalToScreenLately")
 	slices.Sort(all)
 	stats := eval[struct {
@@ -353,6 +355,7 @@ func screenshot(t *testing.T, p *page, name string) {
 // TestPresets: four buttons set how much is filtered; off leaves every pixel as it is. The settings
 // are kept for the next visit, but not against options of the command line.
 func TestPresets(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "-i", "test", "--size", "320x180")
 	p := look(t, s.url)
 	p.until("vidfilter.drawn > 5")
@@ -371,10 +374,8 @@ func TestPresets(t *testing.T) {
 	command(" --filter bilateral -r 0")
 	p.run("document.getElementById('freeze').click()")
 	p.until("vidfilter.state.frozen")
-	e2e.Settled(t, 300*time.Millisecond, "the frozen picture", func() int { return eval[int](p, "vidfilter.id") })
-	if a, b := p.pixels("original", 60, 60, 64, 32), p.pixels("filtered", 60, 60, 64, 32); noise(a, 64) > 1.3*noise(b, 64) {
-		t.Errorf("texture %.2f, and %.2f with the filter off", noise(a, 64), noise(b, 64))
-	}
+	texture := func(which string) float64 { return noise(p.pixels(which, 60, 60, 64, 32), 64) }
+	e2e.Until(t, "a picture with the filter off", func() bool { return texture("original") < 1.3*texture("filtered") })
 	p.run("document.getElementById('freeze').click()")
 	slide(p, "strength", 1.2) // switches it on
 	command(" --strength 1.2")
@@ -405,6 +406,7 @@ func TestPresets(t *testing.T) {
 
 // TestJobFile: the settings leave as a file for batch, and come back.
 func TestJobFile(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "-i", "test", "--size", "320x180", "--strength", "1.3", "--temporal-only")
 	p := look(t, s.url)
 	p.until("vidfilter.drawn > 5")
@@ -438,9 +440,10 @@ func TestJobFile(t *testing.T) {
 }
 
 // TestRecordFromThePage: viewers begin, pause and end recordings, each gets a name of its own, and
-// the sandbox keeps them from nothing. After a kill the recording is in the folder at the next
+// the sandbox allows all of it. After a kill the recording is in the folder at the next
 // start.
 func TestRecordFromThePage(t *testing.T) {
+	t.Parallel()
 	e2e.NeedsFFmpeg(t)
 	dir := t.TempDir()
 	clip := flag(t, "null", 0) // 2 seconds, 10 a second

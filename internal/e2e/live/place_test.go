@@ -2,8 +2,6 @@ package live
 
 import (
 	"fmt"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,25 +9,18 @@ import (
 	"vidfilter/live/access"
 )
 
-// stairs makes a clip of 3 seconds, 10 pictures a second, each with another grey: 50 + 6 n.
+// stairs returns a clip of 3 seconds, 10 pictures a second, each with another grey: 50 + 6 n.
 func stairs(t *testing.T) string {
 	t.Helper()
-	ffmpeg, err := exec.LookPath("ffmpeg")
-	if err != nil {
-		t.Skip("needs ffmpeg")
-	}
-	path := filepath.Join(t.TempDir(), "stairs.mp4")
-	source := "color=black:s=160x90:r=10:d=3,format=yuv420p,geq=lum='50+6*N':cb=128:cr=128"
-	args := strings.Fields("-v error -nostdin -filter_complex " + source + " -c:v libx264 -g 12 -qp 0 -pix_fmt yuv420p")
-	if out, err := exec.Command(ffmpeg, append(args, path)...).CombinedOutput(); err != nil {
-		t.Fatalf("ffmpeg: %v: %s", err, out)
-	}
-	return path
+	e2e.NeedsFFmpeg(t)
+	return e2e.Clip(t, "stairs.mp4",
+		"-f lavfi -i color=black:s=160x90:r=10:d=3,format=yuv420p,geq=lum=50+6*N:cb=128:cr=128 -c:v libx264 -g 12 -qp 0 -pix_fmt yuv420p")
 }
 
 // TestPlace: a file is frozen, sought, stepped and repeated, to the picture. The samples are the
 // true ones.
 func TestPlace(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "-i", stairs(t), "-r", "0", "--loop")
 	p := look(t, s.url)
 	p.until("vidfilter.drawn > 3 && !document.getElementById('file').hidden")
@@ -81,7 +72,7 @@ func TestPlace(t *testing.T) {
 		t.Errorf("the part from 0.5 to 1 is at %s", got)
 	}
 
-	// Those who only look see samples, and move nothing.
+	// Viewers without control see samples but cannot move.
 	base, token, _ := strings.Cut(s.url, "#")
 	looker := look(t, base+"#"+access.ViewToken(token))
 	looker.until("vidfilter.drawn > 3")

@@ -42,6 +42,7 @@ func run(t *testing.T, args ...string) (stdout, stderr string, code int) {
 }
 
 func TestRefusals(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write := func(name, content string) string {
 		path := filepath.Join(dir, name)
@@ -74,6 +75,8 @@ func TestRefusals(t *testing.T) {
 		{[]string{"-i", "test", "--record", filepath.Join(dir, "no", "x.mp4")}, 4, "does not exist"},
 		{[]string{"camera"}, 2, "-i camera"},
 		{[]string{"-i", "-", "--loop"}, 2, "pipe"},
+		{[]string{"-i", "browser", "--no-page", "--output", "-"}, 2, "leave --no-page out"},
+		{[]string{"--window"}, 2, "--output - | mpv -"},
 		{[]string{"--device", "cuda:0,1"}, 2, "one device"},
 	} {
 		out, err, code := run(t, c.args...)
@@ -154,6 +157,7 @@ func certificate(t *testing.T, name string) (cert, key string, pool *x509.CertPo
 }
 
 func TestTLS(t *testing.T) {
+	t.Parallel()
 	cert, key, pool := certificate(t, "gpu.example")
 	s := serve(t, "-i", "test", "--size", "64x64", "--listen", "0.0.0.0:0", "--cert", cert, "--key", key, "--allow-host", "other.example")
 	if !strings.HasPrefix(s.url, "https://gpu.example:") {
@@ -178,6 +182,7 @@ func TestTLS(t *testing.T) {
 
 // A file plays at its own speed and ends; its recording then has its name.
 func TestFileIsPlayedAndRecorded(t *testing.T) {
+	t.Parallel()
 	e2e.NeedsFFmpeg(t)
 	dir := t.TempDir()
 	in := e2e.Clip(t, "in.mp4", "-f lavfi -i testsrc2=s=320x180:r=25:d=2 -pix_fmt yuv420p")
@@ -222,6 +227,7 @@ func framesOf(video string) (n int, err error) {
 
 // A recording survives a kill.
 func TestRecordingSurvivesAKill(t *testing.T) {
+	t.Parallel()
 	e2e.NeedsFFmpeg(t)
 	dir := t.TempDir()
 	s := serve(t, "-i", "test", "--size", "320x180", "--record", filepath.Join(dir, "out.mp4"))

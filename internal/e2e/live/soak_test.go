@@ -8,12 +8,12 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// TestSoak watches the page for as long as VIDFILTER_SOAK says: neither memory, descriptors and
-// threads nor latency may grow.
+// TestSoak watches the page for the time in VIDFILTER_SOAK: memory, descriptors, threads and
+// latency must not grow.
 func TestSoak(t *testing.T) {
 	length := e2e.SoakLength(t)
 	s := serve(t, "-i", "test", "--size", "640x360")
-	p := blank(t, length+2*time.Minute)
+	p := blank(t, length+lifetime)
 	p.navigate(s.url)
 	p.until("vidfilter.drawn > 150") // pools and caches are full
 	series := []*e2e.Series{
@@ -37,7 +37,7 @@ func TestSoak(t *testing.T) {
 	}
 }
 
-// median of the latencies of late.
+// median returns the median of the recent latencies.
 func median(p *page) float64 {
 	p.t.Helper()
 	all := eval[[]float64](p, "vidfilter.arrivalToScreenLately.slice(-150)")
@@ -49,13 +49,14 @@ func median(p *page) float64 {
 }
 
 // Over plain HTTP under a name other than localhost the browser has neither decoder nor camera:
-// the page says so and falls back to MP4.
+// the page says so and shows JPEGs.
 func TestInsecurePage(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "-i", "test", "--size", "320x180", "--allow-host", "gpu.example")
-	p := blank(t, time.Minute, mapHosts())
+	p := blank(t, lifetime, mapHosts())
 	p.navigate(rename(t, s.url, "gpu.example"))
 	p.until("!window.isSecureContext && document.body.innerText.includes('ssh -L')")
-	p.until("vidfilter.transport === 'mp4' && vidfilter.drawn > 5")
+	p.until("vidfilter.transport === 'jpeg' && vidfilter.drawn > 5")
 	p.navigate(rename(t, s.url, "evil.example"))
 	p.until("document.body.innerText.includes('--allow-host')")
 }

@@ -10,24 +10,18 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"vidfilter/internal/e2e"
 )
 
-// flashing makes a clip of 2 seconds that turns white and beeps at once: each half second, 0.2 s
+// flashing returns a clip of 2 seconds that turns white and beeps at once: each half second, 0.2 s
 // after its begin, for 0.1 s.
 func flashing(t *testing.T) string {
 	t.Helper()
-	ffmpeg, err := exec.LookPath("ffmpeg")
-	if err != nil {
-		t.Skip("needs ffmpeg")
-	}
-	path := filepath.Join(t.TempDir(), "flash.mp4")
-	args := append(strings.Fields("-v error -nostdin -f lavfi -i color=black:s=160x90:r=25:d=2 -f lavfi -i"),
-		"aevalsrc='if(between(mod(t,0.5),0.2,0.3),0.5*sin(2*PI*1000*t),0)':s=44100:d=2",
-		"-vf", "drawbox=color=white:t=fill:enable='between(mod(t,0.5),0.199,0.299)'", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-c:a", "aac", path)
-	if out, err := exec.Command(ffmpeg, args...).CombinedOutput(); err != nil {
-		t.Fatalf("ffmpeg: %v: %s", err, out)
-	}
-	return path
+	e2e.NeedsFFmpeg(t)
+	return e2e.Clip(t, "flash.mp4", `-f lavfi -i color=black:s=160x90:r=25:d=2
+		-f lavfi -i aevalsrc=if(between(mod(t\,0.5)\,0.2\,0.3)\,0.5*sin(2*PI*1000*t)\,0):s=44100:d=2
+		-vf drawbox=color=white:t=fill:enable=between(mod(t\,0.5)\,0.199\,0.299) -pix_fmt yuv420p -c:v libx264 -c:a aac`)
 }
 
 // eavesdrop notes when flashes are drawn and when beeps leave the speakers, by the page's clock, in
@@ -93,7 +87,7 @@ func (p *page) apart() float64 {
 // for the next visit, and it keeps quiet while the picture is frozen.
 func TestSound(t *testing.T) {
 	s := serve(t, "-i", flashing(t), "--loop", "-r", "1")
-	p := blank(t, time.Minute, chromedp.Flag("autoplay-policy", "document-user-activation-required"))
+	p := blank(t, lifetime, chromedp.Flag("autoplay-policy", "document-user-activation-required"))
 	p.navigate(s.url)
 	const pressed = "document.getElementById('sound-on').getAttribute('aria-pressed') === '%v'"
 	p.until("vidfilter.drawn > 3 && document.getElementById('sound').checkVisibility()")

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -49,10 +50,8 @@ func (p *page) setScreen(s screen) {
 	}
 }
 
-// axe installs axe-core by npm for a test, and returns its source; "" with a reason if it cannot be
-// had.
-func axe(t *testing.T) (source, why string) {
-	t.Helper()
+// axe installs axe-core by npm once, and returns its source, or "" and why there is none.
+var axe = sync.OnceValues(func() (source, why string) {
 	npm, err := exec.LookPath("npm")
 	if err != nil {
 		return "", "needs npm"
@@ -81,7 +80,7 @@ func axe(t *testing.T) (source, why string) {
 		return "", err.Error()
 	}
 	return string(b), ""
-}
+})
 
 // accessible fails for what axe finds.
 func (p *page) accessible(name string) {
@@ -117,7 +116,8 @@ func (p *page) shoot(name string) {
 // TestScreens: on every screen the page fits, has no fault that axe knows, shows the whole
 // command, and keeps the picture in sight while the last of the sliders moves.
 func TestScreens(t *testing.T) {
-	source, why := axe(t)
+	t.Parallel()
+	source, why := axe()
 	e2e.NeedsFFmpeg(t)
 	clip := e2e.Clip(t, "screens.mp4", "-f lavfi -i testsrc2=s=640x360:r=15:d=4 -pix_fmt yuv420p")
 	s := serve(t, "-i", clip, "--loop", "--record-dir", t.TempDir())
@@ -151,13 +151,13 @@ func TestScreens(t *testing.T) {
 			p.accessible(screen.name)
 		}
 		// The last slider, moved by keys, and the picture with it.
-		p.run("document.getElementById('f-noise').focus(); document.getElementById('f-noise').scrollIntoView({ block: 'nearest' })")
-		p.drawn(2)
-		inSight := `((e) => { const b = document.getElementById(e).getBoundingClientRect();
+		p.run("document.getElementById('f-noise').focus()")
+		inSight := `((e) => { document.getElementById("f-noise").scrollIntoView({ block: "nearest" });
+			const b = document.getElementById(e).getBoundingClientRect();
 			const at = document.elementFromPoint(b.x + b.width / 2, b.y + b.height / 2);
 			return b.height > 0 && b.top > -b.height / 4 && b.bottom <= innerHeight && (at === document.getElementById(e) || document.getElementById(e).contains(at)); })`
 		for _, id := range []string{"stage", "f-noise"} {
-			if !eval[bool](p, "%s(%q)", inSight, id) {
+			if !p.within(10*time.Second, fmt.Sprintf("%s(%q)", inSight, id)) {
 				t.Errorf("%s: %s is out of sight", screen.name, id)
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -55,9 +54,10 @@ const (
 
 // A browser sends its camera by WHIP and plays the filtered picture by WHEP, both with sound.
 func TestWebRTC(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "-i", "browser", "--webrtc")
 	base, token, _ := strings.Cut(s.url, "#")
-	p := blank(t, time.Minute, chromedp.Flag("allow-loopback-in-peer-connection", true))
+	p := blank(t, lifetime, chromedp.Flag("allow-loopback-in-peer-connection", true))
 	p.navigate(base + "healthz") // a page of the same origin, without our own script
 	if !eval[bool](p, `RTCRtpSender.getCapabilities("video").codecs.some((c) => c.mimeType === "video/H264")`) {
 		t.Skip("this Chromium cannot send H.264")
@@ -82,8 +82,9 @@ func TestWebRTC(t *testing.T) {
 	}
 }
 
-// Without --webrtc there is none of it.
+// Without --webrtc neither path exists.
 func TestNoWebRTC(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "-i", "test", "--size", "64x64")
 	base, token, _ := strings.Cut(s.url, "#")
 	for _, path := range []string{"whep", "whip"} {
@@ -105,11 +106,12 @@ func TestNoWebRTC(t *testing.T) {
 
 // A page of another site plays with the token alone, over TCP alone, and adds its candidates later.
 func TestPlayerOfAnotherSite(t *testing.T) {
+	t.Parallel()
 	s := serve(t, "-i", "test", "--size", "320x180", "--webrtc", "--ice-server", "stun:127.0.0.1:9", "--ice-server", "turn:ann:secret@127.0.0.1:9")
 	base, token, _ := strings.Cut(s.url, "#")
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("a player")) }))
 	defer other.Close()
-	p := blank(t, time.Minute, chromedp.Flag("allow-loopback-in-peer-connection", true))
+	p := blank(t, lifetime, chromedp.Flag("allow-loopback-in-peer-connection", true))
 	p.navigate(other.URL)
 	p.run(`window.rtc = {}; (async (base, token) => {
 		const bearer = {"Authorization": "Bearer " + token};

@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"vidfilter/live/livetest"
@@ -14,88 +11,6 @@ import (
 	"vidfilter/pipeline"
 	"vidfilter/pipeline/quality"
 )
-
-// The concatenated fragments are a playable file, with every picture at its time.
-func TestPreviewMP4(t *testing.T) {
-	const pictures = 40
-	c := newCamera(t, livetest.YUV420(161, 90))
-	p := newPreview(t, preview.Options{Kind: preview.MP4, View: preview.ViewStack, Threads: 2})
-	var file bytes.Buffer
-	var config *preview.Config
-	for n := range pictures {
-		packet := c.encode(p, n, n == 20)
-		if (packet.Config != nil) != (n == 0) || packet.Key != (n == 0 || n == 20) {
-			t.Errorf("picture %d: key %v, config %v", n, packet.Key, packet.Config)
-		}
-		if n == 0 {
-			config = packet.Config
-			if got := strings.Join(livetest.Boxes(t, config.Init), " "); got != "ftyp moov" || len(config.Description) > 0 || !strings.HasPrefix(config.Codec, "avc1.64") {
-				t.Errorf("the first segment is %s, %+v", got, config)
-			}
-			file.Write(config.Init)
-		}
-		if got := strings.Join(livetest.Boxes(t, packet.Data), " "); got != "moof mdat" {
-			t.Errorf("picture %d is %s", n, got)
-		}
-		file.Write(packet.Data)
-	}
-	path := filepath.Join(t.TempDir(), "fragments.mp4")
-	if err := os.WriteFile(path, file.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	times := livetest.ShownAt(t, path)
-	if len(times) != pictures {
-		t.Fatalf("%d pictures are shown", len(times))
-	}
-	for n, at := range times {
-		if want := (stampOf(n).Time - stampOf(0).Time) / 1000; math.Abs(at-want) > 0.0002 {
-			t.Errorf("picture %d is shown at %.4f s instead of %.4f", n, at, want)
-		}
-	}
-	raw := livetest.Program(t, "ffmpeg", "-v", "error", "-i", path, "-f", "rawvideo", "-fps_mode", "passthrough", "-")
-	format := livetest.YUV420(config.CodedWidth, config.CodedHeight)
-	size := len(raw) / pictures
-	v := &viewer{t: t, config: config}
-	for n := range pictures {
-		f := packed(format, raw[n*size:][:size])
-		v.check(c, n, 34, f)
-	}
-}
-
-// packed wraps the unpadded samples of one picture as a frame.
-func packed(format pipeline.Format, b []byte) *pipeline.Frame {
-	var planes [4]pipeline.Plane
-	for i := range format.NumPlanes() {
-		w, rows := format.PlaneSize(i)
-		planes[i] = pipeline.Plane{Data: b[:w*rows], Pitch: w}
-		b = b[w*rows:]
-	}
-	return pipeline.NewFrame(format, planes, nil, nil)
-}
-
-// A format change begins with a new initialization segment, and the times continue.
-func TestPreviewMP4Changes(t *testing.T) {
-	p := newPreview(t, preview.Options{Kind: preview.MP4, View: preview.ViewStack, Threads: 1})
-	for i, size := range []int{64, 66} {
-		c := newCamera(t, livetest.YUV420(160, size))
-		var file []byte
-		for n := 10 * i; n < 10*i+10; n++ {
-			packet := c.encode(p, n, false)
-			if packet.Config != nil {
-				file = append(file, packet.Config.Init...)
-			}
-			file = append(file, packet.Data...)
-		}
-		path := filepath.Join(t.TempDir(), "fragments.mp4")
-		if err := os.WriteFile(path, file, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		times := livetest.ShownAt(t, path)
-		if len(times) != 10 || math.Abs(times[0]-float64(i)/3) > 0.006 {
-			t.Fatalf("format %d: %v", i, times)
-		}
-	}
-}
 
 func TestPreviewJPEG(t *testing.T) {
 	for _, layout := range []pipeline.Layout{pipeline.YUV420P, pipeline.YUV422P, pipeline.YUV444P, pipeline.NV12, pipeline.RGBA} {
