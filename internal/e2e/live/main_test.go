@@ -107,7 +107,7 @@ const lifetime = 5 * time.Minute
 func blank(t *testing.T, most time.Duration, flags ...chromedp.ExecAllocatorOption) *page {
 	t.Helper()
 	if browser == "" {
-		t.Skip("needs Chromium")
+		e2e.Lacks(t, "chromium")
 	}
 	ctx, end := chromedp.NewExecAllocator(context.Background(), append(browserFlags(browser), flags...)...)
 	ctx, cancel := chromedp.NewContext(ctx)

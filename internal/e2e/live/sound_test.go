@@ -136,10 +136,7 @@ func TestSound(t *testing.T) {
 // TestMicrophone: a page sends its microphone beside its camera where its user wants that. Another
 // page hears it, the recording has it, and the page itself does not play it.
 func TestMicrophone(t *testing.T) {
-	ffprobe, err := exec.LookPath("ffprobe")
-	if err != nil {
-		t.Skip("needs ffprobe")
-	}
+	e2e.Needs(t, "ffprobe")
 	out := filepath.Join(t.TempDir(), "out.mkv")
 	s := serve(t, "-i", "browser", "-r", "1", "--record", out)
 	own := look(t, s.url)
@@ -164,7 +161,7 @@ func TestMicrophone(t *testing.T) {
 	if code := s.stop(); code != 0 {
 		t.Fatalf("exit code %d: %s", code, s.Err)
 	}
-	b, err := exec.Command(ffprobe, "-v", "error", "-show_entries", "stream=codec_name", "-count_packets", "-show_entries", "stream=nb_read_packets",
+	b, err := exec.Command("ffprobe", "-v", "error", "-show_entries", "stream=codec_name", "-count_packets", "-show_entries", "stream=nb_read_packets",
 		"-of", "csv=p=0", out).CombinedOutput()
 	if got := strings.Fields(string(b)); err != nil || len(got) != 2 || !strings.HasPrefix(got[1], "opus,") || len(got[1]) < len("opus,10") {
 		t.Errorf("the recording: %v %s", err, b)
