@@ -13,6 +13,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"vidfilter/internal/units"
 )
 
 // checkEnding looks at the file itself, if it is one.
@@ -382,24 +384,15 @@ func oggEnd(f *os.File, size int64) (breaks int64, ended bool) {
 	return breaks, len(open) == 0
 }
 
-// obuEnd follows the units of AV1 to the end of the file: AV1 specification, 5.3.
+// obuEnd follows the units of AV1 to the end of the file.
 func obuEnd(f *os.File, size int64) (breaks int64, ended bool) {
-	const extension, sized, most = 4, 2, 10
 	at := int64(0)
 	for at < size {
-		head := bytesAt(f, at, most)
-		if len(head) < 2 || head[0]&sized == 0 {
+		header, n, ok := units.OBUHeader(bytesAt(f, at, 10))
+		if !ok || n < 0 {
 			return 0, false
 		}
-		body := 1
-		if head[0]&extension != 0 {
-			body++
-		}
-		n, width := binary.Uvarint(head[body:])
-		if width <= 0 || n > uint64(size) {
-			return 0, false
-		}
-		at += int64(body+width) + int64(n)
+		at += int64(header) + int64(n)
 	}
 	return 0, at == size
 }
