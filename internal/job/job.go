@@ -24,6 +24,7 @@ import (
 	"vidfilter/internal/av"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/hint"
+	"vidfilter/internal/machine"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
@@ -240,8 +241,8 @@ func (j *job) openOutput() (err error) {
 		url = j.target.URL()
 	}
 	to := j.encodeOptions(j.ui.Logger)
-	if j.o.Memory > 0 && to.Threads == 0 {
-		to.Threads = threadsIn(j.o.Memory, j.frameSize())
+	if to.Threads == 0 {
+		to.Threads = threadsIn(machine.OwnMemory(), j.frameSize())
 	}
 	if j.encoding != nil {
 		to.Device = j.encoding

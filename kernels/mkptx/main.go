@@ -154,7 +154,7 @@ func compileAll(clang string, variants []kernels.Variant) (map[string][]byte, er
 	var errs error
 	var mu sync.Mutex
 	var wg sync.WaitGroup
-	free := make(chan struct{}, runtime.NumCPU())
+	free := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for _, v := range variants {
 		free <- struct{}{}
 		wg.Go(func() {
