@@ -33,7 +33,7 @@ var reserved = map[string]string{
 	"part":          "a batch cuts videos into parts itself",
 	"parts":         "a batch cuts videos into parts itself",
 	"join":          "a batch joins parts itself",
-	"memory":        "a batch divides the memory among its jobs: vidfilter batch --jobs N",
+	"sharers":       "a batch divides the machine among its jobs: vidfilter batch --jobs N",
 	"quiet":         "give it for the whole batch: vidfilter batch -q",
 	"verbose":       "give it for the whole batch: vidfilter batch -v",
 	"version":       "it is not about a job",

@@ -11,10 +11,10 @@ import (
 	"vidfilter/internal/av"
 )
 
-// clock maps the container's times to the output's: a shift of all streams and, in containers
-// whose clock may jump (MPEG-TS), an offset of each program, which changes with a jump. All streams
-// of a program take the same offset, so they stay in step. Joined recordings jump, and are no
-// damage.
+// clock maps the container's times to the output's. It adds a shift to all streams and, in
+// containers whose clock may jump (MPEG-TS), an offset per program that changes at each jump. The
+// streams of a program share its offset, so they stay in sync. A jump between joined recordings is
+// not damage.
 type clock struct {
 	shift    int64 // microseconds added to every time
 	jumpy    bool
@@ -36,11 +36,11 @@ type lane struct {
 	program *program
 	kind    astiav.MediaType
 	used    bool
-	epoch   int   // of the latest packet: the offset that it has
-	jumped  bool  // the packet before had another
+	epoch   int   // index of the latest packet's offset
+	jumped  bool  // the packet before had another offset
 	last    int64 // decode time of the latest packet
 	next    int64 // when the next one is due
-	shown   int64 // end of what is shown last
+	shown   int64 // latest end of presentation
 	pos     int64 // of the latest packet
 }
 
@@ -56,7 +56,7 @@ type entry struct {
 	pos    int64
 	key    bool
 	marked bool // as damaged
-	epoch  int  // the offset that it has; below 0: the program's latest
+	epoch  int  // index of its offset; below 0: the program's latest
 	sure   bool // it was judged
 }
 
@@ -64,8 +64,8 @@ const (
 	// A longer gap is a jump of the clock rather than a pause, as in the ffmpeg program.
 	jumpThreshold = 10 * second
 
-	// How far around a jump the streams of a program come to it, and how long one that does not
-	// jump is watched.
+	// The streams of a program reach a jump within straggle of each other. A stream that does not
+	// jump is watched for patience.
 	straggle = 5 * second
 	patience = 3 * second / 2
 )
@@ -89,15 +89,15 @@ func (c *clock) place(p *astiav.Packet, st *C.AVStream, offset int64) {
 	}
 }
 
-// media reports whether jumps show in the stream.
+// media reports whether the stream is dense enough to show jumps.
 func (l *lane) media() bool {
 	return l.kind == astiav.MediaTypeVideo || l.kind == astiav.MediaTypeAudio
 }
 
 func (l *lane) video() bool { return l.kind == astiav.MediaTypeVideo }
 
-// breaks reports whether a packet does not follow the one before. Decode times never go back, but
-// for the rounding of bad muxers; presentation times do by as much as frames are reordered.
+// breaks reports whether a packet does not follow the one before. Decode times go back only where a
+// muxer rounds badly; presentation times go back where frames are reordered.
 func (l *lane) breaks(e *entry) bool {
 	back := second
 	if e.exact {
@@ -107,7 +107,7 @@ func (l *lane) breaks(e *entry) bool {
 	return d > jumpThreshold || d < -back
 }
 
-// hard reports whether a break is a jump of the clock whatever the other streams do.
+// hard reports whether a break is certainly a jump of the clock, without a look at other streams.
 func (l *lane) hard(e *entry) bool {
 	back := second
 	if e.exact {
@@ -132,10 +132,10 @@ func (l *lane) follow(e *entry, epoch int) {
 	l.used, l.epoch, l.last, l.next = true, epoch, e.at, e.at+length
 }
 
-// latest returns the offset that new packets have.
+// latest returns the index of the offset of new packets.
 func (p *program) latest() int { return len(p.offsets) - 1 }
 
-// take returns the offset of the packet that is next.
+// take returns the offset of the next packet.
 func (c *clock) take(e *entry) int64 {
 	l := e.lane
 	c.begin(e)
@@ -156,8 +156,8 @@ func (c *clock) jumped(stream int) bool {
 	return l != nil && l.jumped
 }
 
-// begin sets the clock of a program when its first packet comes. One that has little to do with the
-// main program's is moved onto that: both are broadcast at the same time.
+// begin sets the clock of a program at its first packet. A clock far from the main program's is
+// aligned with that, since both programs are broadcast at the same time.
 func (c *clock) begin(e *entry) (moved int64) {
 	p := e.lane.program
 	if len(p.offsets) > 0 {
@@ -173,7 +173,7 @@ func (c *clock) begin(e *entry) (moved int64) {
 	return moved
 }
 
-// now returns how far the main program has come, with its offset.
+// now returns the latest time of the main program, with its offset.
 func (c *clock) now() int64 {
 	now := int64(math.MinInt64)
 	for _, l := range c.lanes {
@@ -187,7 +187,7 @@ func (c *clock) now() int64 {
 	return now
 }
 
-// doubtful reports whether later packets must tell what to make of the one that is next.
+// doubtful reports whether the next packet can be judged only by later ones.
 func (c *clock) doubtful(e *entry) bool {
 	l := e.lane
 	if e.sure || e.at == av.NoPTS {
@@ -202,25 +202,25 @@ func (c *clock) doubtful(e *entry) bool {
 	return l.epoch == l.program.latest() && (e.epoch < 0 || e.epoch == l.epoch) && l.breaks(e)
 }
 
-// view is what packets read ahead tell of a stream.
+// view is a stream in the packets that were read ahead.
 type view struct {
-	lane              // as it is before it breaks
-	broke, after int  // the entry that breaks, -1 if there is none; packets from there on
-	hard         bool // that is no rounding
+	lane              // before the break
+	broke, after int  // the entry that breaks, or -1; number of packets from there on
+	hard         bool // the break is no rounding
 	from, least  int64
-	gap          int64 // between the decode times there
-	later        lane  // as it is after it broke
-	passed       int64 // how long it goes on without a break
-	widest       int64 // longest step until then
-	marks        int   // the last entry that is marked before it breaks, -1 if there is none
-	restart      int   // the one behind
-	key          bool  // that or the next is a key frame
-	regular      bool  // and follows without a gap
-	restarted    int   // packets behind it that were looked at
+	gap          int64 // of decode times at the break
+	later        lane  // after the break
+	passed       int64 // time without a break
+	widest       int64 // longest step in that time
+	marks        int   // the last marked entry before the break, or -1
+	restart      int   // the entry behind it, or -1
+	key          bool  // restart or the next entry is a key frame
+	regular      bool  // and both follow without a gap
+	restarted    int   // entries behind restart that were examined
 }
 
-// survey looks at the packets of the first one's program, up to the end of the returned part. It is
-// settled if more packets would tell no more.
+// survey examines the packets of the first packet's program, to the end of the returned part. If
+// settled is false, more packets are needed.
 func (c *clock) survey(queue []*entry) (views map[*lane]*view, part []*entry, settled bool) {
 	head := queue[0]
 	views = map[*lane]*view{}
@@ -256,7 +256,7 @@ func (c *clock) survey(queue []*entry) (views map[*lane]*view, part []*entry, se
 	return views, queue, true
 }
 
-// see adds a packet. It returns false at the next jump, which is another matter.
+// see adds a packet. It returns false at the next jump, which is judged separately.
 func (v *view) see(i int, e *entry) bool {
 	epoch := max(e.epoch, v.epoch)
 	switch {
@@ -298,7 +298,7 @@ func (v *view) see(i int, e *entry) bool {
 	return v.passed <= straggle
 }
 
-// settled reports whether enough of a stream is known.
+// settled reports whether the stream has had enough packets to be judged.
 func (v *view) settled() bool {
 	const reordered = 4
 	switch {
@@ -310,8 +310,7 @@ func (v *view) settled() bool {
 	return v.passed >= patience
 }
 
-// judge decides whether recordings are joined at the packets read ahead, and gives those their
-// offsets.
+// judge decides whether recordings are joined in the packets read ahead, and sets their offsets.
 func (c *clock) judge(queue []*entry) (joined bool) {
 	head := queue[0]
 	head.sure = true
@@ -332,7 +331,7 @@ func (c *clock) judge(queue []*entry) (joined bool) {
 	case broken == 0:
 		c.forgiveRestart(views, part)
 		return false
-	case goesOn && jump > second: // a stream of its own has a pause, or is damaged
+	case goesOn && jump > second: // one stream has a pause, or is damaged
 		return false
 	case !certain && broken < 2: // rounding
 		return false
@@ -342,7 +341,7 @@ func (c *clock) judge(queue []*entry) (joined bool) {
 	return true
 }
 
-// join moves what comes behind a jump so that no stream overlaps.
+// join sets the offset behind a jump so that no stream overlaps.
 func (c *clock) join(p *program, views map[*lane]*view, part []*entry) {
 	first, pos, from, offset := len(part), int64(-1), int64(math.MaxInt64), int64(math.MinInt64)
 	for _, v := range views {
@@ -390,9 +389,8 @@ func (c *clock) join(p *program, views map[*lane]*view, part []*entry) {
 	}
 }
 
-// forgiveRestart looks for recordings that are joined without a jump: the counters of packets begin
-// anew, at a key frame, and all streams go on without a gap. MPEG-TS numbers its packets, so intact
-// ones are marked as damaged there.
+// forgiveRestart finds recordings joined without a jump: packet counters restart at a key frame,
+// and all streams continue without a gap. By the counters, FFmpeg marks intact packets as damaged.
 func (c *clock) forgiveRestart(views map[*lane]*view, part []*entry) {
 	joined := false
 	for _, v := range views {
@@ -414,8 +412,8 @@ func (c *clock) forgiveRestart(views map[*lane]*view, part []*entry) {
 	}
 }
 
-// forgive takes the marks off the packets of a stream around the one that begins a recording: all
-// of those split from the last one before, the one before that, and one behind.
+// forgive clears the marks of a stream's packets around the first one of a recording: back to the
+// second unmarked packet before it, and one packet behind it.
 func forgive(part []*entry, begin int, l *lane) {
 	gaps := 0
 	for i := begin - 1; i >= 0 && gaps < 2; i-- {

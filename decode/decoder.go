@@ -14,6 +14,7 @@ import (
 
 	"vidfilter/internal/av"
 	"vidfilter/internal/fidelity"
+	"vidfilter/internal/machine"
 	"vidfilter/pipeline"
 )
 
@@ -73,7 +74,7 @@ func (d *decoder) alloc(id astiav.CodecID) error {
 func (d *decoder) start(threads int, timebase C.AVRational) error {
 	// Every further thread holds frames and delays the end. FFmpeg's own choice stops here, too.
 	const mostThreads = 16
-	d.dec.SetThreadCount(min(threads, mostThreads))
+	d.dec.SetThreadCount(min(cmp.Or(threads, machine.CoreLimit()), mostThreads))
 	d.prepare()
 	C.vf_decoder_setup((*C.AVCodecContext)(d.dec.UnsafePointer()), timebase, C.int64_t(d.maxPixels), C.uintptr_t(d.handle))
 	if err := d.tooLarge(d.dec.Width(), d.dec.Height(), d.dec.PixelFormat()); err != nil {

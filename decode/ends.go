@@ -6,13 +6,14 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"log/slog"
 	"math/bits"
 	"os"
 	"slices"
 	"strings"
+
+	"vidfilter/internal/units"
 )
 
 // checkEnding looks at the file itself, if it is one.
@@ -61,36 +62,6 @@ func bytesAt(f io.ReaderAt, at int64, n int) []byte {
 	}
 	n, _ = f.ReadAt(b, at)
 	return b[:n]
-}
-
-// apngEnd follows the chunks to the last one, and counts wrong checksums: PNG specification, 5.3.
-func apngEnd(f *os.File, size int64) (breaks int64, ended bool) {
-	const signature, frame, most = 8, 12, 1 << 28
-	animated, next := false, uint32(0)
-	for at := int64(signature); at+frame <= size; {
-		head := bytesAt(f, at, 8)
-		length := int64(binary.BigEndian.Uint32(head))
-		if length > most || at+frame+length > size {
-			return breaks, false
-		}
-		chunk := bytesAt(f, at+4, int(length)+8)
-		if crc32.ChecksumIEEE(chunk[:4+length]) != binary.BigEndian.Uint32(chunk[4+length:]) {
-			breaks++
-		}
-		switch string(head[4:]) {
-		case "IEND":
-			return breaks, true
-		case "acTL":
-			animated = length == 8
-		case "fcTL", "fdAT": // numbered from 0
-			if !animated || len(chunk) < 8 || binary.BigEndian.Uint32(chunk[4:]) != next {
-				breaks++ // FFmpeg then shows fewer pictures
-			}
-			next++
-		}
-		at += frame + length
-	}
-	return breaks, false
 }
 
 // tsEnd looks for an incomplete packet at the end. A recording may begin with one, too.
@@ -285,42 +256,6 @@ func aviEnd(f *os.File, size int64) (breaks int64, ended bool) {
 	return breaks, true
 }
 
-// gxfEnd follows the packets to the one that ends the stream: SMPTE 360M, 5.
-func gxfEnd(f *os.File, size int64) (breaks int64, ended bool) {
-	const header, last = 16, 0xfb
-	for at := int64(0); at+header <= size; {
-		head := bytesAt(f, at, header)
-		length := int64(binary.BigEndian.Uint32(head[6:]))
-		if !bytes.HasPrefix(head, []byte{0, 0, 0, 0, 1}) || length < header {
-			return breaks + 1, true
-		}
-		if head[5] == last {
-			return breaks, true
-		}
-		at += length
-	}
-	return breaks, false
-}
-
-// rmEnd follows the chunks of RealMedia to the end of the file.
-func rmEnd(f *os.File, size int64) (breaks int64, ended bool) {
-	known := []string{".RMF", "PROP", "MDPR", "CONT", "DATA", "INDX", "RMMD", "RJMD", "RMJE"}
-	for at := int64(0); at+8 <= size; {
-		head := bytesAt(f, at, 8)
-		length := int64(binary.BigEndian.Uint32(head[4:]))
-		if string(head[:4]) == "DATA" && length == 0 { // of a stream
-			return breaks, true
-		}
-		if !slices.Contains(known, string(head[:4])) || length < 8 {
-			return breaks + 1, true
-		}
-		if at += length; at > size {
-			return breaks, false
-		}
-	}
-	return breaks, true
-}
-
 // mxfEnd looks for the footer at the place that the header gives.
 func mxfEnd(f *os.File, size int64) (int64, bool) {
 	partition := []byte{0x06, 0x0e, 0x2b, 0x34, 0x02, 0x05, 0x01, 0x01, 0x0d, 0x01, 0x02, 0x01, 0x01}
@@ -337,18 +272,6 @@ func mxfEnd(f *os.File, size int64) (int64, bool) {
 	}
 	footer := int64(binary.BigEndian.Uint64(head[value+24:]))
 	return 0, footer <= 0 || bytes.Equal(bytesAt(f, footer, len(partition)), partition)
-}
-
-// nutEnd looks for the index, whose length is in the last bytes. A file without one is cut off, or
-// was never finished.
-func nutEnd(f *os.File, size int64) (int64, bool) {
-	const mark = "NX\xdd\x67\x2f\x23\xe6\x4e"
-	tail := bytesAt(f, size-12, 8)
-	if len(tail) < 8 {
-		return 0, false
-	}
-	length := binary.BigEndian.Uint64(tail)
-	return 0, length < uint64(size) && string(bytesAt(f, size-int64(length), len(mark))) == mark
 }
 
 // oggEnd follows the numbered pages to those that end the streams.
@@ -382,24 +305,15 @@ func oggEnd(f *os.File, size int64) (breaks int64, ended bool) {
 	return breaks, len(open) == 0
 }
 
-// obuEnd follows the units of AV1 to the end of the file: AV1 specification, 5.3.
+// obuEnd follows the units of AV1 to the end of the file.
 func obuEnd(f *os.File, size int64) (breaks int64, ended bool) {
-	const extension, sized, most = 4, 2, 10
 	at := int64(0)
 	for at < size {
-		head := bytesAt(f, at, most)
-		if len(head) < 2 || head[0]&sized == 0 {
+		header, n, ok := units.OBUHeader(bytesAt(f, at, 10))
+		if !ok || n < 0 {
 			return 0, false
 		}
-		body := 1
-		if head[0]&extension != 0 {
-			body++
-		}
-		n, width := binary.Uvarint(head[body:])
-		if width <= 0 || n > uint64(size) {
-			return 0, false
-		}
-		at += int64(body+width) + int64(n)
+		at += int64(header) + int64(n)
 	}
 	return 0, at == size
 }

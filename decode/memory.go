@@ -10,7 +10,7 @@ import (
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/internal/av"
-	"vidfilter/pipeline"
+	"vidfilter/internal/machine"
 )
 
 // pixelMemory is the memory of a job per pixel of a picture of 8 bits, in the frames of the
@@ -24,7 +24,7 @@ const largestPicture = 16384 * 16384
 // DefaultMaxPixels returns the largest picture whose job fits into the memory that this process may
 // use: one pixel for every 160 bytes.
 func DefaultMaxPixels() int64 {
-	if m := pipeline.TotalMemory(); m > 0 {
+	if m := machine.TotalMemory(); m > 0 {
 		return min(m/pixelMemory, largestPicture)
 	}
 	return largestPicture
@@ -67,7 +67,7 @@ func (d *decoder) tooLarge(w, h int, format astiav.PixelFormat) error {
 		return nil
 	}
 	hint := "raise --max-pixels if there is memory for it: a job takes up to " + gigabytes(size*pixelMemory)
-	if m := pipeline.TotalMemory(); m > 0 {
+	if m := machine.TotalMemory(); m > 0 {
 		hint += " of memory, and it may use " + gigabytes(m)
 	}
 	what := fmt.Sprintf("%dx%d is more than %d pixels", w, h, d.maxPixels)

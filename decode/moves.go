@@ -12,22 +12,21 @@ import (
 	"vidfilter/internal/av"
 )
 
-// moves follows the streams of broadcasts. A program may move a stream to another PID, which FFmpeg
-// makes a new stream of its own: it goes on as the first one. So does one of another recording that
-// was joined.
+// moves follows streams that a broadcast moves to another PID, or that go on in a joined recording.
+// FFmpeg makes each a new stream; here it continues the first one.
 type moves struct {
-	opened int           // streams that were known on opening; 0 before
-	from   map[int]int   // the first stream of those that moved
-	now    map[int]int   // where a first stream is now
-	seen   map[int]bool  // streams that have had a packet since
+	opened int           // number of streams known on opening; 0 before
+	from   map[int]int   // first stream, by the stream that it moved to
+	now    map[int]int   // present stream, by the first one
+	seen   map[int]bool  // streams with a packet since opening
 	aside  map[int]bool  // streams that cannot be tracks: see putAside
-	told   map[int]bool  // streams that begin later, of which a warning told
-	stale  map[int]int   // packets of streams that finishStream has read
-	ends   int           // of streams that moved
-	lost   map[int]int64 // decode times of streams whose last packets it could not read
+	told   map[int]bool  // late streams that a warning has named
+	stale  map[int]int   // number of a stream's packets that finishStream has read early
+	ends   int           // number of streams that moved
+	lost   map[int]int64 // last decode time, by stream whose last packets could not be read
 }
 
-// first returns the stream as which one goes on, mostly itself.
+// first returns the stream that i continues, which is mostly i itself.
 func (m *moves) first(i int) int {
 	if f, ok := m.from[i]; ok {
 		return f
@@ -35,7 +34,7 @@ func (m *moves) first(i int) int {
 	return i
 }
 
-// line returns a first stream and those that go on as it.
+// line returns a first stream and the streams that continue it.
 func (m *moves) line(i int) []int {
 	line := []int{i}
 	for s, f := range m.from {
@@ -58,7 +57,7 @@ func (m *moves) move(first, to int) {
 	put(&m.now, first, to)
 }
 
-// movable reports whether a stream is of a kind that players show.
+// movable reports whether a stream is video, sound or subtitles.
 func (in *Input) movable(i int) bool {
 	switch in.stream(i).codecpar.codec_type {
 	case C.AVMEDIA_TYPE_VIDEO, C.AVMEDIA_TYPE_AUDIO, C.AVMEDIA_TYPE_SUBTITLE:
@@ -67,8 +66,8 @@ func (in *Input) movable(i int) bool {
 	return false
 }
 
-// alike reports whether a decoder of one stream takes the other. What kind of MPEG audio a stream
-// is shows later than its beginning.
+// alike reports whether one decoder fits both streams. The layer of MPEG audio is not known at the
+// beginning, so all layers are alike.
 func (in *Input) alike(a, b int) bool {
 	codec := func(i int) C.enum_AVCodecID {
 		id := in.stream(i).codecpar.codec_id
@@ -83,7 +82,8 @@ func (in *Input) alike(a, b int) bool {
 // listed reports whether a program has the stream now.
 func (in *Input) listed(i int) bool { _, ok := in.programOf(i); return ok }
 
-// pick returns the first stream that is most like another, -1 if there is none.
+// pick returns the first of some streams with the language of another, else the first; -1 if there
+// is none.
 func (in *Input) pick(i int, among []int) int {
 	language := func(i int) string { return entries(in.stream(i).metadata)["language"] }
 	for _, f := range among {
@@ -97,8 +97,8 @@ func (in *Input) pick(i int, among []int) int {
 	return -1
 }
 
-// come looks at the stream of the packet that was read last. Once that has its first, it goes on as
-// one like it that its program no longer has. It may also return from where it moved to.
+// come handles the stream of the packet just read. At its first packet, a stream continues a
+// similar one that its program no longer lists. A stream may also return to its former PID.
 func (m *moves) come(in *Input, i int) {
 	if at := m.at(m.first(i)); m.opened > 0 && at != i && in.listed(i) && !in.listed(at) {
 		put(&m.now, m.first(i), i)
@@ -124,8 +124,8 @@ func (m *moves) come(in *Input, i int) {
 	}
 }
 
-// putAside leaves out the streams of a broadcast of which nothing is known on opening but their
-// names: FFmpeg saw them at the end of the file. A track needs more.
+// putAside leaves out streams of a broadcast without size or sample rate, which a track needs:
+// FFmpeg found only their names, at the end of the file.
 func (in *Input) putAside() {
 	if !in.clock.jumpy {
 		return
@@ -140,8 +140,7 @@ func (in *Input) putAside() {
 	}
 }
 
-// tellLate counts a stream that began after the input was opened, and says so, with its first
-// packet.
+// tellLate counts a stream that begins after the input was opened, and warns at its first packet.
 func (in *Input) tellLate(i int) {
 	m := &in.moves
 	if late := i >= m.opened || m.aside[i]; !late || m.told[i] || in.videoOnly() || !in.movable(i) {
@@ -171,8 +170,8 @@ func (in *Input) nameOf(i int) string {
 	return fmt.Sprintf("stream %d (%s %s)", i, C.GoString(C.av_get_media_type_string(par.codec_type)), C.GoString(C.avcodec_get_name(par.codec_id)))
 }
 
-// findMoves looks for streams that moved while FFmpeg looked for streams: one begins later than
-// another of its kind, and has packets where that has none.
+// findMoves finds streams that moved while FFmpeg probed the input: one begins later than another
+// of its kind, and has packets where the other has none.
 func (in *Input) findMoves() {
 	const apart = second / 3
 	var all []int
@@ -192,7 +191,7 @@ func (in *Input) findMoves() {
 	if !in.clock.jumpy || !later {
 		return
 	}
-	// Enough is read ahead if each stream has a packet, or after as much as FFmpeg looks at.
+	// Read ahead until each stream has a packet, or as much as FFmpeg probes.
 	first, last := map[int]int{}, map[int]int{}
 	note := func(n int) {
 		i := in.ahead.queue[n].stream
@@ -228,7 +227,7 @@ func (in *Input) findMoves() {
 	}
 }
 
-// goesOn reports whether a stream has more than its last packets in a part of the queue.
+// goesOn reports whether a stream continues in a part of the queue, beyond delayed last packets.
 func (in *Input) goesOn(stream, from, to int) bool {
 	ended, ok := in.lastOf(stream, from)
 	for _, e := range in.ahead.queue[from:to] {
@@ -250,12 +249,12 @@ func (in *Input) lastOf(stream, before int) (dts int64, ok bool) {
 	return dts, ok && dts != av.NoPTS
 }
 
-// mostEnds is how many ends of streams are read again, which takes time.
+// mostEnds limits how many ends of streams are read again, which is slow.
 const mostEnds = 200
 
-// finishStream puts the last packets of a stream that moved into the queue before an entry. FFmpeg
-// keeps them until the stream goes on or the file ends, which a file of what came before does. Of a
-// pipe they are lost.
+// finishStream queues the last packets of a moved stream before an entry. FFmpeg holds them back
+// until the stream continues or the file ends, so the file up to there is opened again. From a pipe
+// they are lost.
 func (in *Input) finishStream(stream, before int) {
 	const enough = 4 << 20 // holds tables of programs and a picture
 	ended, ok := in.lastOf(stream, before)
@@ -327,8 +326,7 @@ func (in *Input) finishStream(stream, before int) {
 	in.ahead.queue = slices.Concat(in.ahead.queue[:before], rest, queue)
 }
 
-// isStale reports whether a packet belongs to the end of a stream that moved, which FFmpeg has kept
-// until now.
+// isStale reports whether FFmpeg held a packet of a moved stream back until now.
 func (m *moves) isStale(p *astiav.Packet, st *C.AVStream) bool {
 	i := p.StreamIndex()
 	if m.stale[i] > 0 {
@@ -346,7 +344,7 @@ func (m *moves) isStale(p *astiav.Packet, st *C.AVStream) bool {
 	return false
 }
 
-// wrapped33 returns a difference of times of MPEG, which have 33 bits.
+// wrapped33 returns a difference of MPEG times, which have 33 bits.
 func wrapped33(d int64) int64 {
 	const half = 1 << 32
 	return (d+half)&(2*half-1) - half
@@ -363,8 +361,8 @@ func (in *Input) programs() (n int) {
 	return n
 }
 
-// otherCodec is how many packets must fail in a row after a program changed, so that the video must
-// be coded in another way.
+// otherCodec is how many packets in a row must fail after a program changed, before its video is
+// taken to be in another codec.
 const otherCodec = 20
 
 // watchTable notes when the table of the video's program changes.
@@ -378,17 +376,17 @@ func (in *Input) watchTable() {
 	}
 }
 
-// tableChanged reports whether the table changed about where decoding began to fail: it is read
-// some packets ahead.
+// tableChanged reports whether the table changed near the packet where decoding began to fail. The
+// table is read some packets ahead.
 func (in *Input) tableChanged() bool {
 	const about = 500
 	return in.tableAt > 0 && in.packets-in.failedInRow-in.tableAt < about
 }
 
-// loseVideo leaves out the rest of a video that goes on in another codec, under the same PID.
+// loseVideo leaves out the rest of a video that continues in another codec under the same PID.
 func (in *Input) loseVideo() {
 	in.videoLost = true
-	in.failed -= in.failedInRow // they are not damaged
+	in.failed -= in.failedInRow // these packets are not damaged
 	in.damage.LateStreams++
 	in.warn("the video goes on from %.3f s in another codec: that part is left out; filter it as a file of its own", float64(in.last)/float64(second))
 }

@@ -4,30 +4,66 @@ package encode
 import "C"
 
 import (
+	"slices"
+
 	"vidfilter/internal/av"
 )
 
-// adtsHeader is what the header of each packet of AAC says in a transport stream: profile, sample
-// rate and channels. Other containers say it once for the track: the muxer drops the headers.
-type adtsHeader [2]byte
-
-// adtsOf reads a header: ISO/IEC 14496-3, 1.A.2.
-func adtsOf(p *C.AVPacket) (a adtsHeader, ok bool) {
-	const sync, least = 0xfff0, 7
-	b := av.Slice((*byte)(p.data), int(p.size))
-	if len(b) < least || (uint(b[0])<<8|uint(b[1]))&0xfff6 != sync {
-		return a, false
-	}
-	return adtsHeader{b[2] &^ 2, b[3] & 0xc0}, true // without the private bit
+// adtsHeader describes a frame of AAC in a transport stream. Other containers store this once per
+// track, so their muxers drop the headers.
+type adtsHeader struct {
+	object, frequency, channels int // as in an AudioSpecificConfig; 0 channels: the frame describes them
 }
 
-// checkSound counts packets whose sound is another than at the start, if that cannot be said.
+// readADTS reads a header (ISO/IEC 14496-3, 1.A.2.2). ok is false if b does not begin with one.
+// frame is the data behind the header, nil if its length is wrong, and rest follows the frame.
+func readADTS(b []byte) (h adtsHeader, frame, rest []byte, ok bool) {
+	if len(b) < 7 || b[0] != 0xff || b[1]&0xf6 != 0xf0 {
+		return h, nil, nil, false
+	}
+	h = adtsHeader{int(b[2]>>6) + 1, int(b[2] >> 2 & 15), int(b[2]&1<<2 | b[3]>>6)}
+	header, end := 7, int(b[3]&3)<<11|int(b[4])<<3|int(b[5])>>5
+	if b[1]&1 == 0 {
+		header = 9 // a checksum
+	}
+	if end >= header && end <= len(b) {
+		frame, rest = b[header:end], b[end:]
+	}
+	return h, frame, rest, true
+}
+
+// config returns the AudioSpecificConfig (ISO/IEC 14496-3, 1.6.2.1): 5 bits of object type, 4 of
+// the rate's index, 4 of channels. ok is false if it does not fit in them.
+func (h adtsHeader) config() (config [2]byte, ok bool) {
+	config = [2]byte{byte(h.object<<3 | h.frequency>>1), byte(h.frequency<<7 | h.channels<<3)}
+	return config, h.channels > 0 && h.frequency < len(aacRates)
+}
+
+const aacLowComplexity = 2
+
+var aacRates = []int{96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350}
+
+// aacOf describes AAC by the demuxer's parameters.
+func aacOf(par *C.AVCodecParameters) adtsHeader {
+	rate := int(par.sample_rate)
+	if par.profile == C.AV_PROFILE_AAC_HE || par.profile == C.AV_PROFILE_AAC_HE_V2 {
+		rate /= 2 // coded at half the rate, which the extension doubles
+	}
+	channels := int(par.ch_layout.nb_channels)
+	if channels == 8 {
+		channels = 7
+	}
+	return adtsHeader{aacLowComplexity, max(0, slices.Index(aacRates, rate)), channels}
+}
+
+// checkSound counts packets whose sound differs from that at the start, if the output cannot
+// describe it.
 func (o *Output) checkSound(l *lane, p *C.AVPacket) {
 	par := l.st.codecpar
 	if par.codec_id != C.AV_CODEC_ID_AAC || o.opts.Format == "mpegts" {
 		return
 	}
-	a, ok := adtsOf(p)
+	a, _, _, ok := readADTS(av.Slice((*byte)(p.data), int(p.size)))
 	switch {
 	case !ok:
 	case l.adts == adtsHeader{}:

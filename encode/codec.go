@@ -4,12 +4,14 @@ package encode
 import "C"
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/encode/formats"
+	"vidfilter/internal/machine"
 	"vidfilter/pipeline"
 )
 
@@ -173,6 +175,9 @@ func (c Codec) Cores(height int) int {
 	}
 	return max(1, height/c.linesACore)
 }
+
+// threads returns how many threads the encoder has; 0 leaves that to it.
+func (o *Options) threads() int { return cmp.Or(o.Threads, machine.CoreLimit()) }
 
 func (o *Options) format() formats.Format { return formats.Of(o.Format) }
 

@@ -4,6 +4,7 @@ package encode
 import "C"
 
 import (
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -54,8 +55,9 @@ func configureSVTAV1(o *Options, c *C.AVCodecContext, set func(option, value str
 	quietSVT()
 	c.err_recognition |= C.AV_EF_EXPLODE // wrong parameters are errors
 	var params []param
-	if o.Threads > 0 {
-		params = append(params, param{"lp", strconv.Itoa(o.Threads)})
+	if n := o.threads(); n > 0 {
+		level := slices.IndexFunc([]int{1, 2, 5, 11, 23, math.MaxInt}, func(most int) bool { return n <= most })
+		params = append(params, param{"lp", strconv.Itoa(1 + level)}) // as SVT-AV1 chooses it by the cores
 	}
 	if o.Tune != "" {
 		params = append(params, param{"tune", strconv.Itoa(slices.Index(strings.Fields("vq psnr ssim"), o.Tune))})

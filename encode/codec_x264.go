@@ -73,6 +73,9 @@ func configureX264(o *Options, c *C.AVCodecContext, set func(option, value strin
 		// FFmpeg passes it to x264 with the first frame, too late for the first packets.
 		params = append(params, param{"bff", "1"})
 	}
+	if o.Threads == 0 {
+		c.thread_count += c.thread_count / 2 // as x264 chooses them by the cores
+	}
 	if c.width*c.height > mostPixelsAFrameThread {
 		c.thread_type = C.FF_THREAD_SLICE
 	}

@@ -61,7 +61,7 @@ var x265 = Codec{
 // depends on --threads alone, if that is given, as x265 itself chooses it.
 func configureX265(o *Options, c *C.AVCodecContext, set func(option, value string)) {
 	params := []param{{"log-level", "none"}, {"info", "0"}}
-	if n := o.Threads; n > 0 {
+	if n := o.threads(); n > 0 {
 		params = append(params, param{"pools", strconv.Itoa(n)})
 		c.thread_count = 1
 		for _, cores := range []int{4, 8, 16, 32} {

@@ -206,7 +206,7 @@ func (e *coder) openEncoder(f *pipeline.Frame) error {
 	if rate := e.frameRate(); rate.Num() > 0 {
 		enc.SetFramerate(rate)
 	}
-	enc.SetThreadCount(e.opts.Threads)
+	enc.SetThreadCount(e.opts.threads())
 	e.setAspect(enc, f)
 	av.TagColour(enc, f, to.format, to.isYUV)
 	name := C.GoString(C.avcodec_get_name(c.codec_id))

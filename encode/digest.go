@@ -174,25 +174,17 @@ func (d *digest) addAll(payload []byte) bool {
 	return true
 }
 
-// addAV1 adds the OBUs (AV1 specification, 5.3) that every container keeps.
+// addAV1 adds the OBUs that every container keeps.
 func (d *digest) addAV1(payload []byte) bool {
-	const delimiter, redundant, tiles, padding = 2, 7, 8, 15
-	for len(payload) > 0 {
-		kind, header := payload[0]>>3&15, 1+int(payload[0]>>2&1)
-		if len(payload) <= header || payload[0]&2 == 0 { // without a size
-			return false
+	list, whole := units.OBUs(payload)
+	for _, o := range list {
+		const delimiter, redundant, tiles, padding = 2, 7, 8, 15
+		if o.Kind != delimiter && o.Kind != redundant && o.Kind != tiles && o.Kind != padding {
+			_, _ = d.payload.Write(o.Whole)
 		}
-		size, n := binary.Uvarint(payload[header:])
-		if n <= 0 || size > uint64(len(payload)-header-n) {
-			return false
-		}
-		end := header + n + int(size)
-		if kind != delimiter && kind != redundant && kind != tiles && kind != padding {
-			_, _ = d.payload.Write(payload[:end])
-		}
-		payload = payload[end:]
+		whole = whole && o.Sized
 	}
-	return true
+	return whole
 }
 
 func (d *digest) addText(payload []byte) bool {
@@ -202,25 +194,18 @@ func (d *digest) addText(payload []byte) bool {
 	return true
 }
 
-// addAAC adds a raw frame, or frames with ADTS headers (ISO 14496-3, 1.A.2.2).
+// addAAC adds a raw frame, or frames with ADTS headers.
 func (d *digest) addAAC(payload []byte) bool {
-	if !isADTS(payload) {
+	if _, _, _, ok := readADTS(payload); !ok {
 		return d.addAll(payload)
 	}
 	for len(payload) > 0 {
-		if !isADTS(payload) {
+		h, frame, rest, _ := readADTS(payload)
+		if frame == nil || h.channels == 0 {
 			return false
 		}
-		header, length := 7, int(payload[3]&3)<<11|int(payload[4])<<3|int(payload[5])>>5
-		if payload[1]&1 == 0 {
-			header = 9 // a checksum
-		}
-		channels := payload[2]&1<<2 | payload[3]>>6
-		if length < header || length > len(payload) || channels == 0 {
-			return false
-		}
-		_, _ = d.payload.Write(payload[header:length])
-		payload = payload[length:]
+		_, _ = d.payload.Write(frame)
+		payload = rest
 	}
 	return true
 }
@@ -231,8 +216,6 @@ func channelsInside(par *C.AVCodecParameters) bool {
 	config := unsafe.Slice((*byte)(par.extradata), int(par.extradata_size))
 	return len(config) >= 2 && config[1]>>3&15 == 0
 }
-
-func isADTS(b []byte) bool { return len(b) >= 7 && b[0] == 0xff && b[1]&0xf6 == 0xf0 }
 
 // sliceForm returns a form that hashes the NAL units for which isSlice is true. Byte at of the
 // extradata has the size of lengths.

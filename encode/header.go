@@ -209,44 +209,16 @@ func (o *Output) describeAAC() error {
 // aacConfig takes the header from the stream's first packet or, if that comes later than ours,
 // from the demuxer's parameters.
 func (o *Output) aacConfig(s *astiav.Stream, par *C.AVCodecParameters) [2]byte {
-	for _, p := range o.early {
-		if p.StreamIndex() == s.Index() {
-			if config, ok := configFromADTS(p.Data()); ok {
+	i := slices.IndexFunc(o.early, func(p *astiav.Packet) bool { return p.StreamIndex() == s.Index() })
+	if i >= 0 {
+		if h, _, _, ok := readADTS(o.early[i].Data()); ok {
+			if config, ok := h.config(); ok {
 				return config
 			}
-			break
 		}
 	}
-	rate := int(par.sample_rate)
-	if par.profile == C.AV_PROFILE_AAC_HE || par.profile == C.AV_PROFILE_AAC_HE_V2 {
-		rate /= 2 // coded at half the rate, which the extension doubles
-	}
-	channels := int(par.ch_layout.nb_channels)
-	if channels == 8 {
-		channels = 7
-	}
-	return audioSpecificConfig(aacLowComplexity, max(0, slices.Index(aacRates, rate)), channels)
-}
-
-const aacLowComplexity = 2
-
-var aacRates = []int{96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350}
-
-// configFromADTS reads an ADTS header (ISO 14496-3, 1.A.2.2). ok is false if there is none, or if
-// the stream itself describes its channels.
-func configFromADTS(b []byte) (config [2]byte, ok bool) {
-	if len(b) < 7 || b[0] != 0xff || b[1]&0xf0 != 0xf0 {
-		return config, false
-	}
-	channels := int(b[2]&1<<2 | b[3]>>6)
-	frequency := int(b[2] >> 2 & 15)
-	return audioSpecificConfig(int(b[2]>>6)+1, frequency, channels), channels > 0 && frequency < len(aacRates)
-}
-
-// audioSpecificConfig is ISO 14496-3, 1.6.2.1: 5 bits of object type, 4 of the rate's index, 4 of
-// channels.
-func audioSpecificConfig(object, frequency, channels int) [2]byte {
-	return [2]byte{byte(object<<3 | frequency>>1), byte(frequency<<7 | channels<<3)}
+	config, _ := aacOf(par).config()
+	return config
 }
 
 // firstOf returns the time of a stream's first packet in its own unit, 0 if it is not known before

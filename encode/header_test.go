@@ -17,7 +17,9 @@ func TestConfigFromADTS(t *testing.T) {
 		{"raw AAC", []byte{0x21, 0x10, 5, 0, 0, 0, 0}, [2]byte{}, false},
 		{"short", []byte{0xff, 0xf1}, [2]byte{}, false},
 	} {
-		got, ok := configFromADTS(c.header)
+		h, _, _, ok := readADTS(c.header)
+		got, fits := h.config()
+		ok = ok && fits
 		if ok != c.ok || ok && got != c.want {
 			t.Errorf("%s: %08b %v, want %08b %v", c.name, got, ok, c.want, c.ok)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"gorgonia.org/cu"
 
+	"vidfilter/internal/machine"
 	"vidfilter/pipeline"
 )
 
@@ -74,7 +75,7 @@ func (b *Backend) Alloc(size int) (pipeline.Memory, error) {
 }
 
 func (b *Backend) notPinned(err error, size int64) error {
-	err = b.units[0].failed(err, "pin %s of host memory, of which %s are free", megabytes(size), megabytes(pipeline.FreeMemory()))
+	err = b.units[0].failed(err, "pin %s of host memory, of which %s are free", megabytes(size), megabytes(machine.FreeMemory()))
 	if e, ok := errors.AsType[*Error](err); ok && e.Code == int(cu.OutOfMemory) {
 		e.hint = hintPinned
 	}
@@ -104,7 +105,7 @@ func (in input) Alloc(size int) (pipeline.Memory, error) {
 func allocOrdinary(size int) (pipeline.Memory, error) {
 	p := ordinary(max(size, 1))
 	if p == nil {
-		return pipeline.Memory{}, fmt.Errorf("no %s of memory, of which %s are free", megabytes(int64(size)), megabytes(pipeline.FreeMemory()))
+		return pipeline.Memory{}, fmt.Errorf("no %s of memory, of which %s are free", megabytes(int64(size)), megabytes(machine.FreeMemory()))
 	}
 	return pipeline.Memory{Bytes: unsafe.Slice((*byte)(p), size), Free: func() { freeOrdinary(p) }}, nil
 }

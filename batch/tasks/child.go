@@ -18,6 +18,7 @@ import (
 
 	"vidfilter/batch/queue"
 	"vidfilter/internal/contract"
+	"vidfilter/internal/machine"
 	"vidfilter/internal/sandbox"
 	"vidfilter/internal/wake"
 )
@@ -152,7 +153,7 @@ func (p Program) start(ctx context.Context, args []string, seen func([]byte), co
 	if err != nil {
 		return nil, err
 	}
-	kills := sandbox.KilledForMemory()
+	kills := machine.KilledForMemory()
 	err = onThread(func() error {
 		if err := cmd.Start(); err != nil {
 			guard.Abort()

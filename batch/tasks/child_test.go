@@ -16,7 +16,7 @@ import (
 
 	"vidfilter/batch/queue"
 	"vidfilter/internal/contract"
-	"vidfilter/internal/sandbox"
+	"vidfilter/internal/machine"
 )
 
 // TestMain lets the test binary act as the program; the environment says how.
@@ -214,7 +214,7 @@ func TestIsStarved(t *testing.T) {
 		crash  error
 		want   bool
 	}{
-		{syscall.SIGKILL, -1, nil, true}, {syscall.SIGKILL, sandbox.KilledForMemory() + 9, nil, false}, {syscall.SIGSEGV, -1, nil, false},
+		{syscall.SIGKILL, -1, nil, true}, {syscall.SIGKILL, machine.KilledForMemory() + 9, nil, false}, {syscall.SIGSEGV, -1, nil, false},
 		{0, 0, errors.New("crashed: runtime: out of memory"), true}, {0, -1, errors.New("crashed: panic: x"), false},
 	} {
 		if got := isStarved(c.signal, c.before, c.crash); got != c.want {

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"syscall"
 
-	"vidfilter/internal/sandbox"
+	"vidfilter/internal/machine"
 )
 
 // starvedReason is told instead of the signal, which says nothing.
@@ -14,7 +14,7 @@ const starvedReason = "the process was killed for lack of memory"
 // kernel has killed for that, or its last words say so.
 func isStarved(signal syscall.Signal, before int64, crash error) bool {
 	if signal == syscall.SIGKILL {
-		return sandbox.KilledForMemory() > before
+		return machine.KilledForMemory() > before
 	}
 	return crash != nil && strings.Contains(crash.Error(), "out of memory")
 }

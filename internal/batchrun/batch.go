@@ -34,7 +34,6 @@ import (
 	"vidfilter/internal/sandbox"
 	"vidfilter/internal/text"
 	"vidfilter/internal/wake"
-	"vidfilter/pipeline"
 )
 
 // batchJob is one run of vidfilter batch.
@@ -529,12 +528,12 @@ func (b *batchJob) runner(devices []string) *tasks.Runner {
 	})
 }
 
-// programOf returns this program for tasks, in a sandbox or not. So many of them share the memory.
+// programOf returns this program, in a sandbox or not. tasksAtOnce tasks share the machine.
 func programOf(mode string, env []string, tasksAtOnce int) tasks.Program {
 	p := tasks.Self()
 	p.Env = withoutOptions(env)
-	if all := pipeline.TotalMemory(); all > 0 && tasksAtOnce > 1 {
-		p.Env = append(p.Env, fmt.Sprintf("%s=%d", cli.EnvName("memory"), max(1, all/int64(tasksAtOnce))))
+	if tasksAtOnce > 1 {
+		p.Env = append(p.Env, fmt.Sprintf("%s=%d", cli.EnvName("sharers"), tasksAtOnce))
 	}
 	if mode = job.SandboxMode(mode, env); mode != "" {
 		p.Env = append(p.Env, cli.EnvName("sandbox")+"="+mode)
@@ -569,7 +568,7 @@ func (b *batchJob) threads() int {
 	case b.o.remote():
 		return remoteThreads
 	}
-	return max(2, min(runtime.NumCPU()*3/2, mostThreads)) // x264's default, but limited
+	return max(2, min(runtime.GOMAXPROCS(0)*3/2, mostThreads)) // x264's default, but limited
 }
 
 // Most workers have remoteThreads; more than mostThreads cost more quality than they gain.

@@ -2,7 +2,6 @@ package batchrun
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -21,7 +20,6 @@ import (
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/hint"
-	"vidfilter/pipeline"
 )
 
 // A job is one line, with what is known of it.
@@ -207,13 +205,12 @@ func TestSlots(t *testing.T) {
 	}
 }
 
-// Jobs side by side share the memory, and one alone has all.
-func TestMemoryIsShared(t *testing.T) {
-	all := pipeline.TotalMemory()
-	for n, want := range map[int]string{1: "", 2: fmt.Sprint(all / 2), 5: fmt.Sprint(all / 5)} {
-		p := programOf("off", []string{"VIDFILTER_MEMORY=7", "HOME=/"}, n)
-		if got := cli.Lookup(p.Env, "VIDFILTER_MEMORY"); got != want {
-			t.Errorf("%d jobs: %q of %d bytes, want %q", n, got, all, want)
+// Jobs side by side share the machine, and one alone has all.
+func TestMachineIsShared(t *testing.T) {
+	for n, want := range map[int]string{1: "", 2: "2", 5: "5"} {
+		p := programOf("off", []string{"VIDFILTER_SHARERS=7", "HOME=/"}, n)
+		if got := cli.Lookup(p.Env, "VIDFILTER_SHARERS"); got != want {
+			t.Errorf("%d jobs: %q, want %q", n, got, want)
 		}
 	}
 }

@@ -5,25 +5,29 @@ import (
 	"runtime"
 
 	"vidfilter/gpu"
-	"vidfilter/pipeline"
+	"vidfilter/internal/machine"
 )
 
-// A job uses this many cores, most of them for x264, and this much memory at 4K. On 16 cores,
-// 4K at preset medium, four jobs at once take 0.67 of the time of one after another, two take
-// 0.72 and eight 0.65.
+// A job uses this many cores, most of them for x264, this many threads, and this much memory at 4K.
+// On 16 cores, 4K at preset medium, four jobs at once take 0.67 of the time of one after another,
+// two take 0.72 and eight 0.65.
 const (
-	coresPerJob  = 4
-	memoryPerJob = 4 << 30
+	coresPerJob   = 4
+	threadsPerJob = 64
+	memoryPerJob  = 4 << 30
 )
 
-// slots returns how many files to filter at once: as many as cores and memory feed, and at
-// least one for each GPU.
+// slots returns how many files to filter at once by default: one for four cores, and at least one
+// for each GPU, if memory and threads allow.
 func slots(asked, gpus int) int {
 	if asked > 0 {
 		return asked
 	}
-	n := max((runtime.NumCPU()+coresPerJob/2)/coresPerJob, gpus)
-	return max(1, min(n, int(pipeline.FreeMemory()/memoryPerJob)))
+	n := max((runtime.GOMAXPROCS(0)+coresPerJob/2)/coresPerJob, gpus)
+	if free := machine.FreeThreads(); free > 0 {
+		n = min(n, int(free/threadsPerJob))
+	}
+	return max(1, min(n, int(machine.FreeMemory()/memoryPerJob)))
 }
 
 // spreadGPUs returns the GPUs among which jobs without --device are spread: none unless there

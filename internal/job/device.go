@@ -13,8 +13,8 @@ import (
 	"vidfilter/gpu"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/hint"
+	"vidfilter/internal/machine"
 	"vidfilter/kernels"
-	"vidfilter/pipeline"
 )
 
 // OpenBackend opens the device of --device. auto falls back to the CPU, and reports it by tell,
@@ -179,7 +179,7 @@ func (o *Options) inFlight(size int, onCPU bool) int {
 	if onCPU {
 		most /= 3
 	}
-	if free := pipeline.FreeMemory(); free > 0 {
+	if free := machine.FreeMemory(); free > 0 {
 		most = min(most, free/8)
 	}
 	room := most / int64(max(size, 1))

@@ -25,6 +25,7 @@ import (
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/hint"
+	"vidfilter/internal/machine"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
@@ -241,8 +242,8 @@ func (j *job) openOutput() (err error) {
 		url = j.target.URL()
 	}
 	to := j.encodeOptions(j.ui.Logger)
-	if j.o.Memory > 0 && to.Threads == 0 {
-		to.Threads = threadsIn(j.o.Memory, j.frameSize())
+	if to.Threads == 0 {
+		to.Threads = threadsIn(machine.OwnMemory(), j.frameSize())
 	}
 	if j.encoding != nil {
 		to.Device = j.encoding

@@ -19,8 +19,8 @@ import (
 	"vidfilter/encode"
 	"vidfilter/encode/formats"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/machine"
 	"vidfilter/kernels"
-	"vidfilter/pipeline"
 )
 
 // Options are those of one job. They are checked against each other and by the encoder, except
@@ -40,7 +40,7 @@ type Options struct {
 	Threads        int    // 0: all cores
 	Streams        int    // of each GPU; 0: the program chooses
 	FramesInFlight int    // 0: the program chooses
-	Memory         int64  // bytes that are the job's own; 0: all that there is
+	Sharers        int    // jobs that share the machine, this one included; 0: it is alone
 	Parts          int    // that are filtered side by side; 1: none, 0: the program chooses
 
 	Codec      string  // by its common name; "" leaves it to Encoder
@@ -139,9 +139,7 @@ func (o *Options) Complete(fs *pflag.FlagSet, env []string) error {
 // Resolve checks options against each other and derives defaults. fs has the flags that were
 // given.
 func (o *Options) Resolve(fs *pflag.FlagSet) error {
-	if o.Memory > 0 {
-		pipeline.ShareMemory(o.Memory)
-	}
+	machine.Share(max(1, o.Sharers))
 	if o.System != nil {
 		if err := o.adaptToSystem(fs); err != nil {
 			return err

@@ -20,6 +20,7 @@ import (
 	"vidfilter/gpu"
 	"vidfilter/internal/av"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/machine"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
@@ -149,7 +150,7 @@ func (j *job) encoders() (n int, why string) {
 		return 1, "the filter uses all cores"
 	}
 	// Some 60 frames are in the encoder with its references, as many in the decoder and the filter.
-	room := pipeline.FreeMemory() / 2 / int64(120*j.frameSize())
+	room := machine.FreeMemory() / 2 / int64(120*j.frameSize())
 	// Half as many again as have a core for each thread, since none uses all of its threads.
 	n = int(min(int64(3*cores/(2*partThreads)), room, MaxParts))
 	if n < 2 {
@@ -281,7 +282,7 @@ func (j *job) runParts(ctx context.Context, d division) error {
 func (j *job) codeParts(ctx context.Context, d division) error {
 	j.ui.Debugf("encoding %d parts, %d side by side", len(d.parts), d.workers)
 	size := func(p *astiav.Packet) int64 { return int64(p.Size()) }
-	s := newSequence(len(d.parts), size, (*astiav.Packet).Free, pipeline.FreeMemory()/8, math.MaxInt)
+	s := newSequence(len(d.parts), size, (*astiav.Packet).Free, machine.FreeMemory()/8, math.MaxInt)
 	o := j.encodeOptions(nil)
 	o.Threads = partThreads
 	var mu sync.Mutex
@@ -330,7 +331,7 @@ func (j *job) mostWaiting(f pipeline.Format) int {
 	if j.o.FramesInFlight > 0 {
 		return j.o.FramesInFlight
 	}
-	free := pipeline.FreeMemory()
+	free := machine.FreeMemory()
 	if b, ok := j.backend.(*gpu.Backend); ok && j.encoding != nil {
 		if here := b.Free(); here < free || b.Devices() == 1 {
 			free = here

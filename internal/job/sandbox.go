@@ -10,8 +10,8 @@ import (
 	"vidfilter/gpu"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/hint"
+	"vidfilter/internal/machine"
 	"vidfilter/internal/sandbox"
-	"vidfilter/pipeline"
 )
 
 // SandboxModes are the values of --sandbox.
@@ -77,7 +77,7 @@ func (o *Options) ofSandbox(err error) error {
 
 // PolicyOf allows to read inputs.
 func PolicyOf(o decode.Options, inputs ...string) sandbox.Policy {
-	p := sandbox.Policy{Memory: pipeline.TotalMemory()}
+	p := sandbox.Policy{Memory: machine.TotalMemory()}
 	for _, in := range inputs {
 		r := decode.ReachOf(in, o)
 		p.Read, p.Devices = append(p.Read, r.Files...), append(p.Devices, r.Devices...)

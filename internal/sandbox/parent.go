@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"vidfilter/internal/machine"
 )
 
 // Service does what a child asks for. Calls come one after the other.
@@ -96,7 +98,7 @@ func (g *Guard) Started() {
 		_ = f.Close()
 	}
 	g.theirs = nil
-	g.killed = KilledForMemory()
+	g.killed = machine.KilledForMemory()
 	g.serving.Go(g.serve)
 	g.serving.Go(func() {
 		b := make([]byte, 4096)
@@ -255,7 +257,7 @@ func crashOf(state *os.ProcessState, words string, killed int64) *CrashError {
 	status, ok := state.Sys().(syscall.WaitStatus)
 	switch {
 	case ok && status.Signaled() && status.Signal() == syscall.SIGKILL:
-		if e.Why = Killed; KilledForMemory() > killed {
+		if e.Why = Killed; machine.KilledForMemory() > killed {
 			e.Why, e.how = Memory, "the system has killed the process that reads it"
 		}
 		return e

@@ -18,29 +18,40 @@ const (
 	metadataTimecode = 5
 )
 
-type obu struct {
-	kind           byte
-	whole, payload []byte
+// OBU is a unit of AV1.
+type OBU struct {
+	Kind           byte
+	Sized          bool // the header has the size, which the last unit of a packet may lack
+	Whole, payload []byte
 }
 
-// obus splits a temporal unit.
-func obus(tu []byte) (list []obu, whole bool) {
+// OBUHeader returns the length of the header (AV1, 5.3) that b begins with, 10 bytes at most, and
+// the size of the payload behind it, -1 if the header has none. ok is false if it is damaged.
+func OBUHeader(b []byte) (header, size int, ok bool) {
+	header = 1
+	if len(b) > 0 && b[0]&4 != 0 { // extension
+		header = 2
+	}
+	if header > len(b) || b[0]&2 == 0 {
+		return header, -1, header <= len(b)
+	}
+	size, used := leb128(b[header:])
+	return header + used, size, used > 0
+}
+
+// OBUs splits a temporal unit. whole is false where it is damaged.
+func OBUs(tu []byte) (list []OBU, whole bool) {
 	for len(tu) > 0 {
-		header, n, used := 1, 0, 0
-		if tu[0]&4 != 0 { // extension
-			header = 2
+		header, size, ok := OBUHeader(tu)
+		sized := size >= 0
+		if !sized {
+			size = len(tu) - header
 		}
-		if header > len(tu) {
+		if !ok || size > len(tu)-header {
 			return list, false
 		}
-		if n = len(tu) - header; tu[0]&2 != 0 { // has a size
-			if n, used = leb128(tu[header:]); used == 0 || n > len(tu)-header-used {
-				return list, false
-			}
-		}
-		end := header + used + n
-		list = append(list, obu{tu[0] >> 3 & 15, tu[:end], tu[header+used : end]})
-		tu = tu[end:]
+		list = append(list, OBU{tu[0] >> 3 & 15, sized, tu[:header+size], tu[header : header+size]})
+		tu = tu[header+size:]
 	}
 	return list, true
 }
@@ -55,9 +66,9 @@ func leb128(b []byte) (n, used int) {
 }
 
 func scanOBU(tu []byte) (list []Unit) {
-	all, _ := obus(tu)
+	all, _ := OBUs(tu)
 	for _, o := range all {
-		if o.kind != obuMetadata {
+		if o.Kind != obuMetadata {
 			continue
 		}
 		kind, used := leb128(o.payload)
@@ -97,10 +108,10 @@ func ofMetadata(kind int, b []byte) Unit {
 // insertOBU puts metadata before the header of the frame that is shown, which is the last one of a
 // temporal unit.
 func insertOBU(tu []byte, list []Unit) ([]byte, error) {
-	all, whole := obus(tu)
+	all, whole := OBUs(tu)
 	at := -1
 	for i, o := range all {
-		if o.kind == obuFrame || o.kind == obuFrameHeader {
+		if o.Kind == obuFrame || o.Kind == obuFrameHeader {
 			at = i
 		}
 	}
@@ -109,7 +120,7 @@ func insertOBU(tu []byte, list []Unit) ([]byte, error) {
 	}
 	var before []byte
 	for _, o := range all[:at] {
-		before = append(before, o.whole...)
+		before = append(before, o.Whole...)
 	}
 	out := slices.Clip(before)
 	for _, u := range list {

@@ -160,7 +160,7 @@ func (c compiler) compileAll(variants []kernels.Variant) (map[string][]byte, err
 	var errs error
 	var mu sync.Mutex
 	var wg sync.WaitGroup
-	free := make(chan struct{}, runtime.NumCPU())
+	free := make(chan struct{}, runtime.GOMAXPROCS(0))
 	for _, v := range variants {
 		free <- struct{}{}
 		wg.Go(func() {

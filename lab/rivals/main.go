@@ -86,7 +86,7 @@ func runSize(o options, src *pipeline.Frame) error {
 	t := text.NewTable(0, "threads", "r", "ours ms", "ns/px", "ns/tap", "OpenCV ms", "ns/tap", "ratio", "")
 	t.Columns[len(t.Columns)-1] = text.Column{Whole: true}
 	t.Empty, t.Sparse = "", true
-	for _, threads := range slices.Compact([]int{1, runtime.NumCPU()}) {
+	for _, threads := range slices.Compact([]int{1, runtime.GOMAXPROCS(0)}) {
 		for _, radius := range []int{1, 2, 5} {
 			say("%dx%d, radius %d, threads: %d", src.Width, src.Height, radius, threads)
 			cells, err := row(o, src, cv, threads, radius)

@@ -46,7 +46,7 @@ func (p *coding) begin(name string, f pipeline.Format, threads int) (err error) 
 	p.enc.SetHeight(f.Height)
 	p.enc.SetPixelFormat(astiav.PixelFormatYuv420P)
 	if threads == 0 {
-		threads = runtime.NumCPU()
+		threads = runtime.GOMAXPROCS(0)
 	}
 	p.enc.SetThreadCount(min(threads, maxThreads))
 	p.enc.SetThreadType(astiav.ThreadTypeSlice)

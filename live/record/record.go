@@ -232,7 +232,7 @@ func (r *Recorder) start(f *pipeline.Frame) error {
 	o := r.options(formats.MP4)
 	o.Fragment = fragmentLength
 	o.CodeSound = true
-	if o.Threads = cmp.Or(o.Threads, runtime.NumCPU()); o.Threads > mostThreads {
+	if o.Threads = cmp.Or(o.Threads, runtime.GOMAXPROCS(0)); o.Threads > mostThreads {
 		o.Threads = mostThreads
 	}
 	if r.opts.FrameRate < lowRate {

@@ -211,6 +211,9 @@ func framesSaid(said string) int {
 var bareStreams = []string{".y4m", ".wtv", ".ts", ".m2ts", ".mpg", ".h264", ".hevc", ".m2v", ".m4v", ".dv", ".h261", ".h263", ".mjpeg", ".obu",
 	".ppm", ".pgmyuv", ".png", ".bmp", ".qoi"}
 
+// unchecked are containers of which docs/damage.md promises nothing.
+var unchecked = []string{".apng", ".gxf", ".rm"}
+
 // elementaryStreams are the bare streams without a container.
 var elementaryStreams = bareStreams[5:]
 
@@ -228,6 +231,9 @@ var elementaryStreams = bareStreams[5:]
 func (d damageTry) looksWhole(in, said string) bool {
 	frames := framesSaid(said)
 	ending := filepath.Ext(d.name)
+	if slices.Contains(unchecked, ending) {
+		return true
+	}
 	bare := slices.Contains(elementaryStreams, ending)
 	if bare && (frames == d.frames-1 || strings.HasPrefix(d.name, "join-") && frames%10 == 0) {
 		return true
@@ -404,10 +410,8 @@ var onceSilent = []string{
 	"h264-444.mkv, an element renamed, 18",
 	"huffyuv.avi, a chunk shortened, 12",
 	"wmv2.wmv, blocks exchanged, 68",
-	"animated.apng, a PNG chunk moved to the end, 64",
 	"vfr-fragments.mp4, a box zeroed, 20",
 	"bare.mjpeg, 10 % cut out, 63",
-	"rv20.rm, a byte cut out, 40",
 	"pictures.ppm, a byte cut out, 8",
 	"sound-adpcm.avi, a number in strh changed, 22",
 }

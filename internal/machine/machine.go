@@ -1,0 +1,222 @@
+// Package machine finds how much memory and how many cores and threads this process may use: those
+// of the machine, or the limits of its control groups. It sets GOMAXPROCS, which is the number of
+// cores for every other package.
+package machine
+
+import (
+	"bufio"
+	"fmt"
+	"io/fs"
+	"iter"
+	"math"
+	"os"
+	"path"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+)
+
+var (
+	files   = os.DirFS("/")
+	sharers atomic.Int64
+)
+
+func init() { Share(1) }
+
+// Share declares this process one of n that share memory and threads, and lowers GOMAXPROCS to the
+// cores that it may use. Go itself reads the quota of one control group only, and rounds 1 core up
+// to 2.
+func Share(n int) {
+	sharers.Store(int64(n))
+	if most := cores(files, int64(n)); most > 0 && most < int64(runtime.GOMAXPROCS(0)) {
+		runtime.GOMAXPROCS(int(most))
+	}
+}
+
+// TotalMemory returns the bytes of memory that this process and its sharers may use: the machine's,
+// the limit of a control group, or their ulimit, whichever is least; 0 if unknown.
+func TotalMemory() int64 {
+	n, _ := memory(files)
+	for _, which := range []int{syscall.RLIMIT_AS, syscall.RLIMIT_DATA} {
+		var now syscall.Rlimit
+		if syscall.Getrlimit(which, &now) == nil && now.Cur < math.MaxInt64 {
+			n = least(n, int64(now.Cur))
+		}
+	}
+	return n
+}
+
+// OwnMemory returns this process's share of TotalMemory.
+func OwnMemory() int64 { return TotalMemory() / sharers.Load() }
+
+// FreeMemory returns the bytes of memory that this process can still get, at most OwnMemory; 0 if
+// unknown.
+func FreeMemory() int64 {
+	_, free := memory(files)
+	return least(free, OwnMemory())
+}
+
+// FreeThreads returns how many threads this process may still start by the limits of its control
+// groups; 0 for any number.
+func FreeThreads() int64 { return threads(files, sharers.Load()) }
+
+// CoreLimit returns GOMAXPROCS if the machine has more cores, by which libraries choose their
+// threads; else 0.
+func CoreLimit() int {
+	if n := runtime.GOMAXPROCS(0); n < online(files) {
+		return n
+	}
+	return 0
+}
+
+// KilledForMemory returns how many processes of our control group, or else of the machine, the
+// kernel has killed for lack of memory; 0 if unknown.
+func KilledForMemory() int64 {
+	for g := range groups(files, "memory") {
+		if n, ok := numbers(files, g.file("memory.events", "memory.oom_control"))["oom_kill"]; ok {
+			return n
+		}
+	}
+	return numbers(files, "proc/vmstat")["oom_kill"]
+}
+
+// memory returns the memory of a machine with these files, or the limit of one of this process's
+// control groups if that is lower, and how much of it is free.
+func memory(root fs.FS) (total, free int64) {
+	machine := numbers(root, "proc/meminfo")
+	total, free = machine["MemTotal:"]<<10, machine["MemAvailable:"]<<10
+	for g := range groups(root, "memory") {
+		limit := number(root, g.file("memory.max", "memory.limit_in_bytes"))
+		if limit = least(limit, number(root, path.Join(g.dir, "memory.high"))); limit == 0 {
+			continue
+		}
+		used := number(root, g.file("memory.current", "memory.usage_in_bytes"))
+		cached := numbers(root, path.Join(g.dir, "memory.stat"))[g.name("inactive_file", "total_inactive_file")]
+		total, free = least(total, limit), least(free, max(1, limit-used+cached)) // cached pages make room
+	}
+	return total, free
+}
+
+// cores returns how many cores one of n sharers may use by the quotas of control groups, rounded
+// up, and by their limits on threads; 0 for any number.
+func cores(root fs.FS, n int64) (most int64) {
+	for g := range groups(root, "cpu") {
+		quota, period := number(root, path.Join(g.dir, "cpu.cfs_quota_us")), number(root, path.Join(g.dir, "cpu.cfs_period_us"))
+		if b, err := fs.ReadFile(root, path.Join(g.dir, "cpu.max")); err == nil {
+			_, _ = fmt.Sscan(string(b), &quota, &period) // fails at "max"
+		}
+		if quota > 0 && period > 0 {
+			most = least(most, (quota+period-1)/period)
+		}
+	}
+	if free := threads(root, n); free > 0 {
+		// With AV1, whose encoder has most, jobs took 33 threads on 1 core, 91 on 4 and 112 on 16.
+		const base, perCore = 64, 9
+		most = least(most, max(1, (free-base)/perCore))
+	}
+	return most
+}
+
+// threads returns how many threads one of n sharers may start; 0 for any number.
+func threads(root fs.FS, n int64) (free int64) {
+	for g := range groups(root, "pids") {
+		if most := number(root, path.Join(g.dir, "pids.max")); most > 0 {
+			free = least(free, max(1, min(most-number(root, path.Join(g.dir, "pids.current")), most/n)))
+		}
+	}
+	return free
+}
+
+// online returns how many cores the machine has; 0 if unknown.
+func online(root fs.FS) (n int) {
+	b, _ := fs.ReadFile(root, "sys/devices/system/cpu/online") // 0-3,6
+	for span := range strings.SplitSeq(string(b), ",") {
+		var first, last int
+		switch read, _ := fmt.Sscanf(span, "%d-%d", &first, &last); read {
+		case 1:
+			n++
+		case 2:
+			n += last - first + 1
+		}
+	}
+	return n
+}
+
+// least returns the lesser of two numbers of which 0 is unknown.
+func least(a, b int64) int64 {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
+}
+
+// numbers reads a file with a name and a number on each line.
+func numbers(root fs.FS, name string) map[string]int64 {
+	f, err := root.Open(name)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	all := map[string]int64{}
+	for s := bufio.NewScanner(f); s.Scan(); {
+		var key string
+		var n int64
+		if _, err := fmt.Sscan(s.Text(), &key, &n); err == nil {
+			all[key] = n
+		}
+	}
+	return all
+}
+
+// number reads a file with a number; 0 for none, such as "max".
+func number(root fs.FS, name string) (n int64) {
+	if b, err := fs.ReadFile(root, name); err == nil {
+		_, _ = fmt.Sscan(string(b), &n)
+	}
+	return max(n, 0)
+}
+
+// group is a control group: its folder, and the version that names its files.
+type group struct {
+	dir string
+	v1  bool
+}
+
+func (g group) name(v2, v1 string) string {
+	if g.v1 {
+		return v1
+	}
+	return v2
+}
+
+func (g group) file(v2, v1 string) string { return path.Join(g.dir, g.name(v2, v1)) }
+
+// groups yields the control groups of this process that may have a controller: its own and those
+// above it. In a container the path may be the host's, and the limit is at the root.
+func groups(root fs.FS, controller string) iter.Seq[group] {
+	b, _ := fs.ReadFile(root, "proc/self/cgroup")
+	return func(yield func(group) bool) {
+		for line := range strings.Lines(string(b)) {
+			// ID:CONTROLLERS:PATH, with ID 0 and no controllers for version 2
+			_, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
+			controllers, name, _ := strings.Cut(rest, ":")
+			base := "sys/fs/cgroup"
+			switch {
+			case slices.Contains(strings.Split(controllers, ","), controller):
+				base = path.Join(base, controller)
+			case controllers != "":
+				continue
+			}
+			for dir := path.Clean("/" + name); ; dir = path.Dir(dir) {
+				if !yield(group{path.Join(base, dir), controllers != ""}) {
+					return
+				}
+				if dir == "/" {
+					break
+				}
+			}
+		}
+	}
+}
