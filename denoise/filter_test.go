@@ -13,6 +13,7 @@ import (
 	"vidfilter/denoise/noise"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
+	"vidfilter/samples/scene"
 )
 
 // film runs frames through a filter, and keeps the results by their times.
@@ -57,7 +58,7 @@ func (f *film) frame(n int, format pipeline.Format) *pipeline.Frame {
 	if f.still {
 		pan = 0
 	}
-	kerneltest.EachSample(src, func(p, x, y int) byte {
+	scene.EachSample(src, func(p, x, y int) byte {
 		return byte(90 + 20*p + (x+pan*n)/5*7%60 + y/4*3%40 + int(rng.NormFloat64()*8))
 	})
 	f.live++
@@ -384,7 +385,7 @@ func TestFilterRGB(t *testing.T) {
 		flat := [4]int{200, 90, 40, 77}
 		channel := func(plane, x int) int { return max(plane, x%info.Samples) }
 		in := kerneltest.Frame(format)
-		kerneltest.EachSample(in, func(plane, x, _ int) uint16 {
+		scene.EachSample(in, func(plane, x, _ int) uint16 {
 			c := channel(plane, x)
 			if c == 3 {
 				return uint16(flat[3])

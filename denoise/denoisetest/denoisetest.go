@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"vidfilter/denoise/plane"
-	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
+	"vidfilter/samples/scene"
 )
 
 // Scene is the brightness at a place, in 8-bit levels. Places between samples are defined, too.
@@ -139,21 +139,7 @@ func NoisyPicture(pic plane.Picture, sigma float64, seed uint64) plane.Picture {
 
 // Deeper returns the plane with so many bits more, its samples shifted.
 func Deeper(p plane.Plane, bits int) plane.Plane {
-	out := plane.New(p.Width, p.Height, p.Depth+bits)
-	for i, v := range p.Pix {
-		out.Pix[i] = v << bits
-	}
-	return out
-}
-
-// DeeperPicture is Deeper of each plane.
-func DeeperPicture(pic plane.Picture, bits int) plane.Picture {
-	out := pic
-	out.Planes = nil
-	for _, p := range pic.Planes {
-		out.Planes = append(out.Planes, Deeper(p, bits))
-	}
-	return out
+	return plane.Picture{Planes: []plane.Plane{p}}.Deeper(p.Depth + bits).Planes[0]
 }
 
 // MSE is the mean squared difference of two planes of one size, in 8-bit levels. Their depths may
@@ -184,7 +170,7 @@ func DrawFrame(f *pipeline.Frame, n int) {
 	info := f.Layout.Info()
 	pic := drawing(n, f.Width, f.Height, info.SubX, info.SubY)
 	r := rand.New(rand.NewPCG(uint64(n), 4))
-	kerneltest.EachSample(f, func(p, x, y int) uint16 {
+	scene.EachSample(f, func(p, x, y int) uint16 {
 		c := p
 		switch {
 		case info.Samples > 1:

@@ -7,15 +7,15 @@ import (
 	"testing"
 
 	"vidfilter/denoise"
-	"vidfilter/lab/quality/clips"
 	"vidfilter/pipeline"
+	"vidfilter/samples/scene"
 )
 
 // drawnFootage is a drawn clip with noise of a kind, with the clean frames of its targets.
 func drawnFootage(t *testing.T, clip, kind string, width, height int) (*footage, []*pipeline.Frame) {
 	t.Helper()
-	var c clips.Clip
-	for _, c = range clips.All() {
+	var c scene.Clip
+	for _, c = range scene.Clips() {
 		if c.FullName() == clip {
 			break
 		}

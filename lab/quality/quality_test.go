@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"vidfilter/denoise"
-	"vidfilter/lab/quality/clips"
 	"vidfilter/pipeline"
 	metrics "vidfilter/pipeline/quality"
+	"vidfilter/samples/scene"
 )
 
 // The size of the clips in tests.
@@ -168,7 +168,7 @@ func TestClimb(t *testing.T) {
 // TestClips: names are unique, and every clip with motion moves.
 func TestClips(t *testing.T) {
 	seen := map[string]bool{}
-	for _, c := range clips.All() {
+	for _, c := range scene.Clips() {
 		if seen[c.FullName()] {
 			t.Errorf("%s: twice", c.FullName())
 		}

@@ -49,7 +49,7 @@ func TestTracks(t *testing.T) {
 func TestUsage(t *testing.T) {
 	for _, args := range []string{
 		"-size 640", "-size 640x", "-size 8x8", "-rate 0", "-rate 24/0", "-noise -1", "-noise NaN",
-		"-noise loud", "-frames 0", "-threads x", "-nonsense", "clip.y4m",
+		"-noise loud", "-frames 0", "-nonsense", "clip.y4m",
 	} {
 		var out bytes.Buffer
 		if err := run(strings.Fields(args), &out); err == nil || out.Len() > 0 {
