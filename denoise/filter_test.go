@@ -11,6 +11,7 @@ import (
 
 	"vidfilter/denoise/denoisetest"
 	"vidfilter/denoise/noise"
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
 	"vidfilter/samples/scene"
@@ -72,16 +73,12 @@ func (f *film) frame(n int, format pipeline.Format) *pipeline.Frame {
 
 func (f *film) put(in *pipeline.Frame) {
 	f.t.Helper()
-	if err := f.filter.Process(context.Background(), in, f.emit); err != nil {
-		f.t.Fatal(err)
-	}
+	e2e.Must(f.t, f.filter.Process(context.Background(), in, f.emit))
 }
 
 func (f *film) end() {
 	f.t.Helper()
-	if err := f.filter.Flush(context.Background(), f.emit); err != nil {
-		f.t.Fatal(err)
-	}
+	e2e.Must(f.t, f.filter.Flush(context.Background(), f.emit))
 	if f.live != 0 || f.pool.InUse() != 0 {
 		f.t.Errorf("%d frames and %d results are not released", f.live, f.pool.InUse())
 	}
@@ -469,9 +466,7 @@ func TestFilterRetuneNoise(t *testing.T) {
 			put(2)
 			for _, o := range []Options{auto, given, auto} {
 				f.filter.Retune(o)
-				if err := f.filter.Again(context.Background(), f.emit); err != nil {
-					t.Fatal(err)
-				}
+				e2e.Must(t, f.filter.Again(context.Background(), f.emit))
 				now := seen[len(seen)-1]
 				if o.Sigma > 0 && now != o.Sigma || o.Sigma == 0 && (now < 6 || now > 10) {
 					t.Errorf("ahead %d, frame %d: the noise is %.2f", ahead, last, now)

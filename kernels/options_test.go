@@ -9,6 +9,7 @@ import (
 
 	"vidfilter/denoise"
 	"vidfilter/denoise/noise"
+	"vidfilter/internal/e2e"
 )
 
 var update = goflag.Bool("update", false, "write the table of docs/filters.md")
@@ -17,9 +18,7 @@ var update = goflag.Bool("update", false, "write the table of docs/filters.md")
 func TestDocs(t *testing.T) {
 	const file = "../docs/filters.md"
 	doc, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	text, _, _ := strings.Cut(string(doc), "| option |")
 	if text += docsTable(); text == string(doc) {
 		return

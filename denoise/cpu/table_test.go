@@ -8,6 +8,7 @@ import (
 	"vidfilter/denoise"
 	"vidfilter/denoise/denoisetest"
 	"vidfilter/denoise/enginetest"
+	"vidfilter/internal/e2e"
 	"vidfilter/internal/isa"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
@@ -90,13 +91,9 @@ func filtered(t *testing.T, f pipeline.Filter, in []*pipeline.Frame) (out []*pip
 		return nil
 	}
 	for _, frame := range in {
-		if err := f.Process(t.Context(), frame.Retain(), emit); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, f.Process(t.Context(), frame.Retain(), emit))
 	}
-	if err := f.Flush(t.Context(), emit); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, f.Flush(t.Context(), emit))
 	if len(out) != len(in) {
 		t.Fatalf("%d frames of %d", len(out), len(in))
 	}

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"vidfilter/internal/e2e"
 )
 
 func output(t *testing.T, env []string, name string, args ...string) string {
@@ -99,9 +101,7 @@ func TestHeader(t *testing.T) {
 	added := lines(output(t, nil, "./check.sh", cu+"/cmd/genlib", later))
 	for _, file := range files {
 		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		theirs := lines(string(b))
 		for what, line := range added {
 			if theirs[what] == "" {
@@ -162,9 +162,7 @@ func TestJumps(t *testing.T) {
 			if got, want := run("FAKE_INIT=100"), answers(0, 0, 0, 500)+"state 100 loaded\n"; got != want {
 				t.Errorf("with a driver that finds no device:\n%swant:\n%s", got, want)
 			}
-			if err := os.WriteFile(dir+"/libcuda.so.1", []byte("no library"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, os.WriteFile(dir+"/libcuda.so.1", []byte("no library"), 0o600))
 			if got := run(); !strings.HasPrefix(got, answers(3, 3, 3, 3)+"state 3 ") || !strings.Contains(got, "libcuda.so.1") {
 				t.Errorf("with a broken driver:\n%s", got)
 			}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/live/livetest"
 	"vidfilter/live/preview"
 	"vidfilter/pipeline"
@@ -40,9 +41,7 @@ func TestPreviewMP4(t *testing.T) {
 		file.Write(packet.Data)
 	}
 	path := filepath.Join(t.TempDir(), "fragments.mp4")
-	if err := os.WriteFile(path, file.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.WriteFile(path, file.Bytes(), 0o600))
 	times := livetest.ShownAt(t, path)
 	if len(times) != pictures {
 		t.Fatalf("%d pictures are shown", len(times))
@@ -87,9 +86,7 @@ func TestPreviewMP4Changes(t *testing.T) {
 			file = append(file, packet.Data...)
 		}
 		path := filepath.Join(t.TempDir(), "fragments.mp4")
-		if err := os.WriteFile(path, file, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, os.WriteFile(path, file, 0o600))
 		times := livetest.ShownAt(t, path)
 		if len(times) != 10 || math.Abs(times[0]-float64(i)/3) > 0.006 {
 			t.Fatalf("format %d: %v", i, times)
@@ -169,9 +166,7 @@ func checkJPEG(t *testing.T, c *camera, n int, view preview.View, got *pipeline.
 		want = filtered
 	}
 	score, err := quality.Compare(got, convert(t, want, got.Format))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	if score.PSNR() < 33 {
 		t.Errorf("picture %d: %v", n, score)
 	}

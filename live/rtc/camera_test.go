@@ -14,6 +14,7 @@ import (
 	"github.com/pion/rtp/codecs"
 	"github.com/pion/webrtc/v4"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/live"
 	"vidfilter/live/preview"
@@ -38,9 +39,7 @@ func (r *rig) camera(profile string) *sender {
 		r.t.Fatal(err)
 	}
 	out, err := s.pc.AddTrack(s.track)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	e2e.Must(r.t, err)
 	go func() {
 		for {
 			all, _, err := out.ReadRTCP()

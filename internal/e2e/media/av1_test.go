@@ -16,9 +16,7 @@ func TestSpoiltAV1(t *testing.T) {
 	e2e.Start(t, true)
 	src := clip(t, "spoilt.ivf", pictures+yuv+"-c:v libaom-av1 -cpu-used 8 -threads 1")
 	whole, err := os.ReadFile(src)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	want := len(frames(t, src))
 	said := 0
 	for i, f := range ivfFrames(whole) {

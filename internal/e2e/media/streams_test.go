@@ -112,9 +112,7 @@ func TestMatroskaKeepsEverything(t *testing.T) {
 		// It wants an output, too, and complains that it writes nothing there.
 		_ = exec.Command("ffmpeg", "-v", "quiet", "-nostdin", "-y", "-dump_attachment:t:0", font, "-i", f).Run()
 		data, err := os.ReadFile(font)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		fonts[i] = string(data)
 	}
 	if want, got := fonts[0], fonts[1]; len(want) == 0 || want != got {

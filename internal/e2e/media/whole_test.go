@@ -101,9 +101,7 @@ func TestWholeInputs(t *testing.T) {
 func TestWholeTransportStreams(t *testing.T) {
 	e2e.Start(t, true)
 	data, err := os.ReadFile(clip(t, "whole.ts", both+yuv+"-c:v mpeg2video -bf 2 -c:a mp2"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	filter(t, put(t, "late.ts", append([]byte("half a packet"), data...)), "mkv", "")
 	filter(t, put(t, "twice.ts", bytes.Repeat(data, 2)), "mkv", "")
 }
