@@ -63,7 +63,7 @@ func newPattern(o PatternOptions, pool *pipeline.Pool) (*pattern, error) {
 	return p, nil
 }
 
-// noiseTable returns normally distributed noise, to be read from anywhere.
+// noiseTable returns normally distributed noise, for rows to start at any place of it.
 func noiseTable(sigma float64) []int8 {
 	if sigma < 0 {
 		return nil
@@ -139,7 +139,7 @@ func (p *pattern) bar(f *pipeline.Frame, seconds float64) {
 	}
 }
 
-// drawClock writes the time of day into the upper left corner, as far as there is room.
+// drawClock writes the time of day into the upper left corner. Small pictures cut it off.
 func drawClock(f *pipeline.Frame, now time.Time) {
 	const paper, ink, margin = 40, 220, 2 // levels; dots
 	side := max(2, f.Height/180&^1)       // of a dot, even because of chroma

@@ -120,7 +120,7 @@ func still(s Scene) func(view, float64) Scene {
 	return func(view, float64) Scene { return s }
 }
 
-// shaken is how far a hand holding a camera is off at a time.
+// shaken is the offset of a hand-held camera at a time.
 func shaken(t float64, size float64) (dx, dy float64) {
 	return size * (math.Sin(0.9*t) + 0.5*math.Sin(2.3*t)), size * math.Sin(1.3*t+1)
 }
@@ -206,7 +206,7 @@ var proof = []Clip{
 	}},
 }
 
-// uneven leaves pictures out as a recorder does that writes them as they come.
+// uneven skips pictures, as in a recording of variable rate.
 func uneven(t int) int { return t + t/3*2 + t/7*4 }
 
 // Events happen between frames 7 and 8.

@@ -14,7 +14,7 @@ func hash(x, y int, seed uint32) uint32 {
 
 func lattice(x, y int, seed uint32) float64 { return float64(hash(x, y, seed)) / (1 << 32) }
 
-// smooth is noise of one size: random values at whole places, and slopes between, from 0 to 1.
+// smooth is value noise from 0 to 1: random at whole places, interpolated between.
 func smooth(x, y float64, seed uint32) float64 {
 	fx, fy := math.Floor(x), math.Floor(y)
 	ix, iy := int(fx), int(fy)
@@ -24,7 +24,7 @@ func smooth(x, y float64, seed uint32) float64 {
 	return mix(top, bottom, v)
 }
 
-// fractal adds up noise of several sizes, each half as large as the one before, from 0 to 1.
+// fractal sums value noise of several sizes, each half the one before, from 0 to 1.
 func fractal(x, y float64, octaves int, seed uint32) float64 {
 	sum, weight, total := 0.0, 1.0, 0.0
 	for i := range octaves {
@@ -126,8 +126,7 @@ func letters(seed uint32, size float64) Scene {
 	}
 }
 
-// ball is a round thing lit from the upper left, with a highlight; its first value is below 0
-// outside of it.
+// ball is a sphere lit from the upper left, with a highlight, transparent outside.
 func ball(cx, cy, r float64, c Colour) Scene {
 	return func(x, y float64) Colour {
 		dx, dy := (x-cx)/r, (y-cy)/(1.25*r)
