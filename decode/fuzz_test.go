@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -31,8 +30,7 @@ func FuzzDemux(f *testing.F) {
 		f.Fatal("no seeds: ", err)
 	}
 	for _, name := range seeds {
-		data, err := os.ReadFile(name)
-		e2e.Must(f, err)
+		data := e2e.Read(f, name)
 		f.Add(data)
 	}
 	cpu, err := kernels.NewCPU(1, "")

@@ -17,8 +17,7 @@ import (
 // all that is beside them.
 func without(t *testing.T, path string, first, last int) string {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	e2e.Must(t, err)
+	b := e2e.Read(t, path)
 	var out []byte
 	picture := -1
 	for _, unit := range bytes.Split(b, []byte{0, 0, 1})[1:] {
@@ -53,8 +52,7 @@ func TestMissingPictures(t *testing.T) {
 	avc := coded("in.h264", groups...)
 	hevc := coded("in.hevc", "-c:v", "libx265", "-x265-params", "log-level=none:keyint=10:min-keyint=10:scenecut=0:bframes=2:b-adapt=0:open-gop=1")
 	ts := coded("in.ts", append(groups, "-c:a", "mp2")...)
-	b, err := os.ReadFile(ts)
-	e2e.Must(t, err)
+	b := e2e.Read(t, ts)
 	const packet, tables = 188, 3 * 188
 	cut := filepath.Join(dir, "cut.ts")
 	e2e.Must(t, os.WriteFile(cut, append(b[:tables:tables], b[len(b)/packet/4*packet:]...), 0o600))

@@ -2,7 +2,6 @@ package gpu
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"unsafe"
@@ -37,8 +36,7 @@ func TestPinned(t *testing.T) {
 
 func mappings(t *testing.T) string {
 	t.Helper()
-	b, err := os.ReadFile("/proc/self/maps")
-	e2e.Must(t, err)
+	b := e2e.Read(t, "/proc/self/maps")
 	return string(b)
 }
 

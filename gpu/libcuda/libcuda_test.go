@@ -100,8 +100,7 @@ func TestHeader(t *testing.T) {
 	cu := strings.TrimSpace(output(t, nil, "go", "list", "-m", "-f", "{{.Dir}}", "gorgonia.org/cu"))
 	added := lines(output(t, nil, "./check.sh", cu+"/cmd/genlib", later))
 	for _, file := range files {
-		b, err := os.ReadFile(file)
-		e2e.Must(t, err)
+		b := e2e.Read(t, file)
 		theirs := lines(string(b))
 		for what, line := range added {
 			if theirs[what] == "" {

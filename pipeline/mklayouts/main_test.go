@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -11,8 +10,7 @@ import (
 // C's headers say the same as the table.
 func TestHeaders(t *testing.T) {
 	for _, folder := range packages {
-		got, err := os.ReadFile(filepath.Join("..", "..", folder, "layouts.h"))
-		e2e.Must(t, err)
+		got := e2e.Read(t, filepath.Join("..", "..", folder, "layouts.h"))
 		if string(got) != header() {
 			t.Errorf("%s/layouts.h is not what the table gives; run: go generate ./pipeline", folder)
 		}

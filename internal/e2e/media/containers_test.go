@@ -136,8 +136,7 @@ func TestPipes(t *testing.T) {
 					src = clip(t, in.name+"."+in.ending, in.args)
 				}
 			}
-			data, err := os.ReadFile(src)
-			e2e.Must(t, err)
+			data := e2e.Read(t, src)
 			media, said := pipe(t, bytes.NewReader(data), "-i - -o - --format "+c.format)
 			out := output(c.format)
 			e2e.Must(t, os.WriteFile(out, media, 0o644))

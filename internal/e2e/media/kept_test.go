@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -101,8 +100,7 @@ func TestSpoiltSound(t *testing.T) {
 			if c.name == "two" {
 				second = "-f lavfi -i sine=f=880:r=48000:d=0.8 -map 0 -map 1 -map 2 "
 			}
-			data, err := os.ReadFile(clip(t, "sound-"+c.name+"."+c.ending, both+second+bframes+yuv+"-c:a aac"))
-			e2e.Must(t, err)
+			data := e2e.Read(t, clip(t, "sound-"+c.name+"."+c.ending, both+second+bframes+yuv+"-c:a aac"))
 			data = bytes.Clone(data)
 			if c.ending == "flv" { // the packet that describes the sound goes by as sound
 				at := bytes.Index(data, []byte{0xaf, 0})
@@ -203,8 +201,7 @@ func TestNotKept(t *testing.T) {
 	}
 	t.Run("dolby-vision", func(t *testing.T) {
 		e2e.Start(t, true)
-		data, err := os.ReadFile(clip(t, "kept-undescribed.mp4", short+h264+yuv))
-		e2e.Must(t, err)
+		data := e2e.Read(t, clip(t, "kept-undescribed.mp4", short+h264+yuv))
 		src := put(t, "kept-dovi.mp4", withDolbyVision(t, data))
 		_, said := filter(t, src, "mp4", "")
 		if got := notKept(t, src, said); got != "Dolby Vision" {
@@ -297,8 +294,7 @@ func TestWhatStreamsSay(t *testing.T) {
 		if _, said := filter(t, src, "mkv", ""); strings.Contains(said, "creation time") {
 			t.Errorf("the file says when it was made: %s", said)
 		}
-		data, err := os.ReadFile(src)
-		e2e.Must(t, err)
+		data := e2e.Read(t, src)
 		data = bytes.Clone(data)
 		at := bytes.Index(data, []byte("mdhd"))
 		binary.BigEndian.PutUint32(data[at+8:], 3600000000)
@@ -385,8 +381,7 @@ func TestSpliceTable(t *testing.T) {
 	for _, to := range containers() {
 		t.Run(to, func(t *testing.T) {
 			e2e.Start(t, to == "ts")
-			data, err := os.ReadFile(clip(t, "unspliced.ts", both+bframes+yuv+"-c:a mp2"))
-			e2e.Must(t, err)
+			data := e2e.Read(t, clip(t, "unspliced.ts", both+bframes+yuv+"-c:a mp2"))
 			src := put(t, "spliced.ts", withSplices(t, data))
 			if n := len(probe(t, src).of(probe(t, src).kind("data")[0])); n < 5 {
 				t.Fatalf("the clip has %d splices", n)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -136,10 +135,8 @@ func TestClockJumps(t *testing.T) {
 		t.Run(fmt.Sprintf("by %g s", offset-901), func(t *testing.T) {
 			e2e.Start(t, offset == 3 || offset == 900.5)
 			const args = "-f lavfi -i testsrc2=s=96x64:r=25:d=1 -f lavfi -i sine=r=48000:d=1 " + bframes + yuv + "-c:a mp2 -muxdelay 0 "
-			a, err := os.ReadFile(clip(t, "jump-a.ts", args+"-output_ts_offset 900"))
-			e2e.Must(t, err)
-			b, err := os.ReadFile(clip(t, fmt.Sprintf("jump-%g.ts", offset), fmt.Sprint(args, "-output_ts_offset ", offset)))
-			e2e.Must(t, err)
+			a := e2e.Read(t, clip(t, "jump-a.ts", args+"-output_ts_offset 900"))
+			b := e2e.Read(t, clip(t, fmt.Sprintf("jump-%g.ts", offset), fmt.Sprint(args, "-output_ts_offset ", offset)))
 			src := put(t, fmt.Sprintf("jumps-%g.ts", offset), append(a, b...))
 			out, said := filter(t, src, "mp4", "")
 			list := times(t, out)
@@ -244,8 +241,7 @@ func TestJoinsInSync(t *testing.T) {
 			var all []byte
 			for n := range 3 {
 				name := fmt.Sprintf("flash-%d-%d-%g.ts", i%2, n, overlap)
-				b, err := os.ReadFile(clip(t, name, dark+coding+fmt.Sprintf("-output_ts_offset %g", 5+float64(n)*(1.6-overlap))))
-				e2e.Must(t, err)
+				b := e2e.Read(t, clip(t, name, dark+coding+fmt.Sprintf("-output_ts_offset %g", 5+float64(n)*(1.6-overlap))))
 				all = append(all, b...)
 			}
 			src := put(t, fmt.Sprintf("flashes-%g.ts", overlap), all)
