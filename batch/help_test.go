@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"vidfilter/internal/e2e"
 	"vidfilter/internal/hint"
 )
 
@@ -54,9 +55,7 @@ func testOwn() *pflag.FlagSet {
 
 func must(t testing.TB, err error) {
 	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 }
 
 // put writes a file of which the content is its text.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"vidfilter/decode"
+	"vidfilter/internal/e2e"
 )
 
 // The sample has 72 frames, 512 units apart.
@@ -37,9 +38,7 @@ func TestAround(t *testing.T) {
 			if err == io.EOF {
 				break
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, err)
 			if f.PTS != n*step || f.Context != (n < c.part || n >= c.partEnd) {
 				t.Errorf("%v: frame %d is at %d, context %v", c, n, f.PTS, f.Context)
 			}

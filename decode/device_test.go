@@ -7,6 +7,7 @@ import (
 
 	"github.com/asticode/go-astiav"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/internal/units"
 )
 
@@ -14,9 +15,7 @@ import (
 func TestFieldAloneOnDevice(t *testing.T) {
 	unit := func(text string) []byte {
 		b, err := hex.DecodeString("00000001" + text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		return b
 	}
 	stream := units.StreamOf("h264", nil)

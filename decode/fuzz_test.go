@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,6 +15,7 @@ import (
 
 	"vidfilter/decode"
 	"vidfilter/internal/av"
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
@@ -30,16 +30,11 @@ func FuzzDemux(f *testing.F) {
 		f.Fatal("no seeds: ", err)
 	}
 	for _, name := range seeds {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			f.Fatal(err)
-		}
+		data := e2e.Read(f, name)
 		f.Add(data)
 	}
 	cpu, err := kernels.NewCPU(1, "")
-	if err != nil {
-		f.Fatal(err)
-	}
+	e2e.Must(f, err)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if len(data) == 0 || len(data) > 1<<20 {
 			return
@@ -69,9 +64,7 @@ func TestAbsurdWishForMemory(t *testing.T) {
 	pool := newPool(t)
 	flv := "FLV\x010\x00\x00\x00\t0000)00000000002\x00\x00\x840\xcf0\x00\x00\x82" + strings.Repeat("0", 76)
 	in, err := decode.Open(t.Context(), memoryFile(t, []byte(flv)), pool, decode.Options{MaxPixels: 1 << 16, MaxErrorRate: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer in.Close()
 	if _, err := in.Next(t.Context()); !errors.Is(err, decode.ErrUnreadable) || in.Damage().DecodeErrors == 0 {
 		t.Errorf("%v, %d decode errors", err, in.Damage().DecodeErrors)
@@ -87,9 +80,7 @@ func memoryFile(t *testing.T, data []byte) string {
 	t.Cleanup(func() { unix.Close(fd) })
 	for rest := data; len(rest) > 0; {
 		n, err := unix.Write(fd, rest)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		rest = rest[n:]
 	}
 	return fmt.Sprintf("/dev/fd/%d", fd)
@@ -156,9 +147,7 @@ func FuzzStream(f *testing.F) {
 	f.Add(uint8(1), framed(packetsOf(f, "testdata/seeds/vp8.webm")))
 	f.Add(uint8(2), framed(packetsOf(f, "testdata/seeds/mjpeg.mkv")))
 	cpu, err := kernels.NewCPU(1, "")
-	if err != nil {
-		f.Fatal(err)
-	}
+	e2e.Must(f, err)
 	f.Fuzz(func(t *testing.T, codec uint8, data []byte) {
 		if len(data) > 1<<18 {
 			return
@@ -166,9 +155,7 @@ func FuzzStream(f *testing.F) {
 		pool := pipeline.NewPool(cpu, 1)
 		defer pool.Close()
 		s, err := decode.OpenStream(codecs[int(codec)%len(codecs)], pool, decode.StreamOptions{MaxPixels: 1 << 16, Threads: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		for began := time.Now(); len(data) > 2 && time.Since(began) < time.Second; {
 			n := min(int(data[0])<<8|int(data[1]), len(data)-2)
 			feedPicture(t, s, data[2:2+n])

@@ -17,6 +17,7 @@ import (
 
 	"vidfilter/decode"
 	"vidfilter/internal/av"
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/live/livetest"
 	"vidfilter/pipeline"
@@ -34,9 +35,7 @@ func TestMain(m *testing.M) {
 func open(t *testing.T, path string, o decode.Options) (*decode.Input, *pipeline.Pool) {
 	t.Helper()
 	cpu, err := kernels.NewCPU(1, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	pool := pipeline.NewPool(cpu, 1)
 	in, err := decode.Open(context.Background(), path, pool, o)
 	t.Cleanup(func() {
@@ -49,9 +48,7 @@ func open(t *testing.T, path string, o decode.Options) (*decode.Input, *pipeline
 		pool.Close()
 		_ = cpu.Close()
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	return in, pool
 }
 
@@ -63,9 +60,7 @@ func all(t *testing.T, in *decode.Input) int {
 		if err == io.EOF {
 			return n
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		f.Release()
 	}
 }
@@ -81,9 +76,7 @@ func TestWholeSample(t *testing.T) {
 		if err == io.EOF {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		if f.PTS <= last || f.Duration <= 0 {
 			t.Errorf("frame %d: time %d for %d after %d", n, f.PTS, f.Duration, last)
 		}
@@ -125,9 +118,7 @@ func TestCloseWithFramesOut(t *testing.T) {
 	var frames []*pipeline.Frame
 	for range 5 {
 		f, err := in.Next(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		frames = append(frames, f)
 	}
 	in.Close()
@@ -158,9 +149,7 @@ func TestCancelledContext(t *testing.T) {
 func TestInterrupt(t *testing.T) {
 	in, _ := open(t, sample, decode.Options{Threads: 1})
 	f, err := in.Next(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	f.Release()
 	in.Interrupt()
 	whole, _ := in.Estimate()
@@ -188,9 +177,7 @@ func TestPart(t *testing.T) {
 		if err == io.EOF {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		if last = f.PTS; n == 0 {
 			first = f.PTS
 		}
@@ -231,9 +218,7 @@ func y4m(t *testing.T) string {
 			b = append(b, byte(100+i))
 		}
 	}
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.WriteFile(path, b, 0o600))
 	return path
 }
 
@@ -242,9 +227,7 @@ func TestCopiedFrames(t *testing.T) {
 	in, _ := open(t, y4m(t), decode.Options{Threads: 1})
 	for i := range 3 {
 		f, err := in.Next(context.Background())
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		if got := f.Row(0, 3)[5]; got != byte(100+i) {
 			t.Errorf("frame %d: %d", i, got)
 		}
@@ -283,9 +266,7 @@ func TestAboveFFmpeg(t *testing.T) {
 		"allowed.pgm": {pgm(16256, 16255), ""},
 	} {
 		path := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(path, []byte(c.content), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, os.WriteFile(path, []byte(c.content), 0o666))
 		in, err := decode.Open(t.Context(), path, newPool(t), decode.Options{})
 		if in != nil {
 			in.Close()
@@ -319,9 +300,7 @@ func TestNotOpened(t *testing.T) {
 		"text.txt":   {"neither sound nor pictures", "not a media file"},
 	} {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(c.content), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, os.WriteFile(path, []byte(c.content), 0o666))
 		in, err := decode.Open(t.Context(), path, newPool(t), decode.Options{})
 		var e *decode.Error
 		if in != nil || !errors.As(err, &e) || !strings.Contains(err.Error(), c.why) || strings.Contains(err.Error(), "End of file") {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"vidfilter/decode"
+	"vidfilter/internal/e2e"
 	"vidfilter/live/livetest"
 )
 
@@ -16,10 +17,7 @@ import (
 // all that is beside them.
 func without(t *testing.T, path string, first, last int) string {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := e2e.Read(t, path)
 	var out []byte
 	picture := -1
 	for _, unit := range bytes.Split(b, []byte{0, 0, 1})[1:] {
@@ -37,9 +35,7 @@ func without(t *testing.T, path string, first, last int) string {
 		}
 	}
 	to := filepath.Join(t.TempDir(), filepath.Base(path))
-	if err := os.WriteFile(to, out, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.WriteFile(to, out, 0o600))
 	return to
 }
 
@@ -56,15 +52,10 @@ func TestMissingPictures(t *testing.T) {
 	avc := coded("in.h264", groups...)
 	hevc := coded("in.hevc", "-c:v", "libx265", "-x265-params", "log-level=none:keyint=10:min-keyint=10:scenecut=0:bframes=2:b-adapt=0:open-gop=1")
 	ts := coded("in.ts", append(groups, "-c:a", "mp2")...)
-	b, err := os.ReadFile(ts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := e2e.Read(t, ts)
 	const packet, tables = 188, 3 * 188
 	cut := filepath.Join(dir, "cut.ts")
-	if err := os.WriteFile(cut, append(b[:tables:tables], b[len(b)/packet/4*packet:]...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.WriteFile(cut, append(b[:tables:tables], b[len(b)/packet/4*packet:]...), 0o600))
 	mp4 := filepath.Join(dir, "late.mp4")
 	livetest.Program(t, "ffmpeg", "-v", "fatal", "-nostdin", "-r", "25", "-i", without(t, hevc, 0, 0), "-c", "copy", "-copyinkf", mp4)
 	for _, c := range []struct {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"vidfilter/internal/e2e"
 )
 
 // Names of files are taken literally, whatever protocol of FFmpeg they look like; addresses only
@@ -54,10 +56,6 @@ func TestLocate(t *testing.T) {
 
 func write(t *testing.T, path string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte("x"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.MkdirAll(filepath.Dir(path), 0o777))
+	e2e.Must(t, os.WriteFile(path, []byte("x"), 0o666))
 }

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"vidfilter/internal/e2e"
 )
 
 func ebml(id uint32, parts ...[]byte) []byte {
@@ -40,9 +42,7 @@ func slowTags(n int) []byte {
 // wanted.
 func TestOpeningEnds(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tags.mkv")
-	if err := os.WriteFile(path, slowTags(1300), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.WriteFile(path, slowTags(1300), 0o600))
 	before := openingWork
 	defer func() { openingWork = before }()
 	unwanted := errors.New("no longer wanted")

@@ -2,7 +2,6 @@ package decode_test
 
 import (
 	"io"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -41,9 +40,7 @@ func TestQuantiserOfHeaders(t *testing.T) {
 			t.Parallel()
 			path := filepath.Join(t.TempDir(), name)
 			args := append(strings.Fields("-v error -f lavfi -i testsrc2=s=96x64:d=1.2"), strings.Fields(c.args)...)
-			if said, err := exec.Command("ffmpeg", append(args, path)...).CombinedOutput(); err != nil {
-				t.Fatalf("%v: %s", err, said)
-			}
+			e2e.Run(t, "ffmpeg", append(args, path)...)
 			in, _ := open(t, path, decode.Options{Threads: 2})
 			n := 0
 			for ; ; n++ {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/asticode/go-astiav"
+
+	"vidfilter/internal/e2e"
 )
 
 // FuzzSteps gives any bytes as the extradata of a codec and its packets, each behind its length in
@@ -32,9 +34,7 @@ func FuzzSteps(f *testing.F) {
 		}
 		if len(data) > 2 {
 			if extra := next(); len(extra) > 0 {
-				if err := dec.SetExtraData(extra); err != nil {
-					t.Fatal(err)
-				}
+				e2e.Must(t, dec.SetExtraData(extra))
 			}
 		}
 		var s steps
@@ -62,9 +62,7 @@ func FuzzSteps(f *testing.F) {
 // seedOf returns a file's extradata and packets, each behind its length.
 func seedOf(f *testing.F, path string) (b []byte) {
 	fc := astiav.AllocFormatContext()
-	if err := fc.OpenInput(path, nil, nil); err != nil {
-		f.Fatal(err)
-	}
+	e2e.Must(f, fc.OpenInput(path, nil, nil))
 	defer fc.CloseInput()
 	add := func(data []byte) { b = append(append(b, byte(len(data)>>8), byte(len(data))), data...) }
 	add(fc.Streams()[0].CodecParameters().ExtraData())

@@ -14,6 +14,7 @@ import (
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/decode"
+	"vidfilter/internal/e2e"
 	"vidfilter/pipeline"
 )
 
@@ -45,9 +46,7 @@ func newCoder(t testing.TB, name string, w, h int, params ...string) *coder {
 		c.enc.SetColorRange(astiav.ColorRangeJpeg)
 		c.enc.SetPixelFormat(astiav.PixelFormatYuvj420P)
 	}
-	if err := c.enc.Open(codec, options); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, c.enc.Open(codec, options))
 	return c
 }
 
@@ -59,9 +58,7 @@ func (c *coder) picture(key bool) []byte {
 	f.SetWidth(c.enc.Width())
 	f.SetHeight(c.enc.Height())
 	f.SetPixelFormat(c.enc.PixelFormat())
-	if err := f.AllocBuffer(0); err != nil {
-		c.t.Fatal(err)
-	}
+	e2e.Must(c.t, f.AllocBuffer(0))
 	size, _ := f.ImageBufferSize(1)
 	b := bytes.Repeat([]byte{128}, size)
 	for i := range f.Width() * f.Height() {
@@ -70,22 +67,16 @@ func (c *coder) picture(key bool) []byte {
 			b[i] = 220
 		}
 	}
-	if err := f.Data().SetBytes(b, 1); err != nil {
-		c.t.Fatal(err)
-	}
+	e2e.Must(c.t, f.Data().SetBytes(b, 1))
 	f.SetPts(c.n)
 	if key {
 		f.SetPictureType(astiav.PictureTypeI)
 	}
 	c.n++
-	if err := c.enc.SendFrame(f); err != nil {
-		c.t.Fatal(err)
-	}
+	e2e.Must(c.t, c.enc.SendFrame(f))
 	p := astiav.AllocPacket()
 	defer p.Free()
-	if err := c.enc.ReceivePacket(p); err != nil {
-		c.t.Fatal(err)
-	}
+	e2e.Must(c.t, c.enc.ReceivePacket(p))
 	return bytes.Clone(p.Data())
 }
 
@@ -93,9 +84,7 @@ func openStream(t *testing.T, codec string, o decode.StreamOptions) (*decode.Str
 	t.Helper()
 	pool := newPool(t)
 	s, err := decode.OpenStream(codec, pool, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	t.Cleanup(s.Close)
 	return s, pool
 }
@@ -324,9 +313,7 @@ func TestStreamOfUnknown(t *testing.T) {
 func packetsOf(t testing.TB, path string) (all [][]byte) {
 	t.Helper()
 	fc := astiav.AllocFormatContext()
-	if err := fc.OpenInput(path, nil, nil); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, fc.OpenInput(path, nil, nil))
 	defer fc.CloseInput()
 	p := astiav.AllocPacket()
 	defer p.Free()

@@ -7,6 +7,7 @@ import (
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/internal/av"
+	"vidfilter/internal/e2e"
 )
 
 func TestTimeline(t *testing.T) {
@@ -125,9 +126,7 @@ func TestQueueKeepsTheOrder(t *testing.T) {
 			if stream == 1 {
 				time = int64(i) * 40
 			}
-			if err := q.add(p, time, nil); err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, q.add(p, time, nil))
 			p.Free()
 		}
 	}
@@ -136,15 +135,11 @@ func TestQueueKeepsTheOrder(t *testing.T) {
 		got[p.StreamIndex()] = append(got[p.StreamIndex()], p.Pts())
 		return nil
 	}
-	if err := q.release(50, out); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, q.release(50, out))
 	if !slices.Equal(got[0], []int64{0, 1, 2}) || !slices.Equal(got[1], []int64{0, 1}) {
 		t.Errorf("at 50: %v", got)
 	}
-	if err := q.flush(out); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, q.flush(out))
 	if all := []int64{0, 1, 2, 3}; !slices.Equal(got[0], all) || !slices.Equal(got[1], all) {
 		t.Errorf("in all: %v", got)
 	}

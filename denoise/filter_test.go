@@ -11,8 +11,10 @@ import (
 
 	"vidfilter/denoise/denoisetest"
 	"vidfilter/denoise/noise"
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
+	"vidfilter/samples/scene"
 )
 
 // film runs frames through a filter, and keeps the results by their times.
@@ -57,7 +59,7 @@ func (f *film) frame(n int, format pipeline.Format) *pipeline.Frame {
 	if f.still {
 		pan = 0
 	}
-	kerneltest.EachSample(src, func(p, x, y int) byte {
+	scene.EachSample(src, func(p, x, y int) byte {
 		return byte(90 + 20*p + (x+pan*n)/5*7%60 + y/4*3%40 + int(rng.NormFloat64()*8))
 	})
 	f.live++
@@ -71,16 +73,12 @@ func (f *film) frame(n int, format pipeline.Format) *pipeline.Frame {
 
 func (f *film) put(in *pipeline.Frame) {
 	f.t.Helper()
-	if err := f.filter.Process(context.Background(), in, f.emit); err != nil {
-		f.t.Fatal(err)
-	}
+	e2e.Must(f.t, f.filter.Process(context.Background(), in, f.emit))
 }
 
 func (f *film) end() {
 	f.t.Helper()
-	if err := f.filter.Flush(context.Background(), f.emit); err != nil {
-		f.t.Fatal(err)
-	}
+	e2e.Must(f.t, f.filter.Flush(context.Background(), f.emit))
 	if f.live != 0 || f.pool.InUse() != 0 {
 		f.t.Errorf("%d frames and %d results are not released", f.live, f.pool.InUse())
 	}
@@ -384,7 +382,7 @@ func TestFilterRGB(t *testing.T) {
 		flat := [4]int{200, 90, 40, 77}
 		channel := func(plane, x int) int { return max(plane, x%info.Samples) }
 		in := kerneltest.Frame(format)
-		kerneltest.EachSample(in, func(plane, x, _ int) uint16 {
+		scene.EachSample(in, func(plane, x, _ int) uint16 {
 			c := channel(plane, x)
 			if c == 3 {
 				return uint16(flat[3])
@@ -468,9 +466,7 @@ func TestFilterRetuneNoise(t *testing.T) {
 			put(2)
 			for _, o := range []Options{auto, given, auto} {
 				f.filter.Retune(o)
-				if err := f.filter.Again(context.Background(), f.emit); err != nil {
-					t.Fatal(err)
-				}
+				e2e.Must(t, f.filter.Again(context.Background(), f.emit))
 				now := seen[len(seen)-1]
 				if o.Sigma > 0 && now != o.Sigma || o.Sigma == 0 && (now < 6 || now > 10) {
 					t.Errorf("ahead %d, frame %d: the noise is %.2f", ahead, last, now)

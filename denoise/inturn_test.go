@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"vidfilter/denoise/plane"
+	"vidfilter/internal/e2e"
 	"vidfilter/pipeline"
 )
 
@@ -268,12 +269,8 @@ func TestInTurnLive(t *testing.T) {
 	for n := range 7 {
 		for _, film := range []*film{f, one} {
 			film.put(film.frame(n, small))
-			if err := film.filter.Again(context.Background(), film.emit); err != nil {
-				t.Fatal(err)
-			}
-			if err := film.filter.Drain(context.Background(), film.emit); err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, film.filter.Again(context.Background(), film.emit))
+			e2e.Must(t, film.filter.Drain(context.Background(), film.emit))
 		}
 		if len(f.order) != 2*n+2 {
 			t.Fatalf("%d results after %d frames", len(f.order), n+1)

@@ -187,7 +187,7 @@ func TestDepth(t *testing.T) {
 	c := draw(7, 10, pan(9))
 	var deeper []plane.Picture
 	for _, p := range c.noisy {
-		deeper = append(deeper, denoisetest.DeeperPicture(p, 2))
+		deeper = append(deeper, p.Deeper(p.Planes[0].Depth+2))
 	}
 	for tier, name := range tiers {
 		want := Reference(c.noisy, 3, noise.Flat(10), Default(tier))

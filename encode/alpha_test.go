@@ -10,6 +10,7 @@ import (
 	"vidfilter/decode"
 	"vidfilter/encode"
 	"vidfilter/internal/av"
+	"vidfilter/internal/e2e"
 	"vidfilter/pipeline"
 )
 
@@ -17,17 +18,11 @@ import (
 func alphaOf(t *testing.T, f *pipeline.Frame) []byte {
 	t.Helper()
 	picture, err := av.Wrap(f.Retain())
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer picture.Free()
-	if err := av.SetAlpha(picture, f, av.WithAlpha(f.Layout)); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, av.SetAlpha(picture, f, av.WithAlpha(f.Layout)))
 	all, err := picture.Data().Bytes(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	return all[len(all)-f.Width*f.Height*f.Layout.Info().SampleBytes():]
 }
 
@@ -46,24 +41,16 @@ func TestAlphaOf12Bits(t *testing.T) {
 		if err == io.EOF {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		other, err := r.pool.TakeFrame(f.Format, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		other.CopyTiming(f)
 		other.CopySamples(f)
 		f.Release()
 		want = append(want, alphaOf(t, other))
-		if err := out.Put(ctx, other); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, out.Put(ctx, other))
 	}
-	if err := out.Finish(ctx); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, out.Finish(ctx))
 	again := newRigWith(t, r.path, options)
 	for i := range want {
 		f := again.next(t)

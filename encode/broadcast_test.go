@@ -12,6 +12,7 @@ import (
 
 	"vidfilter/decode"
 	"vidfilter/encode"
+	"vidfilter/internal/e2e"
 	"vidfilter/live/livetest"
 )
 
@@ -68,9 +69,7 @@ func TestSoundOfMXF(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, _, err := broadcast(t, c.file, strings.Fields(c.args)...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, err)
 			said := strings.Join(r.said, "\n")
 			if strings.Contains(said, "cut off") != (c.said != "") || !strings.Contains(said, c.said) {
 				t.Errorf("said %q", said)
@@ -92,16 +91,14 @@ func TestSoundOfMXF(t *testing.T) {
 func TestSoundOfMXFIsCompared(t *testing.T) {
 	args := strings.Fields("-f lavfi -i testsrc2=s=64x48:r=25:d=0.48 -f lavfi -i sine=r=48000:d=0.48 -c:a pcm_s16le")
 	r, out, err := broadcast(t, "in.mkv", args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, pcm := get(t, r.path), samples(t, r.path)
+	e2e.Must(t, err)
+	file, pcm := e2e.Read(t, r.path), samples(t, r.path)
 	at := bytes.Index(file, pcm[2*1920*3:2*1920*3+200])
 	if at < 0 {
 		t.Fatal("its sound is not found in the file")
 	}
 	file[at+50] ^= 4
-	put(t, r.path, file)
+	e2e.Put(t, r.path, file)
 	if err := out.Verify(); !errors.Is(err, encode.ErrDamaged) || !strings.Contains(err.Error(), "audio pcm_s16le) is not what was written") {
 		t.Error(err)
 	}

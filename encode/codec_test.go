@@ -8,6 +8,7 @@ import (
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/encode/formats"
+	"vidfilter/internal/e2e"
 )
 
 // The described encoders are in this build, once each.
@@ -64,9 +65,7 @@ func TestDepth(t *testing.T) {
 		{"hevc_nvenc", "p4", "p010le", "", 10}, {"hevc_nvenc", "p4", "", "profile=main10", 10}, {"hevc_nvenc", "p4", "", "profile=main", 8},
 	} {
 		params, err := CodecOf(c.encoder).ParseParams(c.params)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		o := &Options{Format: formats.MKV, Encoder: c.encoder, Preset: c.preset, PixelFormat: c.pixelFormat, EncoderParams: params}
 		if got := o.Depth(); got != c.want {
 			t.Errorf("%+v: %d bits", c, got)

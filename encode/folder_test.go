@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/internal/hint"
 	"vidfilter/internal/sandbox"
 	"vidfilter/live/livetest"
@@ -78,23 +79,17 @@ func TestFolderLeft(t *testing.T) {
 	dir := t.TempDir()
 	killed, goes := dir+"/"+workMark+"1", dir+"/"+workMark+"2"
 	for _, d := range []string{killed, goes} {
-		if err := os.Mkdir(d, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, os.Mkdir(d, 0o700))
 		put(t, d+"/x.recording.mp4", "half")
 		put(t, d+"/.x.mp4.tmp", "temporary")
 		put(t, d+"/empty.recording.mp4", "")
 	}
 	lock, err := lockFolder(goes)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer lock.Close()
 	put(t, dir+"/x.recording.mp4", "other")
 	f, err := OpenFolder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	if !slices.Equal(f.Left(), []string{"x.recording-2.mp4"}) {
 		t.Errorf("left %q", f.Left())
 	}

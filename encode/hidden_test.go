@@ -12,6 +12,7 @@ import (
 
 	"vidfilter/decode"
 	"vidfilter/encode"
+	"vidfilter/internal/e2e"
 )
 
 // edit is a part of a file that is shown, in seconds: from a time on, below 0 nothing.
@@ -88,7 +89,7 @@ func shown(t *testing.T, path string) map[string]span {
 func TestHiddenByEditList(t *testing.T) {
 	dir := t.TempDir()
 	srt := filepath.Join(dir, "in.srt")
-	put(t, srt, []byte("1\n00:00:00,500 --> 00:00:01,500\nA line\n\n2\n00:00:01,800 --> 00:00:02,400\nAnother one\n\n"))
+	e2e.Put(t, srt, []byte("1\n00:00:00,500 --> 00:00:01,500\nA line\n\n2\n00:00:01,800 --> 00:00:02,400\nAnother one\n\n"))
 	whole := filepath.Join(dir, "whole.mp4")
 	program(t, "ffmpeg", "-v", "fatal", "-nostdin", "-f", "lavfi", "-i", "testsrc2=s=64x48:r=25:d=3", "-f", "lavfi", "-i", "sine=r=48000:d=3", "-i", srt,
 		"-map", "0", "-map", "1", "-map", "2", "-threads", "1", "-g", "10", "-bf", "2", "-c:a", "aac", "-c:s", "mov_text", whole)
@@ -103,7 +104,7 @@ func TestHiddenByEditList(t *testing.T) {
 		"three parts": {[]edit{{0, 0.5}, {1, 0.5}, {2.2, 0.5}}, 0, 1.5, -1, 0, "texts of stream 2 that begin before a later part"},
 	} {
 		input := filepath.Join(dir, name+".mp4")
-		put(t, input, edited(get(t, whole), c.edits...))
+		e2e.Put(t, input, edited(e2e.Read(t, whole), c.edits...))
 		for format, before := range map[string]float64{"mp4": 0.022, "matroska": 0.043, "mpegts": 0.022} {
 			r := newRigWith(t, input, decode.Options{Threads: 1})
 			out := r.create(t, encode.Options{Format: format, CRF: 18})

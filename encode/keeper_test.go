@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"vidfilter/internal/contract"
+	"vidfilter/internal/e2e"
 	"vidfilter/internal/sandbox"
 )
 
@@ -22,13 +23,9 @@ func kept(t testing.TB, dir, overwrite string) (k *Keeper, target int, temp stri
 	t.Helper()
 	k = &Keeper{}
 	body, err := json.Marshal(request{Name: contract.Name(filepath.Join(dir, "out.mp4")), Overwrite: overwrite})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	answer, err := k.Do("prepare", body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	p := answer.(preparation)
 	if _, err := asked(k, sandbox.Sealed, "null"); err != nil {
 		t.Fatal(err)
@@ -39,9 +36,7 @@ func kept(t testing.TB, dir, overwrite string) (k *Keeper, target int, temp stri
 func fileNames(t testing.TB, dir string) string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())
@@ -52,9 +47,7 @@ func fileNames(t testing.TB, dir string) string {
 func TestKeeper(t *testing.T) {
 	dir := t.TempDir()
 	k, _, temp := kept(t, dir, "refuse")
-	if err := os.WriteFile(temp, []byte("video"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.WriteFile(temp, []byte("video"), 0o600))
 	if _, err := asked(k, "commit", `{"target":1}`); err != nil {
 		t.Fatal(err)
 	}
@@ -79,15 +72,11 @@ func TestKeeper(t *testing.T) {
 // Names are bytes: those that are not UTF-8 reach the keeper, and come back, as they are.
 func TestKeeperKeepsTheBytesOfNames(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "Fr\xfchling")
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.Mkdir(dir, 0o700))
 	name := contract.Name(filepath.Join(dir, "K\xe4se.mp4"))
 	wire := func(v any) json.RawMessage {
 		b, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		return b
 	}
 	k := &Keeper{}
@@ -164,14 +153,10 @@ func FuzzKeeper(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, exists bool) {
 		dir := t.TempDir()
 		for _, name := range []string{"secret.mp4", "out.recording.mp4"} {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte(name), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(name), 0o600))
 		}
 		if exists {
-			if err := os.WriteFile(filepath.Join(dir, "out.mp4"), []byte("theirs"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, os.WriteFile(filepath.Join(dir, "out.mp4"), []byte("theirs"), 0o600))
 		}
 		k, _, _ := kept(t, dir, "refuse")
 		for line := range strings.Lines(text) {

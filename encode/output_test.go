@@ -20,6 +20,7 @@ import (
 	"vidfilter/encode"
 	"vidfilter/internal/av"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/e2e"
 	"vidfilter/internal/fidelity"
 	"vidfilter/kernels"
 	"vidfilter/live/livetest"
@@ -57,14 +58,10 @@ func newRigOf(t *testing.T, input string) *rig {
 func newRigWith(t *testing.T, input string, o decode.Options) *rig {
 	t.Helper()
 	cpu, err := kernels.NewCPU(1, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	r := &rig{pool: pipeline.NewPool(cpu, 1), path: filepath.Join(t.TempDir(), "out")}
 	r.in, err = decode.Open(context.Background(), input, r.pool, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	t.Cleanup(func() {
 		r.in.Close()
 		if n := r.pool.InUse(); n != 0 {
@@ -85,9 +82,7 @@ func (r *rig) create(t *testing.T, o encode.Options) *encode.Output {
 	o.Threads = max(1, o.Threads)
 	o.Log = cli.LogTo(slog.LevelDebug, func(_ slog.Level, msg string) { r.said = append(r.said, msg) })
 	out, err := encode.Create("file:"+r.path, encode.Template{Context: r.in.Context(), Video: r.in.Video(), Others: r.in.Others(), FrameRate: r.in.FrameRate(), Facts: r.in.Facts}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	t.Cleanup(out.Close)
 	r.in.OnPacket(out.WritePacket)
 	return out
@@ -96,9 +91,7 @@ func (r *rig) create(t *testing.T, o encode.Options) *encode.Output {
 func (r *rig) next(t *testing.T) *pipeline.Frame {
 	t.Helper()
 	f, err := r.in.Next(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	return f
 }
 
@@ -161,9 +154,7 @@ func (r *rig) each(t *testing.T, do func(f *pipeline.Frame)) {
 		if err == io.EOF {
 			return
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		do(f)
 		f.Release()
 	}
@@ -255,9 +246,7 @@ func TestVerifyFindsDamage(t *testing.T) {
 			if _, err := r.copyAll(out); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.Truncate(r.path, out.Bytes()/2); err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, os.Truncate(r.path, out.Bytes()/2))
 			if err := out.Verify(); !errors.Is(err, encode.ErrDamaged) {
 				t.Errorf("%v", err)
 			}
@@ -270,9 +259,7 @@ func TestCloseWithoutFinish(t *testing.T) {
 	r := newRig(t)
 	out := r.create(t, encode.Options{Format: "mp4", Preset: "medium", CRF: 18})
 	for range 6 {
-		if err := out.Put(context.Background(), r.next(t)); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, out.Put(context.Background(), r.next(t)))
 	}
 	out.Close()
 }
@@ -291,9 +278,7 @@ func TestFinishWithoutFrames(t *testing.T) {
 func params(t *testing.T, s string) encode.Params {
 	t.Helper()
 	p, err := encode.ParseX264(s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	return p
 }
 
@@ -364,9 +349,7 @@ func TestImageTakesOneFrame(t *testing.T) {
 	r := newRig(t)
 	out := r.create(t, encode.Options{Format: "png"})
 	ctx := context.Background()
-	if err := out.Put(ctx, r.next(t)); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, out.Put(ctx, r.next(t)))
 	if err := out.Put(ctx, r.next(t)); !errors.Is(err, encode.ErrOutput) {
 		t.Errorf("a second picture: %v", err)
 	}
@@ -395,16 +378,10 @@ func TestJobsLeakNothing(t *testing.T) {
 			r := newRig(t)
 			out := r.create(t, encode.Options{Format: []string{"mp4", "matroska", "mpegts"}[i%3], CRF: 18})
 			for range 4 {
-				if err := out.Put(context.Background(), r.next(t)); err != nil {
-					t.Fatal(err)
-				}
+				e2e.Must(t, out.Put(context.Background(), r.next(t)))
 			}
-			if err := out.Finish(context.Background()); err != nil {
-				t.Fatal(err)
-			}
-			if err := out.Verify(); err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, out.Finish(context.Background()))
+			e2e.Must(t, out.Verify())
 		})
 		runtime.GC()
 		data, err := os.ReadFile("/proc/self/statm")

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"vidfilter/internal/e2e"
 )
 
 func TestOutputErrorWords(t *testing.T) {
@@ -47,7 +49,7 @@ func TestOutputErrorPassesOn(t *testing.T) {
 func TestFullDevice(t *testing.T) {
 	target := mustOpen(t, "/dev/full", Refuse)
 	f, err := os.OpenFile(target.Path(), os.O_WRONLY, 0)
-	must(t, err)
+	e2e.Must(t, err)
 	defer f.Close()
 	_, err = f.WriteString("x")
 	if err := OutputError("write", "/dev/full", err); !strings.Contains(err.Error(), "disk full") {

@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/internal/hint"
 	"vidfilter/live/livetest"
 )
@@ -23,9 +24,7 @@ import (
 func mustOpen(t *testing.T, path string, policy OverwritePolicy, inputs ...string) *Target {
 	t.Helper()
 	target, err := OpenTarget(path, policy, inputs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	t.Cleanup(func() { target.Discard() })
 	return target
 }
@@ -34,9 +33,7 @@ func mustOpen(t *testing.T, path string, policy OverwritePolicy, inputs ...strin
 func write(t *testing.T, target *Target, text string) {
 	t.Helper()
 	f, err := os.OpenFile(target.Path(), os.O_WRONLY|os.O_TRUNC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer f.Close()
 	if _, err := f.WriteString(text); err != nil {
 		t.Fatal(err)
@@ -45,9 +42,7 @@ func write(t *testing.T, target *Target, text string) {
 
 func put(t *testing.T, path, text string) string {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.WriteFile(path, []byte(text), 0o644))
 	return path
 }
 
@@ -87,13 +82,9 @@ func TestCommitNew(t *testing.T) {
 		t.Error("the name is taken before Commit")
 	}
 	for range 2 {
-		if err := target.Commit(); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, target.Commit())
 	}
-	if err := target.Discard(); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, target.Discard())
 	wantContent(t, path, "new")
 	livetest.WantFiles(t, dir, "out.mp4")
 }
@@ -104,9 +95,7 @@ func TestDiscard(t *testing.T) {
 	target := mustOpen(t, path, Replace)
 	write(t, target, "new")
 	for range 2 {
-		if err := target.Discard(); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, target.Discard())
 	}
 	if err := target.Commit(); !errors.Is(err, ErrOutput) {
 		t.Errorf("Commit after Discard: %v", err)
@@ -118,14 +107,10 @@ func TestDiscard(t *testing.T) {
 func TestReplaceKeepsMode(t *testing.T) {
 	dir := t.TempDir()
 	path := put(t, filepath.Join(dir, "out.mp4"), "old")
-	if err := os.Chmod(path, 0o640); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.Chmod(path, 0o640))
 	target := mustOpen(t, path, Replace)
 	write(t, target, "new")
-	if err := target.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, target.Commit())
 	wantContent(t, path, "new")
 	if info, _ := os.Stat(path); info.Mode() != 0o640 {
 		t.Errorf("mode %v, want that of the file before", info.Mode())
@@ -184,30 +169,23 @@ func TestFileAppearsMeanwhile(t *testing.T) {
 
 func TestSymlinks(t *testing.T) {
 	dir := t.TempDir()
-	must(t, os.MkdirAll(filepath.Join(dir, "real", "deep"), 0o755))
-	must(t, os.Symlink("real/deep", filepath.Join(dir, "way")))
+	e2e.Must(t, os.MkdirAll(filepath.Join(dir, "real", "deep"), 0o755))
+	e2e.Must(t, os.Symlink("real/deep", filepath.Join(dir, "way")))
 	// real/there.mp4
-	must(t, os.Symlink("../there.mp4", filepath.Join(dir, "real", "deep", "up.mp4")))
-	must(t, os.Symlink("way/up.mp4", filepath.Join(dir, "link.mp4")))
-	must(t, os.Symlink("way/../there.mp4", filepath.Join(dir, "dots.mp4"))) // not dir/there.mp4
+	e2e.Must(t, os.Symlink("../there.mp4", filepath.Join(dir, "real", "deep", "up.mp4")))
+	e2e.Must(t, os.Symlink("way/up.mp4", filepath.Join(dir, "link.mp4")))
+	e2e.Must(t, os.Symlink("way/../there.mp4", filepath.Join(dir, "dots.mp4"))) // not dir/there.mp4
 	for _, link := range []string{"link.mp4", "dots.mp4"} {
 		target := mustOpen(t, filepath.Join(dir, link), Replace)
 		write(t, target, link)
-		must(t, target.Commit())
+		e2e.Must(t, target.Commit())
 		wantContent(t, filepath.Join(dir, "real", "there.mp4"), link)
 		if info, _ := os.Lstat(filepath.Join(dir, link)); info.Mode()&fs.ModeSymlink == 0 {
 			t.Errorf("%s is no link any more", link)
 		}
 	}
-	must(t, os.Symlink("round.mp4", filepath.Join(dir, "round.mp4")))
+	e2e.Must(t, os.Symlink("round.mp4", filepath.Join(dir, "round.mp4")))
 	wantRefused(t, "too many symbolic links", filepath.Join(dir, "round.mp4"), Replace)
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // An incomplete output replaces nothing, and is kept under the next free name.
@@ -217,14 +195,14 @@ func TestKeep(t *testing.T) {
 		target := mustOpen(t, filepath.Join(dir, name), Replace)
 		write(t, target, text)
 		got, err := target.Keep("short")
-		must(t, err)
+		e2e.Must(t, err)
 		if again, err := target.Keep("short"); err != nil {
 			t.Errorf("kept twice: %q, %v", again, err)
 		}
 		return strings.TrimPrefix(got, dir+"/")
 	}
-	must(t, os.Mkdir(filepath.Join(dir, "far"), 0o700))
-	must(t, os.Symlink("far/real.mp4", filepath.Join(dir, "link.mp4")))
+	e2e.Must(t, os.Mkdir(filepath.Join(dir, "far"), 0o700))
+	e2e.Must(t, os.Symlink("far/real.mp4", filepath.Join(dir, "link.mp4")))
 	long := strings.Repeat("ü", 125) + ".mp4"
 	for i, c := range [][2]string{
 		{"out.mp4", "out.mp4"}, {"out.mp4", "out.short.mp4"}, {"out.mp4", "out.short-2.mp4"}, {"link.mp4", "link.mp4"},
@@ -244,11 +222,11 @@ func TestKeep(t *testing.T) {
 func TestSameFileRefused(t *testing.T) {
 	dir := t.TempDir()
 	in := put(t, filepath.Join(dir, "in.mp4"), "precious")
-	must(t, os.Symlink("in.mp4", filepath.Join(dir, "symlink.mp4")))
-	must(t, os.Link(in, filepath.Join(dir, "hardlink.mp4")))
-	must(t, os.Symlink(dir, filepath.Join(dir, "around")))
+	e2e.Must(t, os.Symlink("in.mp4", filepath.Join(dir, "symlink.mp4")))
+	e2e.Must(t, os.Link(in, filepath.Join(dir, "hardlink.mp4")))
+	e2e.Must(t, os.Symlink(dir, filepath.Join(dir, "around")))
 	f, err := os.Open(in)
-	must(t, err)
+	e2e.Must(t, err)
 	defer f.Close()
 	fd := "/proc/self/fd/" + strconv.Itoa(int(f.Fd()))
 	for _, out := range []string{in, dir + "/./in.mp4", dir + "/symlink.mp4", dir + "/hardlink.mp4", dir + "/around/in.mp4", fd} {
@@ -257,7 +235,7 @@ func TestSameFileRefused(t *testing.T) {
 		wantRefused(t, "same file", in, Replace, out)
 	}
 	fifo := filepath.Join(dir, "fifo")
-	must(t, unix.Mkfifo(fifo, 0o600))
+	e2e.Must(t, unix.Mkfifo(fifo, 0o600))
 	wantRefused(t, "same file", fifo, Replace, fifo)
 	wantRefused(t, "same file", "/dev/null", Replace, "/dev/null")
 	wantContent(t, in, "precious")
@@ -267,7 +245,7 @@ func TestSameFileRefused(t *testing.T) {
 func TestStandardStreams(t *testing.T) {
 	in := put(t, filepath.Join(t.TempDir(), "in.mp4"), "x")
 	f, err := os.OpenFile(in, os.O_RDWR, 0)
-	must(t, err)
+	e2e.Must(t, err)
 	defer f.Close()
 	swap := func(p **os.File) (restore func()) {
 		old := *p
@@ -284,7 +262,7 @@ func TestStandardStreams(t *testing.T) {
 	if !target.Direct() || target.Path() != "-" {
 		t.Errorf("stdout: direct %v, path %q", target.Direct(), target.Path())
 	}
-	must(t, target.Commit())
+	e2e.Must(t, target.Commit())
 	wantContent(t, in, "x")
 }
 
@@ -292,25 +270,25 @@ func TestStandardStreams(t *testing.T) {
 func TestDescriptors(t *testing.T) {
 	dir := t.TempDir()
 	f, err := os.OpenFile(put(t, filepath.Join(dir, "log"), "old "), os.O_RDWR|os.O_APPEND, 0)
-	must(t, err)
+	e2e.Must(t, err)
 	defer f.Close()
 	n := strconv.Itoa(int(f.Fd()))
 	link := filepath.Join(dir, "out.mkv")
-	must(t, os.Symlink("/dev/fd/"+n, link))
+	e2e.Must(t, os.Symlink("/dev/fd/"+n, link))
 	for _, name := range []string{"/dev/fd/" + n, "/proc/self/fd/" + n, fmt.Sprintf("/proc/%d/fd/%s", os.Getpid(), n), "/proc/thread-self/fd/" + n, link} {
 		target := mustOpen(t, name, Refuse)
 		if !target.Direct() || target.URL() != "pipe:"+n || target.Path() != "/dev/fd/"+n {
 			t.Errorf("%s: direct %v, %s, %s", name, target.Direct(), target.URL(), target.Path())
 		}
 		w, err := target.File()
-		must(t, err)
+		e2e.Must(t, err)
 		_, err = w.WriteString("new ")
-		must(t, errors.Join(err, w.Close(), target.Commit()))
+		e2e.Must(t, errors.Join(err, w.Close(), target.Commit()))
 	}
 	wantContent(t, filepath.Join(dir, "log"), "old new new new new new ")
 	wantRefused(t, "same file", "/dev/fd/"+n, Replace, filepath.Join(dir, "log"))
 	r, err := os.Open(link)
-	must(t, err)
+	e2e.Must(t, err)
 	defer r.Close()
 	wantRefused(t, "open for reading only", "/dev/fd/"+strconv.Itoa(int(r.Fd())), Replace)
 	wantRefused(t, "takes the messages", "/dev/stderr", Replace)
@@ -321,7 +299,7 @@ func TestDashIsAFileBehindASlash(t *testing.T) {
 	t.Chdir(t.TempDir())
 	target := mustOpen(t, "./-", Refuse)
 	write(t, target, "new")
-	must(t, target.Commit())
+	e2e.Must(t, target.Commit())
 	wantContent(t, "./-", "new")
 	livetest.WantFiles(t, ".", "-")
 }
@@ -329,7 +307,7 @@ func TestDashIsAFileBehindASlash(t *testing.T) {
 func TestRelativeName(t *testing.T) {
 	t.Chdir(t.TempDir())
 	target := mustOpen(t, "out.mp4", Refuse)
-	must(t, target.Commit())
+	e2e.Must(t, target.Commit())
 	livetest.WantFiles(t, ".", "out.mp4")
 }
 
@@ -355,9 +333,9 @@ func TestNoPermission(t *testing.T) {
 	}
 	dir := t.TempDir()
 	protected := put(t, filepath.Join(dir, "out.mp4"), "x")
-	must(t, os.Chmod(protected, 0o444))
+	e2e.Must(t, os.Chmod(protected, 0o444))
 	wantRefused(t, "no permission", protected, Replace)
-	must(t, os.Chmod(dir, 0o555))
+	e2e.Must(t, os.Chmod(dir, 0o555))
 	defer os.Chmod(dir, 0o755)
 	wantRefused(t, "no permission", filepath.Join(dir, "new.mp4"), Replace)
 }
@@ -365,15 +343,15 @@ func TestNoPermission(t *testing.T) {
 func TestDirect(t *testing.T) {
 	dir := t.TempDir()
 	fifo := filepath.Join(dir, "fifo")
-	must(t, unix.Mkfifo(fifo, 0o600))
-	must(t, os.Symlink("fifo", filepath.Join(dir, "link")))
+	e2e.Must(t, unix.Mkfifo(fifo, 0o600))
+	e2e.Must(t, os.Symlink("fifo", filepath.Join(dir, "link")))
 	for _, path := range []string{"/dev/null", fifo, filepath.Join(dir, "link")} {
 		target := mustOpen(t, path, Refuse)
 		if !target.Direct() {
 			t.Errorf("%s is not direct", path)
 		}
-		must(t, target.Commit())
-		must(t, target.Discard())
+		e2e.Must(t, target.Commit())
+		e2e.Must(t, target.Discard())
 	}
 	livetest.WantFiles(t, dir, "fifo", "link")
 	if info, err := os.Stat("/dev/null"); err != nil || info.Mode()&fs.ModeCharDevice == 0 {
@@ -384,7 +362,7 @@ func TestDirect(t *testing.T) {
 func TestSocketAndBlockDevice(t *testing.T) {
 	dir := t.TempDir()
 	socket := filepath.Join(dir, "socket")
-	must(t, unix.Mknod(socket, unix.S_IFSOCK|0o600, 0))
+	e2e.Must(t, unix.Mknod(socket, unix.S_IFSOCK|0o600, 0))
 	wantRefused(t, "socket", socket, Replace)
 	block := filepath.Join(dir, "block")
 	if err := unix.Mknod(block, unix.S_IFBLK|0o600, int(unix.Mkdev(7, 200))); err != nil {
@@ -392,7 +370,7 @@ func TestSocketAndBlockDevice(t *testing.T) {
 	}
 	wantRefused(t, "block device", block, Replace)
 	other := filepath.Join(dir, "same")
-	must(t, unix.Mknod(other, unix.S_IFBLK|0o600, int(unix.Mkdev(7, 200))))
+	e2e.Must(t, unix.Mknod(other, unix.S_IFBLK|0o600, int(unix.Mkdev(7, 200))))
 	wantRefused(t, "same file", block, Replace, other)
 }
 
@@ -403,7 +381,7 @@ func TestLongNames(t *testing.T) {
 		if base := filepath.Base(target.Path()); len(base) > 255 || strings.ToValidUTF8(base, "?") != base {
 			t.Errorf("temporary name of %d bytes, %q", len(base), base)
 		}
-		must(t, target.Commit())
+		e2e.Must(t, target.Commit())
 		livetest.WantFiles(t, dir, name)
 	}
 }
@@ -424,13 +402,13 @@ func TestStaleFilesAreRemoved(t *testing.T) {
 		".out.mp4x.vidfilter-" + gone + "-00000000.tmp",
 	}
 	old := put(t, filepath.Join(dir, ".out.mp4.vidfilter-"+strconv.Itoa(os.Getppid())+"-00000001.tmp"), "x")
-	must(t, os.Chtimes(old, time.Time{}, time.Now().Add(-2*unlocked)))
+	e2e.Must(t, os.Chtimes(old, time.Time{}, time.Now().Add(-2*unlocked)))
 	ours := ".out.mp4.vidfilter-" + strconv.Itoa(os.Getpid()) + "-00000000.tmp" // of a container's run before
 	for _, name := range append(stay, ".out.mp4.vidfilter-"+gone+"-00000000.tmp", ours) {
 		put(t, filepath.Join(dir, name), "x")
 	}
 	target := mustOpen(t, filepath.Join(dir, "out.mp4"), Refuse)
-	must(t, target.Discard())
+	e2e.Must(t, target.Discard())
 	slices.Sort(stay)
 	livetest.WantFiles(t, dir, stay...)
 }
@@ -439,9 +417,9 @@ func TestLockedFilesAreNotStale(t *testing.T) {
 	dir := t.TempDir()
 	name := put(t, filepath.Join(dir, ".out.mp4.vidfilter-2147483646-00000000.tmp"), "x")
 	f, err := os.Open(name)
-	must(t, err)
+	e2e.Must(t, err)
 	defer f.Close()
-	must(t, unix.Flock(int(f.Fd()), unix.LOCK_EX))
+	e2e.Must(t, unix.Flock(int(f.Fd()), unix.LOCK_EX))
 	mustOpen(t, filepath.Join(dir, "out.mp4"), Refuse)
 	if _, err := os.Stat(name); err != nil {
 		t.Error("a file in use by another container was removed")
@@ -461,20 +439,20 @@ func TestTwoTargetsOfOneName(t *testing.T) {
 	a, b := mustOpen(t, path, Refuse), mustOpen(t, path, Refuse)
 	write(t, a, "a")
 	write(t, b, "b")
-	must(t, b.Commit())
+	e2e.Must(t, b.Commit())
 	if err := a.Commit(); !errors.Is(err, ErrOutput) {
 		t.Errorf("the second Commit: %v", err)
 	}
-	must(t, a.Discard())
+	e2e.Must(t, a.Discard())
 	wantContent(t, path, "b")
 	livetest.WantFiles(t, filepath.Dir(path), "out.mp4")
 }
 
 func TestTempFileTakenAway(t *testing.T) {
 	target := mustOpen(t, filepath.Join(t.TempDir(), "out.mp4"), Refuse)
-	must(t, os.Remove(target.Path()))
+	e2e.Must(t, os.Remove(target.Path()))
 	if err := target.Commit(); !errors.Is(err, ErrOutput) || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("Commit: %v", err)
 	}
-	must(t, target.Discard())
+	e2e.Must(t, target.Discard())
 }

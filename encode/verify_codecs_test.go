@@ -10,6 +10,7 @@ import (
 
 	"vidfilter/decode"
 	"vidfilter/encode"
+	"vidfilter/internal/e2e"
 )
 
 // film makes an input of pictures and a tone.
@@ -28,7 +29,7 @@ type codecs struct{ video, audio, text string }
 func (c codecs) film(t *testing.T, name string) *rig {
 	t.Helper()
 	srt := filepath.Join(t.TempDir(), "in.srt")
-	put(t, srt, []byte("1\n00:00:00,100 --> 00:00:00,300\nA line\n\n2\n00:00:00,310 --> 00:00:00,400\nAnother one\n\n"))
+	e2e.Put(t, srt, []byte("1\n00:00:00,100 --> 00:00:00,300\nA line\n\n2\n00:00:00,310 --> 00:00:00,400\nAnother one\n\n"))
 	args := []string{"-i", srt, "-pix_fmt", "yuv420p", "-threads", "1", "-strict", "-2", "-x265-params", "log-level=none"}
 	c.video += " libx264"
 	c.each(func(stream, encoder string) {
@@ -64,13 +65,13 @@ func TestVerifyComparesCodecs(t *testing.T) {
 	} {
 		r := c.film(t, "in."+map[string]string{"matroska": "mkv", "mpegts": "ts", "mov": "mov"}[format])
 		out := finished(t, r, format)
-		whole := get(t, r.path)
+		whole := e2e.Read(t, r.path)
 		c.each(func(stream, encoder string) {
 			rewrite(t, r.path, format, "-bsf:"+stream, "noise=amount=9")
 			if err := out.Verify(); !errors.Is(err, encode.ErrDamaged) || !strings.Contains(err.Error(), "is not what was written") {
 				t.Errorf("%s in %s: %v", encoder, format, err)
 			}
-			put(t, r.path, whole)
+			e2e.Put(t, r.path, whole)
 		})
 	}
 }
@@ -88,9 +89,7 @@ func TestVerifyOwnCodecs(t *testing.T) {
 			if n, err := r.copyAll(out); err != nil || n != 12 {
 				t.Fatalf("%d frames, %v", n, err)
 			}
-			if err := out.Verify(); err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, out.Verify())
 			if c.format == "mxf" || c.format == "mov" {
 				return // ffmpeg does not copy these with noise
 			}
@@ -130,7 +129,7 @@ func TestShortVideos(t *testing.T) {
 					if err != nil || int64(got) != n+1 {
 						t.Errorf("%d pictures of %s %s in %s: %d pictures, %v", n+1, c.encoder, c.pixels, format, got, err)
 					}
-					now := get(t, r.path)
+					now := e2e.Read(t, r.path)
 					if run > 0 && format != "matroska" && !bytes.Equal(before, now) { // which gets a random number
 						t.Errorf("%d pictures of %s %s in %s differ from run to run", n+1, c.encoder, c.pixels, format)
 					}

@@ -14,6 +14,7 @@ import (
 
 	"vidfilter/encode"
 	"vidfilter/internal/av"
+	"vidfilter/internal/e2e"
 )
 
 // finished returns an output of the sample that is finished and passes.
@@ -23,9 +24,7 @@ func finished(t *testing.T, r *rig, format string) *encode.Output {
 	if _, err := r.copyAll(out); err != nil {
 		t.Fatal(err)
 	}
-	if err := out.Verify(); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, out.Verify())
 	return out
 }
 
@@ -35,9 +34,7 @@ func rewrite(t *testing.T, path, format string, change ...string) {
 	to := filepath.Join(t.TempDir(), "changed")
 	args := slices.Concat([]string{"-v", "fatal", "-nostdin", "-i", path, "-map", "0", "-c", "copy", "-copy_unknown"}, change, []string{"-f", format, to})
 	program(t, "ffmpeg", args...)
-	if err := os.Rename(to, path); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.Rename(to, path))
 }
 
 // Each file differs in one respect from the muxer's input. An unchanged copy passes.
@@ -51,7 +48,7 @@ func TestVerifyFinds(t *testing.T) {
 	for _, format := range []string{"mp4", "matroska", "mpegts"} {
 		r := newRig(t)
 		out := finished(t, r, format)
-		wholes[format] = whole{r, out, get(t, r.path)}
+		wholes[format] = whole{r, out, e2e.Read(t, r.path)}
 	}
 	for _, c := range []struct {
 		name    string
@@ -74,7 +71,7 @@ func TestVerifyFinds(t *testing.T) {
 		for format := range strings.FieldsSeq(c.formats) {
 			t.Run(c.name+"/"+format, func(t *testing.T) {
 				w := wholes[format]
-				defer put(t, w.r.path, w.bytes)
+				defer e2e.Put(t, w.r.path, w.bytes)
 				rewrite(t, w.r.path, format, c.change...)
 				err := w.out.Verify()
 				switch {
@@ -88,27 +85,11 @@ func TestVerifyFinds(t *testing.T) {
 	}
 }
 
-func put(t *testing.T, path string, data []byte) {
-	t.Helper()
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func get(t *testing.T, path string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
-}
-
 // A lost data stream is detected, although MP4 may add data streams of its own. The sample's text
 // is labelled telemetry here.
 func TestVerifyMissesData(t *testing.T) {
 	in := filepath.Join(t.TempDir(), "in.mp4")
-	put(t, in, bytes.ReplaceAll(bytes.ReplaceAll(get(t, sample), []byte("tx3g"), []byte("gpmd")), []byte("sbtl"), []byte("meta")))
+	e2e.Put(t, in, bytes.ReplaceAll(bytes.ReplaceAll(e2e.Read(t, sample), []byte("tx3g"), []byte("gpmd")), []byte("sbtl"), []byte("meta")))
 	for _, format := range []string{"mp4", "mov"} {
 		r := newRigOf(t, in)
 		out := finished(t, r, format)
@@ -131,7 +112,7 @@ func TestVerifyFindsOneOfTwins(t *testing.T) {
 
 func TestVerifyMissesAttachment(t *testing.T) {
 	font := filepath.Join(t.TempDir(), "font.ttf")
-	put(t, font, []byte("not really a font"))
+	e2e.Put(t, font, []byte("not really a font"))
 	r := film(t, "in.mkv", "-attach", font, "-metadata:s:t", "mimetype=font/ttf")
 	out := finished(t, r, "matroska")
 	rewrite(t, r.path, "matroska", "-map", "-0:t")
@@ -156,7 +137,7 @@ func TestVerifyCoverInFront(t *testing.T) {
 	in := filepath.Join(t.TempDir(), "in.mp4")
 	program(t, "ffmpeg", "-v", "fatal", "-nostdin", "-i", sample, "-f", "lavfi", "-i", "color=s=32x32:r=25:d=0.04", "-map", "0:v", "-map", "1",
 		"-c", "copy", "-c:v:1", "png", "-disposition:v:1", "attached_pic", in)
-	put(t, in, coverFirst(t, get(t, in)))
+	e2e.Put(t, in, coverFirst(t, e2e.Read(t, in)))
 	r := newRigOf(t, in)
 	if r.in.Video().Index() != 1 {
 		t.Fatalf("the video is stream %d", r.in.Video().Index())
@@ -178,9 +159,7 @@ func coverFirst(t *testing.T, file []byte) []byte {
 func TestVerifyUnreadable(t *testing.T) {
 	r := newRig(t)
 	out := finished(t, r, "mp4")
-	if err := os.Remove(r.path); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.Remove(r.path))
 	if err := out.Verify(); !errors.Is(err, encode.ErrDamaged) || !strings.Contains(err.Error(), "it cannot be read back") {
 		t.Error(err)
 	}
@@ -204,7 +183,7 @@ func TestVerifyFindsSwappedPackets(t *testing.T) {
 // content.
 func swapPackets(t *testing.T, path string) {
 	t.Helper()
-	file, bySize := get(t, path), map[int][]byte{}
+	file, bySize := e2e.Read(t, path), map[int][]byte{}
 	list := program(t, "ffprobe", "-v", "error", "-select_streams", "a", "-show_entries", "packet=pos,size", "-of", "csv=p=0:nk=0", path)
 	for _, line := range strings.Fields(string(list)) {
 		value := map[string]int{}
@@ -222,7 +201,7 @@ func swapPackets(t *testing.T, path string) {
 			copyOf := bytes.Clone(now)
 			copy(now, other)
 			copy(other, copyOf)
-			put(t, path, file)
+			e2e.Put(t, path, file)
 			return
 		}
 		bySize[size] = now
@@ -376,13 +355,9 @@ func TestVerifyUnevenTimes(t *testing.T) {
 			f := r.next(t)
 			f.PTS, f.Duration = at, []int64{512, 5120, 1024, 1536, 7680}[(n+first)%5]
 			at += f.Duration
-			if err := out.Put(ctx, f); err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, out.Put(ctx, f))
 		}
-		if err := out.Finish(ctx); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, out.Finish(ctx))
 		if err := out.Verify(); err != nil {
 			t.Errorf("from gap %d: %v", first, err)
 		}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"vidfilter/gpu/testdriver"
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
@@ -30,26 +31,18 @@ func BenchmarkHost(b *testing.B) {
 	inputs := pipeline.NewPool(backend, 1+backend.held())
 	defer inputs.Close()
 	f, err := backend.Filter(kernels.DefaultParams(0), pool)
-	if err != nil {
-		b.Fatal(err)
-	}
+	e2e.Must(b, err)
 	format := pipeline.Format{Layout: pipeline.NV12, Width: 2, Height: 2, Matrix: pipeline.BT709}
 	rng := rand.New(rand.NewPCG(1, 2))
 	emit := func(out *pipeline.Frame) error { out.Release(); return nil }
 	ctx := context.Background()
 	for b.Loop() {
 		in, err := inputs.NewFrame(ctx, format)
-		if err != nil {
-			b.Fatal(err)
-		}
+		e2e.Must(b, err)
 		kerneltest.Noise(in, rng)
-		if err := f.Process(ctx, in, emit); err != nil {
-			b.Fatal(err)
-		}
+		e2e.Must(b, f.Process(ctx, in, emit))
 	}
-	if err := f.Flush(ctx, emit); err != nil {
-		b.Fatal(err)
-	}
+	e2e.Must(b, f.Flush(ctx, emit))
 }
 
 // BenchmarkRecursive times the kernels of the recursive filter on frames in device memory, and
@@ -77,9 +70,7 @@ func BenchmarkRecursive(b *testing.B) {
 		for _, sigmas := range [][2]float64{{50, 50}, {200, 150}} {
 			p := kernels.DefaultRecursive()
 			p.SigmaS, p.SigmaR = sigmas[0], sigmas[1]
-			if err := kernels.Reference(want, src, p); err != nil {
-				b.Fatal(err)
-			}
+			e2e.Must(b, kernels.Reference(want, src, p))
 			for _, v := range kernels.Variants() {
 				if v.Form.Filter == kernels.Recursive && v.TakesLayout(f.Layout) && v.Compute <= backend.Device().Compute {
 					name := fmt.Sprintf("%s/%s-%dx%d/%g-%g", v.Name, f.Layout, f.Width, f.Height, p.SigmaS, p.SigmaR)
@@ -94,9 +85,7 @@ func BenchmarkRecursive(b *testing.B) {
 // from the reference.
 func benchmarkKernel(b *testing.B, backend *Backend, v kernels.Variant, p kernels.Params, src, want *pipeline.Frame, r Repeat) {
 	got := kerneltest.Frame(src.Format)
-	if err := backend.RunKernel(context.Background(), v.Planner(p), got, src); err != nil {
-		b.Fatal(err)
-	}
+	e2e.Must(b, backend.RunKernel(context.Background(), v.Planner(p), got, src))
 	d := kerneltest.Compare(got, want)
 	if d.TooFar() {
 		b.Errorf("wrong: %s", d)
@@ -104,9 +93,7 @@ func benchmarkKernel(b *testing.B, backend *Backend, v kernels.Variant, p kernel
 	var all []time.Duration
 	for b.Loop() {
 		times, err := backend.TimeKernel(context.Background(), v.Planner(p), src, r)
-		if err != nil {
-			b.Fatal(err)
-		}
+		e2e.Must(b, err)
 		all = append(all, times...)
 	}
 	slices.Sort(all)

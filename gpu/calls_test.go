@@ -14,6 +14,7 @@ import (
 
 	"vidfilter/denoise"
 	"vidfilter/gpu/testdriver"
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
@@ -125,9 +126,7 @@ func checkFault(t *testing.T, err error) {
 func callsOf(t *testing.T, log string) (all []string) {
 	t.Helper()
 	f, err := os.Open(log)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer f.Close()
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		if name, _, _ := strings.Cut(lines.Text(), " "); name != "run" && name != "cuInit" {

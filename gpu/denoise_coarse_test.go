@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"vidfilter/denoise"
-	"vidfilter/denoise/noise"
+	"vidfilter/denoise/enginetest"
 	"vidfilter/pipeline"
 )
 
@@ -33,7 +33,7 @@ func TestDenoiseCoarse(t *testing.T) {
 			o.Grain = 0.2 * float64(i%2)
 			filtered := func(e denoise.Engine, alloc, input pipeline.Allocator) [][]byte {
 				all, err := denoisedBy(context.Background(), alloc, input, []noisyClip{clip}, func(p *pipeline.Pool) pipeline.Filter {
-					return denoise.NewFilter(withHalf{e, i}, p, o)
+					return denoise.NewFilter(enginetest.WithHalf{Engine: e, Kind: i}, p, o)
 				})
 				if err != nil {
 					t.Fatal(err)
@@ -42,24 +42,8 @@ func TestDenoiseCoarse(t *testing.T) {
 			}
 			n := frames / 2
 			got := filtered(b.denoiser(o.Settings), b, b.Input())
-			want := filtered(&some{numbers: []int{n}, interlaced: interlaced}, goMemory{}, goMemory{})
+			want := filtered(&enginetest.Some{Numbers: []int{n}, Interlaced: interlaced}, enginetest.Memory{}, enginetest.Memory{})
 			agreeAt(t, l, got[n:n+1], want[n:n+1])
 		})
 	}
-}
-
-// withHalf has an engine take noise for noise at half the size, and in part at full size or a
-// quarter.
-type withHalf struct {
-	denoise.Engine
-	kind int
-}
-
-func (c withHalf) Denoise(ctx context.Context, j denoise.Job) (denoise.Wait, error) {
-	j.Noise = noise.Flat([]float64{0.5, 0.5, 6}[c.kind%3])
-	j.Noise.Half = &noise.Half{Model: noise.Flat(5), Share: [3]float64{float64(c.kind % 2), 1, 0.7}}
-	if c.kind%4 < 2 {
-		j.Noise.Half.Half = &noise.Half{Model: noise.Flat(4), Share: [3]float64{0, 0.6, 1}}
-	}
-	return c.Engine.Denoise(ctx, j)
 }

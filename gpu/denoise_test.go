@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,6 +16,7 @@ import (
 
 	"vidfilter/denoise"
 	"vidfilter/denoise/denoisetest"
+	"vidfilter/denoise/enginetest"
 	"vidfilter/denoise/motion"
 	"vidfilter/denoise/noise"
 	"vidfilter/denoise/plane"
@@ -128,16 +128,10 @@ func unreleased(pools ...*pipeline.Pool) error {
 	return nil
 }
 
-type goMemory struct{}
-
-func (goMemory) Alloc(n int) (pipeline.Memory, error) {
-	return pipeline.Memory{Bytes: make([]byte, n), Free: func() {}}, nil
-}
-
 // plainly denoises by the reference.
 func plainly(t *testing.T, o denoise.Options, clips ...noisyClip) [][]byte {
 	t.Helper()
-	all, err := denoisedBy(context.Background(), goMemory{}, goMemory{}, clips, func(p *pipeline.Pool) pipeline.Filter {
+	all, err := denoisedBy(context.Background(), enginetest.Memory{}, enginetest.Memory{}, clips, func(p *pipeline.Pool) pipeline.Filter {
 		return denoise.NewFilter(denoise.Plain{}, p, o)
 	})
 	if err != nil {
@@ -297,8 +291,8 @@ func TestDenoiseStreams(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					want, err := denoisedBy(context.Background(), goMemory{}, goMemory{}, []noisyClip{clip}, func(p *pipeline.Pool) pipeline.Filter {
-						return denoise.NewFilter(&some{numbers: compared, interlaced: interlaced}, p, o)
+					want, err := denoisedBy(context.Background(), enginetest.Memory{}, enginetest.Memory{}, []noisyClip{clip}, func(p *pipeline.Pool) pipeline.Filter {
+						return denoise.NewFilter(&enginetest.Some{Numbers: compared, Interlaced: interlaced}, p, o)
 					})
 					if err != nil {
 						t.Fatal(err)
@@ -310,26 +304,6 @@ func TestDenoiseStreams(t *testing.T) {
 			}
 		}
 	}
-}
-
-// some is the reference for some frames, and leaves the others as they are.
-type some struct {
-	denoise.Plain
-	numbers    []int
-	interlaced bool
-	begun      int // pictures
-}
-
-func (s *some) Denoise(ctx context.Context, j denoise.Job) (denoise.Wait, error) {
-	n := s.begun
-	if s.interlaced {
-		n /= 2
-	}
-	s.begun++
-	if !slices.Contains(s.numbers, n) {
-		return nil, nil
-	}
-	return s.Plain.Denoise(ctx, j)
 }
 
 // TestDenoiseDeepPlain: planes that are not filtered keep their bits, and clips of other depths may
@@ -468,7 +442,7 @@ func TestDenoiseClose(t *testing.T) {
 		return
 	}
 	b := open(t, Options{})
-	pool, inputs := pipeline.NewPool(goMemory{}, 4), pipeline.NewPool(goMemory{}, 1)
+	pool, inputs := pipeline.NewPool(enginetest.Memory{}, 4), pipeline.NewPool(enginetest.Memory{}, 1)
 	filter := denoising(b, pool, denoiseOptions(denoise.Fast))
 	clip := noisyClip{yuv(pipeline.YUV420P, 40, 32), 6, false}
 	for i := range clip.frames {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
@@ -43,9 +44,7 @@ func TestFormats(t *testing.T) {
 	defer pool.Close()
 	p := kernels.DefaultParams(2)
 	f, err := b.Filter(p, pool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	layouts := []pipeline.Layout{pipeline.YUV420P, pipeline.NV12, pipeline.YUV444P, pipeline.RGBA, pipeline.YUV422P}
 	var want []*pipeline.Frame
 	next := 0
@@ -62,12 +61,8 @@ func TestFormats(t *testing.T) {
 		film := newFilm(t, b, format, 1)
 		want = append(want, reference(t, film.scenes[0], p))
 		in, err := film.frame(0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Process(context.Background(), in, emit); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
+		e2e.Must(t, f.Process(context.Background(), in, emit))
 	}
 	if err := f.Flush(context.Background(), emit); err != nil || next != 20 {
 		t.Errorf("%d frames, %v", next, err)
@@ -83,20 +78,14 @@ func TestHeld(t *testing.T) {
 	pool := pipeline.NewPool(b, 9)
 	defer pool.Close()
 	f, err := b.Filter(kernels.DefaultParams(1), pool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	film := newFilm(t, b, smallFormat, 9)
 	out := 0
 	emit := func(f *pipeline.Frame) error { f.Release(); out++; return nil }
 	for i := range 9 {
 		in, err := film.frame(i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Process(context.Background(), in, emit); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
+		e2e.Must(t, f.Process(context.Background(), in, emit))
 		if held := i + 1 - out; held > f.Held() || held < 0 {
 			t.Errorf("holds %d frames after %d, said at most %d", held, i+1, f.Held())
 		}
@@ -126,16 +115,10 @@ func TestTooEarly(t *testing.T) {
 	p := kernels.DefaultParams(1)
 	want := film.answers(t, p)[0]
 	f, err := b.Filter(p, pool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	in, err := film.frame(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Process(context.Background(), in, nil); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
+	e2e.Must(t, f.Process(context.Background(), in, nil))
 	if d := kerneltest.Compare(f.(*filter).flights[0].out, want); d.Largest < 2 {
 		t.Error("the result was there before anything waited for it")
 	}
@@ -160,17 +143,11 @@ func TestDiscard(t *testing.T) {
 	pool := pipeline.NewPool(b, 4)
 	film := newFilm(t, b, smallFormat, 3)
 	f, err := b.Filter(kernels.DefaultParams(1), pool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	for i := range 3 {
 		in, err := film.frame(i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Process(context.Background(), in, func(*pipeline.Frame) error { return errors.New("too early") }); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
+		e2e.Must(t, f.Process(context.Background(), in, func(*pipeline.Frame) error { return errors.New("too early") }))
 	}
 	f.(pipeline.Discarder).Discard()
 	f.(pipeline.Discarder).Discard()
@@ -206,17 +183,13 @@ func TestMemory(t *testing.T) {
 		return
 	}
 	b, err := Open(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	m, err := b.Alloc(1000)
 	if err != nil || len(m.Bytes) != 1000 {
 		t.Fatal(len(m.Bytes), err)
 	}
 	n, err := b.Alloc(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	clear(m.Bytes)
 	m.Free()
 	n.Free()

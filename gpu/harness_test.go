@@ -15,6 +15,7 @@ import (
 	"vidfilter/kernels"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
+	"vidfilter/samples/scene"
 )
 
 // slow is set on the test driver, which runs kernels on the CPU: tests over many kernels and
@@ -148,7 +149,7 @@ func (s *screen) Put(_ context.Context, f *pipeline.Frame) error {
 		s.t.Errorf("frame %d: %s", f.PTS, d)
 	}
 	if s.keep {
-		kerneltest.EachSample(f, func(plane, x, y int) byte {
+		scene.EachSample(f, func(plane, x, y int) byte {
 			s.pixels = append(s.pixels, f.Row(plane, y)[x])
 			return f.Row(plane, y)[x]
 		})

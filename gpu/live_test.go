@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
@@ -20,9 +21,7 @@ func TestDrain(t *testing.T) {
 	defer pool.Close()
 	p := kernels.DefaultParams(1)
 	f, err := b.Filter(p, pool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	film := newFilm(t, b, smallFormat, 6)
 	answers := film.answers(t, p)
 	n := 0
@@ -36,15 +35,9 @@ func TestDrain(t *testing.T) {
 	}
 	for i := range 6 {
 		in, err := film.frame(i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := f.Process(t.Context(), in, emit); err != nil {
-			t.Fatal(err)
-		}
-		if err := f.(*filter).Drain(t.Context(), emit); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
+		e2e.Must(t, f.Process(t.Context(), in, emit))
+		e2e.Must(t, f.(*filter).Drain(t.Context(), emit))
 		if n != i+1 {
 			t.Errorf("%d frames came of %d", n, i+1)
 		}
@@ -60,13 +53,9 @@ func TestPrepare(t *testing.T) {
 	}
 	b := open(t, Options{})
 	p := kernels.DefaultParams(4)
-	if err := b.Prepare(t.Context(), p); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, b.Prepare(t.Context(), p))
 	v, err := kernels.Choose(p, smallFormat, b.Limits())
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	if b.units[0].loaded.all[v.Name] == nil {
 		t.Errorf("%s is not there", v.Name)
 	}

@@ -10,6 +10,7 @@ import (
 	"vidfilter/kernels"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
+	"vidfilter/samples/scene"
 )
 
 // seen returns a frame whose sample x, y is that of src at from(x, y), in each plane.
@@ -17,7 +18,7 @@ func seen(src *pipeline.Frame, width, height int, from func(x, y int) (int, int)
 	format := src.Format
 	format.Width, format.Height = width, height
 	out := kerneltest.Frame(format)
-	kerneltest.EachSample(out, func(plane, x, y int) uint16 {
+	scene.EachSample(out, func(plane, x, y int) uint16 {
 		x, y = from(x, y)
 		return uint16(kerneltest.Sample(src.Layout.Info(), src.Row(plane, y), x))
 	})

@@ -13,6 +13,7 @@ import (
 
 	"vidfilter/gpu/surface"
 	"vidfilter/gpu/testdriver"
+	"vidfilter/internal/e2e"
 	"vidfilter/pipeline"
 )
 
@@ -21,14 +22,10 @@ import (
 func openEncoding(t *testing.T) (*Backend, *Encoding) {
 	t.Helper()
 	b, err := Open(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	t.Cleanup(func() { _ = b.Close() })
 	e, err := b.newEncoding(b.units[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	t.Cleanup(e.Close)
 	return b, e
 }
@@ -54,9 +51,7 @@ func give(t *testing.T, b *Backend, e *Encoding, l pipeline.Layout, resident boo
 	f := pipeline.Format{Layout: l, Width: 70, Height: 46}
 	info, size := l.Info(), l.Info().SampleBytes()
 	mem, err := b.Alloc(frameBytes(f))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer mem.Free()
 	host := pipeline.FrameIn(mem.Bytes, f, nil, nil)
 	defer host.Release()
@@ -86,9 +81,7 @@ func give(t *testing.T, b *Backend, e *Encoding, l pipeline.Layout, resident boo
 		}
 		e.copyTo(t, cu.DevicePtr(frame.Device.Address), mem.Bytes)
 		back, err := e.Host(frame)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		for i, y := range f.Rows() {
 			if string(back.Row(i, y)) != string(host.Row(i, y)) {
 				t.Fatalf("plane %d, row %d came back otherwise", i, y)
@@ -109,9 +102,7 @@ func give(t *testing.T, b *Backend, e *Encoding, l pipeline.Layout, resident boo
 		to.Address[i], to.Pitch[i] = uint64(memory.address)+uint64(at), pitch
 		at += pitch * n
 	}
-	if err := e.Give(frame, to); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, e.Give(frame, to))
 	got := e.copyFrom(t, memory, at)
 	sample := func(plane, x, y int) uint {
 		r := host.Row(plane, y)
@@ -153,9 +144,7 @@ func frameBytes(f pipeline.Format) int {
 
 func (e *Encoding) alloc(t *testing.T, size int) (b buffer) {
 	t.Helper()
-	if err := e.thread.do(func() error { return b.grow(e.unit, size) }); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, e.thread.do(func() error { return b.grow(e.unit, size) }))
 	return b
 }
 
@@ -163,17 +152,13 @@ func (e *Encoding) free(b buffer) { _ = e.thread.do(func() error { b.free(); ret
 
 func (e *Encoding) copyTo(t *testing.T, to cu.DevicePtr, from []byte) {
 	t.Helper()
-	if err := e.thread.do(func() error { return cu.MemcpyHtoD(to, unsafe.Pointer(&from[0]), int64(len(from))) }); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, e.thread.do(func() error { return cu.MemcpyHtoD(to, unsafe.Pointer(&from[0]), int64(len(from))) }))
 }
 
 func (e *Encoding) copyFrom(t *testing.T, b buffer, size int) []byte {
 	t.Helper()
 	to := make([]byte, size)
-	if err := e.thread.do(func() error { return cu.MemcpyDtoH(unsafe.Pointer(&to[0]), b.address, int64(size)) }); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, e.thread.do(func() error { return cu.MemcpyDtoH(unsafe.Pointer(&to[0]), b.address, int64(size)) }))
 	return to
 }
 
@@ -201,9 +186,7 @@ func TestSessionFails(t *testing.T) {
 		return
 	}
 	b, err := Open(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer b.Close()
 	log := filepath.Join(t.TempDir(), "log")
 	for _, fault := range []string{"none=1", "sessions=0"} {

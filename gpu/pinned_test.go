@@ -2,10 +2,11 @@ package gpu
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"unsafe"
+
+	"vidfilter/internal/e2e"
 )
 
 // TestPinned: pinned memory lies between pages that nobody can touch, so that writing beyond it
@@ -16,9 +17,7 @@ func TestPinned(t *testing.T) {
 	}
 	b := open(t, Options{})
 	m, err := b.Alloc(12_345_678)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	start := uintptr(unsafe.Pointer(&m.Bytes[0]))
 	end := (start + uintptr(len(m.Bytes)) + 4095) &^ 4095
 	for _, want := range []string{fmt.Sprintf("%x-%x ---p", start-4096, start), fmt.Sprintf("%x-%x rw-p", start, end), fmt.Sprintf("%x-%x ---p", end, end+4096)} {
@@ -37,10 +36,7 @@ func TestPinned(t *testing.T) {
 
 func mappings(t *testing.T) string {
 	t.Helper()
-	b, err := os.ReadFile("/proc/self/maps")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := e2e.Read(t, "/proc/self/maps")
 	return string(b)
 }
 

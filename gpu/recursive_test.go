@@ -10,6 +10,7 @@ import (
 	"vidfilter/kernels"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
+	"vidfilter/samples/scene"
 )
 
 // recursiveCase is a picture and options for the recursive filter.
@@ -31,16 +32,16 @@ var drawings = map[string]func(*pipeline.Frame, *rand.Rand){
 	"scene": kerneltest.Scene,
 	"noise": kerneltest.Noise,
 	"flat": func(f *pipeline.Frame, _ *rand.Rand) {
-		kerneltest.EachSample(f, func(plane, _, _ int) byte { return byte(90 + 20*plane) })
+		scene.EachSample(f, func(plane, _, _ int) byte { return byte(90 + 20*plane) })
 	},
 	"edges": func(f *pipeline.Frame, _ *rand.Rand) {
-		kerneltest.EachSample(f, func(_, x, y int) byte { return byte(255 * ((x/37 + y/23) % 2)) })
+		scene.EachSample(f, func(_, x, y int) byte { return byte(255 * ((x/37 + y/23) % 2)) })
 	},
 	"dot": func(f *pipeline.Frame, _ *rand.Rand) {
-		kerneltest.EachSample(f, func(_, x, y int) byte { return byte(20 + 200*(1-min(1, max(x, y)/4))) })
+		scene.EachSample(f, func(_, x, y int) byte { return byte(20 + 200*(1-min(1, max(x, y)/4))) })
 	},
 	"slope": func(f *pipeline.Frame, _ *rand.Rand) {
-		kerneltest.EachSample(f, func(_, x, y int) byte { return byte(min(255, (x+y)/2)) })
+		scene.EachSample(f, func(_, x, y int) byte { return byte(min(255, (x+y)/2)) })
 	},
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"vidfilter/denoise"
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
@@ -51,16 +52,12 @@ func TestShare(t *testing.T) {
 	}
 	o, clip := denoiseOptions(denoise.Fast), noisyClip{yuv(pipeline.YUV420P, 40, 32), 5, false}
 	want, err := onDevice(shares[0], o, clip)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	if got, err := onDevice(shares[1], o, clip); err != nil || !slices.EqualFunc(got, want, bytes.Equal) {
 		t.Errorf("%s denoises otherwise: %v", shares[1].Name(), err)
 	}
 	d, err := shares[1].Decoding(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer d.Close()
 	if d.unit != b.units[1] {
 		t.Errorf("%s decodes on %s", shares[1].Name(), d.unit)

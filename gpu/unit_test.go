@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 )
 
@@ -47,9 +48,7 @@ func TestWarm(t *testing.T) {
 	b.Warm(p)
 	b.warming.Wait()
 	v, err := kernels.Choose(p, smallFormat, b.Limits())
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	for _, u := range b.units {
 		if l := u.loaded.all[v.Name]; l == nil || l.f == nil {
 			t.Errorf("%s has not loaded %s", u, v.Name)

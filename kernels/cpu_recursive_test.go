@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/internal/isa"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
@@ -75,20 +76,14 @@ func TestRecursiveThreads(t *testing.T) {
 		cpuRun(t, newCPU(t, 1, isa), want, src, p)
 		for _, threads := range []int{2, 3, 7} {
 			f, err := newCPU(t, threads, isa).Filter(p, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, err)
 			for range 2 {
 				got := kerneltest.Frame(format)
-				if err := f.(*cpuFilter).runner.run(context.Background(), got, src); err != nil {
-					t.Fatal(err)
-				}
+				e2e.Must(t, f.(*cpuFilter).runner.run(context.Background(), got, src))
 				if d := kerneltest.Compare(got, want); d.Count > 0 {
 					t.Errorf("%s, %d threads: %s", isa, threads, d)
 				}
-				if err := f.(*cpuFilter).runner.run(context.Background(), kerneltest.Frame(small.Format), small); err != nil {
-					t.Fatal(err)
-				}
+				e2e.Must(t, f.(*cpuFilter).runner.run(context.Background(), kerneltest.Frame(small.Format), small))
 			}
 		}
 	}
@@ -97,9 +92,7 @@ func TestRecursiveThreads(t *testing.T) {
 // TestRecursiveCancel: a cancelled filter returns the context's cause.
 func TestRecursiveCancel(t *testing.T) {
 	f, err := newCPU(t, 2, "").Filter(DefaultRecursive(), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	src := kerneltest.Frame(pipeline.Format{Layout: pipeline.YUV444P, Width: 300, Height: 300, Matrix: pipeline.BT709})
 	cause := errors.New("stop")
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -137,13 +130,9 @@ func BenchmarkRecursive(b *testing.B) {
 			kerneltest.Scene(src, rand.New(rand.NewPCG(37, 38)))
 			b.Run(fmt.Sprintf("%s/%d", isa, depth), func(b *testing.B) {
 				f, err := newCPU(b, 1, isa).Filter(DefaultRecursive(), nil)
-				if err != nil {
-					b.Fatal(err)
-				}
+				e2e.Must(b, err)
 				for b.Loop() {
-					if err := f.(*cpuFilter).runner.run(context.Background(), dst, src); err != nil {
-						b.Fatal(err)
-					}
+					e2e.Must(b, f.(*cpuFilter).runner.run(context.Background(), dst, src))
 				}
 			})
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"testing"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/pipeline"
 )
 
@@ -11,20 +12,14 @@ import (
 func cpuRun(t testing.TB, cpu *CPU, dst, src *pipeline.Frame, p Params) {
 	t.Helper()
 	f, err := cpu.Filter(p, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.(*cpuFilter).runner.run(context.Background(), dst, src); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
+	e2e.Must(t, f.(*cpuFilter).runner.run(context.Background(), dst, src))
 }
 
 func newCPU(t testing.TB, threads int, isa string) *CPU {
 	t.Helper()
 	cpu, err := NewCPU(threads, isa)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	t.Cleanup(func() { cpu.Close() })
 	return cpu
 }

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
 )
@@ -66,9 +67,7 @@ func runRefusing(t *testing.T, cpu *CPU, format pipeline.Format, p Params, at in
 	r = &refusing{Allocator: cpu, at: at}
 	pool := pipeline.NewPool(r, 4)
 	f, err := cpu.Filter(p, pool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	var held []*pipeline.Frame
 	emit := func(out *pipeline.Frame) error {
 		own := kerneltest.Frame(format)

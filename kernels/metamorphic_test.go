@@ -9,6 +9,7 @@ import (
 	"vidfilter/internal/isa"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
+	"vidfilter/samples/scene"
 )
 
 // moved returns a frame of another size whose sample x, y of each plane is that of src at from(x,
@@ -18,7 +19,7 @@ func moved(src *pipeline.Frame, width, height int, from func(plane, x, y int) (i
 	format.Width, format.Height = width, height
 	out := kerneltest.Frame(format)
 	info := src.Layout.Info()
-	kerneltest.EachSample(out, func(plane, x, y int) uint16 {
+	scene.EachSample(out, func(plane, x, y int) uint16 {
 		x, y = from(plane, x, y)
 		return uint16(kerneltest.Sample(info, src.Row(plane, y), x))
 	})
@@ -135,17 +136,17 @@ func TestFramesAlone(t *testing.T) {
 	for _, isa := range isa.Names() {
 		cpu := newCPU(t, 2, isa)
 		format := pipeline.Format{Layout: pipeline.YUV420P, Width: 90, Height: 46, Matrix: pipeline.BT709}
-		scene, flash, other := kerneltest.Frame(format), kerneltest.Frame(format), kerneltest.Frame(format)
-		kerneltest.Scene(scene, rand.New(rand.NewPCG(73, 1)))
+		still, flash, other := kerneltest.Frame(format), kerneltest.Frame(format), kerneltest.Frame(format)
+		kerneltest.Scene(still, rand.New(rand.NewPCG(73, 1)))
 		kerneltest.Noise(other, rand.New(rand.NewPCG(73, 2)))
-		kerneltest.EachSample(flash, func(plane, x, y int) byte { return byte(min(255, 90+int(scene.Row(plane, y)[x]))) })
+		scene.EachSample(flash, func(plane, x, y int) byte { return byte(min(255, 90+int(still.Row(plane, y)[x]))) })
 		for _, p := range metamorphicParams(t) {
 			pool := pipeline.NewPool(cpu, 1)
 			f, err := cpu.Filter(p, pool)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i, in := range []*pipeline.Frame{scene, scene, flash, scene, other, scene, scene} {
+			for i, in := range []*pipeline.Frame{still, still, flash, still, other, still, still} {
 				want := kerneltest.Frame(format)
 				cpuRun(t, newCPU(t, 1, isa), want, in, p)
 				err := f.Process(context.Background(), in.Retain(), func(out *pipeline.Frame) error {

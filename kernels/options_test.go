@@ -9,6 +9,7 @@ import (
 
 	"vidfilter/denoise"
 	"vidfilter/denoise/noise"
+	"vidfilter/internal/e2e"
 )
 
 var update = goflag.Bool("update", false, "write the table of docs/filters.md")
@@ -16,10 +17,7 @@ var update = goflag.Bool("update", false, "write the table of docs/filters.md")
 // TestDocs compares the table at the end of docs/filters.md with the program's.
 func TestDocs(t *testing.T) {
 	const file = "../docs/filters.md"
-	doc, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	doc := e2e.Read(t, file)
 	text, _, _ := strings.Cut(string(doc), "| option |")
 	if text += docsTable(); text == string(doc) {
 		return

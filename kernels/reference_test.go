@@ -7,6 +7,7 @@ import (
 
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
+	"vidfilter/samples/scene"
 )
 
 // grey returns an RGBA frame whose R = G = B are the given rows; alpha counts up, for greyOf to
@@ -177,7 +178,7 @@ func TestFlipsCommute(t *testing.T) {
 	kerneltest.Scene(src, rand.New(rand.NewPCG(7, 8)))
 	mirror := func(f *pipeline.Frame) *pipeline.Frame {
 		out := kerneltest.Frame(format)
-		kerneltest.EachSample(out, func(plane, x, y int) byte { return f.Row(plane, format.Height-1-y)[format.Width-1-x] })
+		scene.EachSample(out, func(plane, x, y int) byte { return f.Row(plane, format.Height-1-y)[format.Width-1-x] })
 		return out
 	}
 	for b := range BorderNames() {
@@ -223,10 +224,10 @@ func TestFields(t *testing.T) {
 			half := format
 			half.Height = (size[1] - first + 1) / 2
 			alone := kerneltest.Frame(half)
-			kerneltest.EachSample(alone, func(plane, x, y int) byte { return src.Row(plane, 2*y+first)[x] })
+			scene.EachSample(alone, func(plane, x, y int) byte { return src.Row(plane, 2*y+first)[x] })
 			want := reference(t, alone, DefaultParams(2))
 			got := kerneltest.Frame(half)
-			kerneltest.EachSample(got, func(plane, x, y int) byte { return woven.Row(plane, 2*y+first)[x] })
+			scene.EachSample(got, func(plane, x, y int) byte { return woven.Row(plane, 2*y+first)[x] })
 			if d := kerneltest.Compare(got, want); d.Count > 0 {
 				t.Errorf("%v field %d: %s", size, first, d)
 			}

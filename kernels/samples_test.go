@@ -8,6 +8,7 @@ import (
 	"vidfilter/internal/isa"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
+	"vidfilter/samples/scene"
 )
 
 // eachPath calls do with every path of the filter on this machine: the reference and each
@@ -96,7 +97,7 @@ func TestPlanarRGB(t *testing.T) {
 		kerneltest.Scene(packed, rand.New(rand.NewPCG(61, 62)))
 		planes := kerneltest.Frame(pipeline.Format{Layout: pipeline.GBRP, Width: 75, Height: 33})
 		channels := func(plane, x, y int) byte { return packed.Row(0, y)[4*x+(plane+1)%3] }
-		kerneltest.EachSample(planes, channels)
+		scene.EachSample(planes, channels)
 		for i := range 2 * len(DistanceNames()) {
 			p := DefaultParams(2 + i%3)
 			p.Distance, p.Range = Distance(i/2), RangeWeight(i%2)
@@ -130,10 +131,10 @@ func TestDepths(t *testing.T) {
 						format := plain.Format
 						format.Layout = l.At(depth)
 						deep, unit := kerneltest.Frame(format), 1<<(depth-8)
-						kerneltest.EachSample(deep, func(plane, x, y int) uint16 { return uint16(unit * int(plain.Row(plane, y)[x])) })
+						scene.EachSample(deep, func(plane, x, y int) uint16 { return uint16(unit * int(plain.Row(plane, y)[x])) })
 						got := filter(deep, p)
 						rounded := kerneltest.Frame(plain.Format)
-						kerneltest.EachSample(rounded, func(plane, x, y int) byte {
+						scene.EachSample(rounded, func(plane, x, y int) byte {
 							return byte(min(255, (kerneltest.Sample(format.Layout.Info(), got.Row(plane, y), x)+unit/2)/unit))
 						})
 						if diff := kerneltest.Compare(rounded, want); diff.Largest > 1 {
@@ -152,7 +153,7 @@ func TestRamp(t *testing.T) {
 	const r = 2
 	eachPath(t, func(t *testing.T, filter func(*pipeline.Frame, Params) *pipeline.Frame) {
 		src := kerneltest.Frame(pipeline.Format{Layout: pipeline.YUV420P, Width: 256, Height: 8, Matrix: pipeline.BT709})
-		kerneltest.EachSample(src, func(plane, x, y int) byte {
+		scene.EachSample(src, func(plane, x, y int) byte {
 			if plane > 0 {
 				return 128
 			}

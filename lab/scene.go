@@ -20,21 +20,18 @@ func (r *run) picture(s Size) (*pipeline.Frame, error) {
 	return r.scene, err
 }
 
-// drawScene draws the samples' scene with grain, as RGBA. Alpha is 0 because the kernel of 001
-// treats it as a fourth colour; so it agrees with the others.
+// drawScene draws the samples' scene with grain, as RGBA without alpha.
 func drawScene(s Size) (*pipeline.Frame, error) {
-	drawer, err := scene.New(scene.Config{Width: s.Width, Height: s.Height, Frames: 1, RateNum: 24, RateDen: 1, Noise: grain, Seed: 1})
-	if err != nil {
+	cfg := scene.Config{Width: s.Width, Height: s.Height, Frames: 1, RateNum: 24, RateDen: 1, Noise: grain, Seed: 1}
+	if err := cfg.Check(); err != nil {
 		return nil, err
 	}
-	planes, rgba := pipeline.Blank(measure.FormatOf(pipeline.YUV420P, s)), pipeline.Blank(formatOf(s))
-	measure.Draw(drawer, planes, 0)
+	planes, rgba := pipeline.Blank(cfg.Format()), pipeline.Blank(formatOf(s))
+	cfg.Draw(planes, 0)
 	if err := kernels.ToWords(rgba, planes); err != nil {
 		return nil, err
 	}
-	for i := 3; i < len(rgba.Planes[0].Data); i += 4 {
-		rgba.Planes[0].Data[i] = 0
-	}
+	measure.ClearAlpha(rgba)
 	return rgba, nil
 }
 

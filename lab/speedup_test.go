@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/lab/measure"
 	"vidfilter/lab/plot"
 )
@@ -60,9 +61,7 @@ func TestPlot(t *testing.T) {
 		"":       {">1 naive, r 7<", ">then<", ">here<", ">30.0<", ">0.250<"},
 	} {
 		var svg bytes.Buffer
-		if err := (Experiment{ID: "x", Axis: axis, Rows: rows}).WritePlot(&svg); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, (Experiment{ID: "x", Axis: axis, Rows: rows}).WritePlot(&svg))
 		for _, w := range want {
 			if n := strings.Count(svg.String(), w); n != 1 && w != ">7<" {
 				t.Errorf("axis %q has %d times %s", axis, n, w)

@@ -6,6 +6,7 @@ import (
 
 	"vidfilter/gpu"
 	"vidfilter/gpu/testdriver"
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
@@ -17,9 +18,7 @@ func TestCompareOnGPU(t *testing.T) {
 		return
 	}
 	b, err := gpu.Open(gpu.Options{Streams: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer b.Close()
 	h := newHand()
 	first := FilterOf(kernels.DefaultParams(2), "auto")
@@ -60,12 +59,8 @@ func TestCompareOnGPU(t *testing.T) {
 func near(t *testing.T, got, in *pipeline.Frame, f Filter) bool {
 	t.Helper()
 	p, err := f.Resolved()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	want := kerneltest.Frame(in.Format)
-	if err := kernels.Reference(want, in, p); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, kernels.Reference(want, in, p))
 	return kerneltest.Compare(got, want).Largest <= 1
 }

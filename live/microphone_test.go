@@ -5,6 +5,8 @@ import (
 	"io"
 	"testing"
 	"time"
+
+	"vidfilter/internal/e2e"
 )
 
 // TestMicrophone: samples that come in time have the times at which they were taken, those that
@@ -13,9 +15,7 @@ func TestMicrophone(t *testing.T) {
 	from, to := io.Pipe()
 	ended := make(chan error, 1)
 	m, err := NewMicrophone(from, func(err error) { ended <- err })
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	h := newHand()
 	in := h.input(Camera)
 	in.Open = m.Beside(in.Open)

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"vidfilter/internal/e2e"
 )
 
 // Pictures that a pipe brings at their own speed are shown as they come, even if the first came
@@ -21,9 +23,7 @@ func TestPaceOfPipes(t *testing.T) {
 				}
 				time.Sleep(time.Until(came))
 				before := time.Now()
-				if err := p.wait(t.Context(), time.Duration(n)*interval); err != nil {
-					t.Fatal(err)
-				}
+				e2e.Must(t, p.wait(t.Context(), time.Duration(n)*interval))
 				waited = time.Since(before)
 			}
 			if most == 0 && waited < interval/2 {
@@ -42,9 +42,7 @@ func TestPaceOfPipedFiles(t *testing.T) {
 		p, begin := pace{most: spare}, time.Now()
 		const length = time.Minute
 		for at := time.Duration(0); at <= length; at += 40 * time.Millisecond {
-			if err := p.wait(t.Context(), at); err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, p.wait(t.Context(), at))
 		}
 		if took := time.Since(begin); took < length-spare-length/500 {
 			t.Errorf("a minute is played in %v", took)

@@ -43,9 +43,8 @@ func OpenPattern(o PatternOptions) func(context.Context, *pipeline.Pool, Tell) (
 type pattern struct {
 	o     PatternOptions
 	pool  *pipeline.Pool
-	still [3][]byte // the landscape, wider than the picture
-	pitch int       // of its luma; chroma has half of it
-	drift int       // by how much wider
+	still *pipeline.Frame // the landscape, wider than the picture
+	drift int             // by how much wider
 	noise []int8
 	pace  pace
 	n     int64
@@ -54,20 +53,17 @@ type pattern struct {
 func newPattern(o PatternOptions, pool *pipeline.Pool) (*pattern, error) {
 	p := &pattern{o: o, pool: pool, drift: o.Width / 4 &^ 1}
 	wide := o.Width&^1 + 2 + p.drift
-	r, err := scene.New(scene.Config{Width: wide, Height: o.Height, Frames: 1, RateNum: 30, RateDen: 1, Bare: true})
-	if err != nil {
+	cfg := scene.Config{Width: wide, Height: o.Height, Frames: 1, RateNum: 30, RateDen: 1, Bare: true}
+	if err := cfg.Check(); err != nil {
 		return nil, err
 	}
-	all := make([]byte, r.FrameSize())
-	r.Frame(all, 0)
-	luma, chroma := wide*o.Height, wide/2*((o.Height+1)/2)
-	p.still = [3][]byte{all[:luma], all[luma:][:chroma], all[luma+chroma:]}
-	p.pitch = wide
+	p.still = pipeline.Blank(cfg.Format())
+	cfg.Draw(p.still, 0)
 	p.noise = noiseTable(o.Noise)
 	return p, nil
 }
 
-// noiseTable returns normally distributed noise, to be read from anywhere.
+// noiseTable returns normally distributed noise, for rows to start at any place of it.
 func noiseTable(sigma float64) []int8 {
 	if sigma < 0 {
 		return nil
@@ -101,17 +97,10 @@ func (p *pattern) Next(ctx context.Context) (Shot, error) {
 func (p *pattern) draw(f *pipeline.Frame, now time.Time) {
 	seconds := float64(p.n) / p.o.FPS
 	shift := int((0.5-0.5*math.Cos(seconds/2))*float64(p.drift)) &^ 1
-	for i, still := range p.still {
-		pitch, from := p.pitch, shift
-		if i > 0 {
-			pitch, from = pitch/2, shift/2
-		}
-		w, rows := f.PlaneSize(i)
-		for y := range rows {
-			row := f.Row(i, y)
-			copy(row, still[y*pitch+from:][:w])
-			p.grain(row, i > 0)
-		}
+	for i, y := range f.Rows() {
+		row := f.Row(i, y)
+		copy(row, p.still.Row(i, y)[shift>>min(i, 1):])
+		p.grain(row, i > 0)
 	}
 	p.bar(f, seconds)
 	drawClock(f, now)
@@ -150,7 +139,7 @@ func (p *pattern) bar(f *pipeline.Frame, seconds float64) {
 	}
 }
 
-// drawClock writes the time of day into the upper left corner, as far as there is room.
+// drawClock writes the time of day into the upper left corner. Small pictures cut it off.
 func drawClock(f *pipeline.Frame, now time.Time) {
 	const paper, ink, margin = 40, 220, 2 // levels; dots
 	side := max(2, f.Height/180&^1)       // of a dot, even because of chroma

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 	"vidfilter/samples/scene"
@@ -13,21 +14,15 @@ import (
 // small pictures.
 func TestPatternClock(t *testing.T) {
 	cpu, err := kernels.NewCPU(1, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer cpu.Close()
 	for _, size := range [][2]int{{16, 16}, {161, 91}, {1280, 720}} {
 		pool := pipeline.NewPool(cpu, 2)
 		p, err := newPattern(PatternOptions{Width: size[0], Height: size[1], FPS: 500, Noise: -1}.complete(), pool)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		for range 2 {
 			shot, err := p.Next(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, err)
 			checkClock(t, shot.Frame, shot.Taken)
 			shot.Frame.Release()
 			time.Sleep(time.Millisecond)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"vidfilter/decode"
+	"vidfilter/internal/e2e"
 	"vidfilter/live/sound"
 )
 
@@ -36,24 +37,18 @@ func TestSteady(t *testing.T) {
 func TestPushSound(t *testing.T) {
 	r := NewRemote(decode.StreamOptions{}, nil)
 	src, err := r.Open(t.Context(), nil, func(Status, string, string) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer src.Close()
 	var got []sound.Packet
 	src.(*remote).Speak(func(x sound.Packet) { got = append(got, x) })
 	mute, err := r.Connect("h264", 30, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	stamp := Milliseconds(time.Now())
 	mute.clock.picture(stamp, time.Now())
 	mute.PushSound([]byte{0xfc}, stamp)
 	mute.Close("")
 	f, err := r.Connect("h264", 30, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer f.Close("")
 	f.PushSound([]byte{0xfc}, stamp) // there is no picture yet
 	f.clock.picture(stamp, time.Now())

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"vidfilter/decode"
+	"vidfilter/internal/e2e"
 	"vidfilter/live/livetest"
 )
 
@@ -16,9 +17,7 @@ func TestSeekSound(t *testing.T) {
 		"-c:v", "libx264", "-g", "20", "-pix_fmt", "yuv420p", "-c:a", "aac", path)
 	open := func() *file {
 		src, err := OpenFile(path, decode.Options{})(t.Context(), livetest.Pool(t, 16), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		t.Cleanup(src.Close)
 		return src.(*file)
 	}
@@ -28,9 +27,7 @@ func TestSeekSound(t *testing.T) {
 			f.readAhead(t.Context())
 		}
 		shot, err := f.following(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		shot = f.shown(shot)
 		shot.release()
 		return shot

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"vidfilter/internal/e2e"
 )
 
 // picture is a source of frames whose samples encode their position: luma (or red) is the column,
@@ -145,9 +147,7 @@ func testCompare(t *testing.T, in Format, mode CompareMode, hold, frames int) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 	defer cancel()
-	if err := Run(ctx, source, []Filter{filter}, sink, Options{}); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, Run(ctx, source, []Filter{filter}, sink, Options{}))
 	if sink.n != frames || !sink.finished {
 		t.Errorf("%d frames, finished %v", sink.n, sink.finished)
 	}
@@ -236,9 +236,7 @@ func TestCompareDeeper(t *testing.T) {
 		result, _ := p.NewFrame(t.Context(), format)
 		compare := &compare{mode: CompareSplit, pool: p, originals: []*Frame{original}}
 		out, err := compare.compose(t.Context(), result)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		if got := binary.LittleEndian.Uint16(out.Row(0, 1)[6:]); out.Layout != c.layout || got != c.want {
 			t.Errorf("%v of %v: %d, want %d", out.Layout, c.layout, got, c.want)
 		}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+
+	"vidfilter/internal/e2e"
 )
 
 var allLayouts = Layouts()
@@ -164,9 +166,7 @@ func TestPoolNewFrame(t *testing.T) {
 		for _, size := range [][2]int{{1, 1}, {7, 5}, {65, 3}} {
 			format := Format{Layout: layout, Width: size[0], Height: size[1]}
 			f, err := p.NewFrame(t.Context(), format)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, err)
 			// Every sample has a place of its own.
 			for i, y := range format.Rows() {
 				clear(f.Row(i, y))

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"vidfilter/internal/e2e"
 )
 
 func TestPoolGetBlocksAtTheLimitAndWakes(t *testing.T) {
@@ -77,9 +79,7 @@ func TestPoolTakeNeverBlocks(t *testing.T) {
 	var puts []func()
 	for range 5 {
 		_, put, err := p.Take(10)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		puts = append(puts, put)
 	}
 	if p.InUse() != 5 {
@@ -148,9 +148,7 @@ func TestPoolFailedAllocationsLeakNoSlots(t *testing.T) {
 			t.Errorf("%d in use", p.InUse())
 		}
 		_, put, err := p.Get(t.Context(), 10)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		put()
 	})
 }
@@ -343,9 +341,7 @@ func TestTrim(t *testing.T) {
 	p := NewPool(mem, 4)
 	take := func() func() {
 		_, put, err := p.Get(t.Context(), 10)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		return put
 	}
 	idle, out := take(), take()

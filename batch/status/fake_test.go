@@ -13,6 +13,7 @@ import (
 
 	"vidfilter/batch/queue"
 	"vidfilter/batch/tally"
+	"vidfilter/internal/e2e"
 )
 
 // fake is a queue controlled by the test. Methods that the page does not use panic.
@@ -126,9 +127,7 @@ func (s *host) ask(method, path string, headers ...string) (int, string) {
 func (s *host) askAll(method, path string, headers ...string) (int, string, http.Header) {
 	s.t.Helper()
 	r, err := http.NewRequest(method, s.url+path, nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	e2e.Must(s.t, err)
 	for i := 0; i < len(headers); i += 2 {
 		if headers[i] == "Host" {
 			r.Host = headers[i+1]
@@ -136,14 +135,10 @@ func (s *host) askAll(method, path string, headers ...string) (int, string, http
 		r.Header.Set(headers[i], headers[i+1])
 	}
 	a, err := client.Do(r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	e2e.Must(s.t, err)
 	defer a.Body.Close()
 	b, err := io.ReadAll(a.Body)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	e2e.Must(s.t, err)
 	return a.StatusCode, string(b), a.Header
 }
 

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"vidfilter/internal/e2e"
 )
 
 type lineReader struct{ lines *bufio.Scanner }
@@ -26,13 +28,9 @@ func (s *host) stream(path string) *lineReader {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	r, err := http.NewRequestWithContext(ctx, "GET", s.url+path, nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	e2e.Must(s.t, err)
 	a, err := client.Do(r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	e2e.Must(s.t, err)
 	s.t.Cleanup(func() { cancel(); a.Body.Close() })
 	if a.StatusCode != 200 || a.Header.Get("Content-Type") != "text/event-stream" {
 		s.t.Fatal(a.StatusCode, a.Header)

@@ -23,8 +23,7 @@ func TestBitsDoNotDependOnMemory(t *testing.T) {
 		p := vidfilterIn(t, dir, "-i", clip, "-o", "out.mp4", "-y", "-q", "-r", "1", "--preset", "veryfast", "--threads", "3")
 		p.Env = append(os.Environ(), fmt.Sprintf("MALLOC_PERTURB_=%d", fill))
 		p.start().wantExit(contract.ExitDone)
-		got, err := os.ReadFile(filepath.Join(dir, "out.mp4"))
-		e2e.Must(t, err)
+		got := e2e.Read(t, filepath.Join(dir, "out.mp4"))
 		if i == 0 {
 			first = got
 		} else if !bytes.Equal(got, first) {

@@ -14,16 +14,8 @@ import (
 // The noise of raw pictures, which all come in the same memory, is measured between them.
 func TestInfoNoiseOfRawVideo(t *testing.T) {
 	const sigma = 9
-	r, err := scene.New(scene.Config{Width: 320, Height: 192, Frames: 8, RateNum: 24, RateDen: 1, Noise: sigma * 256, Seed: 1})
-	e2e.Must(t, err)
 	var y4m bytes.Buffer
-	y4m.WriteString("YUV4MPEG2 W320 H192 F24:1 C420mpeg2\n")
-	picture := make([]byte, r.FrameSize())
-	for n := range 8 {
-		r.Frame(picture, n)
-		y4m.WriteString("FRAME\n")
-		y4m.Write(picture)
-	}
+	e2e.Must(t, scene.WriteY4M(&y4m, scene.Config{Width: 320, Height: 192, Frames: 8, RateNum: 24, RateDen: 1, Noise: sigma * 256, Seed: 1}))
 	path := filepath.Join(t.TempDir(), "raw.y4m")
 	e2e.Put(t, path, y4m.Bytes())
 	code, out, said := try(nil, "info", "--noise", "--json", path)

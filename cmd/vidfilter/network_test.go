@@ -16,8 +16,7 @@ func TestNetwork(t *testing.T) {
 	shortSkip(t)
 	t.Parallel()
 	secret := filepath.Join(t.TempDir(), "secret.mp4")
-	film, err := os.ReadFile(committedSample(t))
-	e2e.Must(t, err)
+	film := e2e.Read(t, committedSample(t))
 	e2e.Must(t, os.WriteFile(secret, film, 0o600))
 	asked := make(chan string, 100)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -12,6 +12,7 @@ import (
 	"vidfilter/denoise/motion"
 	"vidfilter/denoise/noise"
 	"vidfilter/denoise/plane"
+	"vidfilter/internal/e2e"
 	"vidfilter/internal/isa"
 	"vidfilter/pipeline"
 )
@@ -19,9 +20,7 @@ import (
 // cpuTime is what the process has used.
 func cpuTime(b *testing.B) time.Duration {
 	var r syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
-		b.Fatal(err)
-	}
+	e2e.Must(b, syscall.Getrusage(syscall.RUSAGE_SELF, &r))
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
@@ -112,24 +111,18 @@ func benchmarkFilter(b *testing.B, name, isa string, frames []*pipeline.Frame, o
 	var window []*frame
 	push := func() {
 		f, err := e.prepare(frames[len(window)%len(frames)], plane.Whole)
-		if err != nil {
-			b.Fatal(err)
-		}
+		e2e.Must(b, err)
 		window = append(window, f)
 	}
 	for range before + after + 1 {
 		push()
 	}
 	stage(b, e, name, func() {
-		if err := e.filter(out, window, before, noise.Flat(10), s); err != nil {
-			b.Fatal(err)
-		}
+		e2e.Must(b, e.filter(out, window, before, noise.Flat(10), s))
 		oldest := window[0]
 		window = window[1:]
 		f, err := e.prepare(frames[0], plane.Whole)
-		if err != nil {
-			b.Fatal(err)
-		}
+		e2e.Must(b, err)
 		window = append(window, f)
 		oldest.Release()
 	})
@@ -152,9 +145,7 @@ func benchmarkStages(b *testing.B, depth int) {
 	for _, isa := range isa.Names() {
 		e, err := newEngine(b, isa, 1), error(nil)
 		must := func(err error) {
-			if err != nil {
-				b.Fatal(err)
-			}
+			e2e.Must(b, err)
 		}
 		stage(b, e, isa+"/planes", func() {
 			f, err := e.prepare(frames[0], plane.Whole)

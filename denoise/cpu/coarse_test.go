@@ -8,7 +8,7 @@ import (
 
 	"vidfilter/denoise"
 	"vidfilter/denoise/denoisetest"
-	"vidfilter/denoise/noise"
+	"vidfilter/denoise/enginetest"
 	"vidfilter/denoise/plane"
 	"vidfilter/internal/isa"
 	"vidfilter/pipeline"
@@ -31,9 +31,9 @@ func TestCoarse(t *testing.T) {
 				if i%8 == 5 {
 					o.Chroma = 0
 				}
-				in := func(e denoise.Engine) denoise.Engine { return withHalf{e, i} }
+				in := func(e denoise.Engine) denoise.Engine { return enginetest.WithHalf{Engine: e, Kind: i} }
 				compared := []int{s.frames / 2}
-				want := s.filter(t, in(&some{numbers: compared, pictures: s.pictures()}), o)
+				want := s.filter(t, in(&enginetest.Some{Numbers: compared, Interlaced: s.interlaced}), o)
 				for _, isa := range isa.Names() {
 					got := s.filter(t, in(newEngine(t, isa, 2)), o)
 					for _, n := range compared {
@@ -75,7 +75,7 @@ func TestBlotches(t *testing.T) {
 			}
 			o := denoise.Options{Settings: denoise.Default(denoise.Good)}
 			run := func(e denoise.Engine, from int) *pipeline.Frame {
-				f := denoise.NewFilter(e, pipeline.NewPool(goMemory{}, frames), o)
+				f := denoise.NewFilter(e, pipeline.NewPool(enginetest.Memory{}, frames), o)
 				return filtered(t, f, noisy[from:])[middle-from]
 			}
 			got, alone := run(newEngine(t, isa.Fastest().String(), 2), 0), run(fullSize{newEngine(t, isa.Fastest().String(), 2)}, 0)
@@ -102,7 +102,7 @@ func TestBlotches(t *testing.T) {
 }
 
 func given(t *testing.T) denoise.Engine {
-	return withHalf{newEngine(t, isa.Fastest().String(), 2), 0}
+	return enginetest.WithHalf{Engine: newEngine(t, isa.Fastest().String(), 2), Kind: 0}
 }
 
 // fullSize is an engine that removes nothing at other sizes.
@@ -120,20 +120,4 @@ func equal(a, b *pipeline.Frame) bool {
 		}
 	}
 	return true
-}
-
-// withHalf has an engine take noise for noise at half the size, and in part at full size or a
-// quarter.
-type withHalf struct {
-	denoise.Engine
-	kind int
-}
-
-func (c withHalf) Denoise(ctx context.Context, j denoise.Job) (denoise.Wait, error) {
-	j.Noise = noise.Flat([]float64{0.5, 0.5, 6}[c.kind%3])
-	j.Noise.Half = &noise.Half{Model: noise.Flat(5), Share: [3]float64{float64(c.kind % 2), 1, 0.7}}
-	if c.kind%4 < 2 {
-		j.Noise.Half.Half = &noise.Half{Model: noise.Flat(4), Share: [3]float64{0, 0.6, 1}}
-	}
-	return c.Engine.Denoise(ctx, j)
 }

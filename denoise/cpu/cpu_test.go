@@ -14,6 +14,7 @@ import (
 	"vidfilter/denoise/denoisetest"
 	"vidfilter/denoise/noise"
 	"vidfilter/denoise/plane"
+	"vidfilter/internal/e2e"
 	"vidfilter/internal/isa"
 	"vidfilter/pipeline"
 )
@@ -39,9 +40,7 @@ func workers(n int) Each {
 func newEngine(t testing.TB, isaName string, threads int) *Engine {
 	t.Helper()
 	set, err := isa.Find(isaName)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	e := New(set, workers(threads))
 	t.Cleanup(func() {
 		e.Idle()
@@ -103,15 +102,11 @@ func filterField(t testing.TB, e *Engine, out *pipeline.Frame, frames []*pipelin
 	var window []*frame
 	for _, f := range frames {
 		w, err := e.prepare(f, field)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		defer w.Release()
 		window = append(window, w)
 	}
-	if err := e.filter(out, window, centre, m, s); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, e.filter(out, window, centre, m, s))
 }
 
 // compare checks a result against the reference's: within a level in 99.9 % of samples, and within
@@ -378,14 +373,10 @@ func TestErrors(t *testing.T) {
 	}
 	small, large := pipeline.Format{Layout: pipeline.YUV420P, Width: 40, Height: 40}, pipeline.Format{Layout: pipeline.YUV420P, Width: 48, Height: 40}
 	a, err := e.prepare(newFrame(small), plane.Whole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer a.Release()
 	b, err := e.prepare(newFrame(large), plane.Whole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer b.Release()
 	s := denoise.Default(denoise.Fast)
 	if err := e.filter(newFrame(large), []*frame{a}, 0, noise.Flat(10), s); err == nil {
@@ -414,15 +405,11 @@ func TestMemory(t *testing.T) {
 		made := 0
 		for i := range 30 {
 			f, err := e.prepare(frames[i%7], plane.Whole)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, err)
 			if window = append(window, f); len(window) <= before+after {
 				continue
 			}
-			if err := e.filter(out, window, before, noise.Flat(10+10*float64(i%2)), s); err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, e.filter(out, window, before, noise.Flat(10+10*float64(i%2)), s))
 			window[0].Release()
 			window = window[1:]
 			if i == 20 {

@@ -10,6 +10,7 @@ import (
 	"vidfilter/denoise/motion"
 	"vidfilter/denoise/noise"
 	"vidfilter/denoise/plane"
+	"vidfilter/internal/e2e"
 	"vidfilter/internal/isa"
 	"vidfilter/pipeline"
 )
@@ -64,9 +65,7 @@ func checkVectors(t *testing.T, what, isa string, frames []*pipeline.Frame, sigm
 	var lumas []plane.Plane
 	for _, frame := range frames {
 		w, err := e.prepare(frame, plane.Whole)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		defer w.Release()
 		f.window = append(f.window, w)
 		lumas = append(lumas, plane.Of(frame, plane.Whole).AtLeast(largestPatch, largestPatch).Planes[0])
@@ -74,9 +73,7 @@ func checkVectors(t *testing.T, what, isa string, frames []*pipeline.Frame, sigm
 	f.frame = f.window[centre]
 	defer f.release()
 	near, err := f.near()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	from := search.Prepare(lumas[centre])
 	found := map[int]motion.Field{}
 	for _, n := range near {
@@ -90,15 +87,11 @@ func checkVectors(t *testing.T, what, isa string, frames []*pipeline.Frame, sigm
 	}
 	// Another frame's luma serves as the pilot.
 	other, err := f.window[0].forSearch(search.Coarse)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	f.rounded = other.levels[0]
 	pilot := search.Prepare(lumas[0]).Levels[0]
 	all, err := f.refined(near)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	for d, field := range found {
 		found[d] = search.Refine(pilot, search.Prepare(lumas[centre+d]), field)
 	}

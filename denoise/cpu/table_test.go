@@ -7,6 +7,8 @@ import (
 
 	"vidfilter/denoise"
 	"vidfilter/denoise/denoisetest"
+	"vidfilter/denoise/enginetest"
+	"vidfilter/internal/e2e"
 	"vidfilter/internal/isa"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
@@ -42,7 +44,7 @@ func TestStreams(t *testing.T) {
 						bits = 8 // patches with little weight count in few units
 					}
 					compared := []int{7, frames - 1}
-					want := s.filter(t, inColour{&some{numbers: compared, pictures: s.pictures()}}, o)
+					want := s.filter(t, inColour{&enginetest.Some{Numbers: compared, Interlaced: s.interlaced}}, o)
 					for _, isa := range isa.Names() {
 						got := s.filter(t, inColour{newEngine(t, isa, 1)}, o)
 						for _, n := range compared {
@@ -71,14 +73,6 @@ type stream struct {
 	frames     int
 }
 
-// pictures is how many pictures a frame is.
-func (s stream) pictures() int {
-	if s.interlaced {
-		return 2
-	}
-	return 1
-}
-
 // filter returns the frames that come out of a filter with an engine.
 func (s stream) filter(t *testing.T, e denoise.Engine, o denoise.Options) []*pipeline.Frame {
 	t.Helper()
@@ -86,7 +80,7 @@ func (s stream) filter(t *testing.T, e denoise.Engine, o denoise.Options) []*pip
 	for n := range s.frames {
 		in = append(in, s.frame(n))
 	}
-	return filtered(t, denoise.NewFilter(e, pipeline.NewPool(goMemory{}, s.frames), o), in)
+	return filtered(t, denoise.NewFilter(e, pipeline.NewPool(enginetest.Memory{}, s.frames), o), in)
 }
 
 // filtered returns the frames that come out of a filter. It takes copies.
@@ -97,13 +91,9 @@ func filtered(t *testing.T, f pipeline.Filter, in []*pipeline.Frame) (out []*pip
 		return nil
 	}
 	for _, frame := range in {
-		if err := f.Process(t.Context(), frame.Retain(), emit); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, f.Process(t.Context(), frame.Retain(), emit))
 	}
-	if err := f.Flush(t.Context(), emit); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, f.Flush(t.Context(), emit))
 	if len(out) != len(in) {
 		t.Fatalf("%d frames of %d", len(out), len(in))
 	}
@@ -123,32 +113,6 @@ type inColour struct{ denoise.Engine }
 func (c inColour) Denoise(ctx context.Context, j denoise.Job) (denoise.Wait, error) {
 	j.Noise = coloured(j.Noise.Sigma[0])
 	return c.Engine.Denoise(ctx, j)
-}
-
-// some is the reference for some frames, and leaves the others as they are.
-type some struct {
-	denoise.Plain
-	numbers  []int
-	pictures int // of a frame
-	begun    int
-}
-
-func (s *some) Denoise(ctx context.Context, j denoise.Job) (denoise.Wait, error) {
-	n := s.begun / s.pictures
-	s.begun++
-	for _, wanted := range s.numbers {
-		if n == wanted {
-			return s.Plain.Denoise(ctx, j)
-		}
-	}
-	return nil, nil
-}
-
-// goMemory allocates from Go's memory.
-type goMemory struct{}
-
-func (goMemory) Alloc(n int) (pipeline.Memory, error) {
-	return pipeline.Memory{Bytes: make([]byte, n), Free: func() {}}, nil
 }
 
 // checkLeft: planes of strength 0 keep their bits.

@@ -7,20 +7,20 @@ import (
 	"sync"
 
 	"vidfilter/denoise/plane"
-	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
+	"vidfilter/samples/scene"
 )
 
-// Scene is the brightness at a place, in 8-bit levels. Places between samples are defined, too.
+// Scene is the brightness at a place, in 8-bit levels, also between samples.
 type Scene func(x, y float64) float64
 
-// Flat is the same everywhere.
+// Flat has one level everywhere.
 func Flat(level float64) Scene {
 	return func(x, y float64) float64 { return level }
 }
 
-// Texture is detail of many sizes, the smallest of four samples, between 20 and 235. Nothing in it
-// repeats within a thousand samples.
+// Texture is detail of many sizes from four samples up, between 20 and 235. It does not repeat
+// within a thousand samples.
 func Texture(seed uint64) Scene {
 	type wave struct{ kx, ky, phase, height float64 }
 	var waves []wave
@@ -40,12 +40,12 @@ func Texture(seed uint64) Scene {
 	}
 }
 
-// Moved is the scene moved to the right and down.
+// Moved returns the scene moved right and down.
 func (s Scene) Moved(dx, dy float64) Scene {
 	return func(x, y float64) float64 { return s(x-dx, y-dy) }
 }
 
-// Left is s to the left of a column, and other from it on.
+// Left returns s left of a column and other from the column on.
 func (s Scene) Left(column float64, other Scene) Scene {
 	return func(x, y float64) float64 {
 		if x < column {
@@ -55,12 +55,12 @@ func (s Scene) Left(column float64, other Scene) Scene {
 	}
 }
 
-// Plus is brighter by so many levels.
+// Plus returns the scene brighter by a number of levels.
 func (s Scene) Plus(levels float64) Scene {
 	return func(x, y float64) float64 { return s(x, y) + levels }
 }
 
-// Draw samples a scene, with steps of so many places between the samples.
+// Draw samples a scene every stepX places across and every stepY down.
 func (s Scene) Draw(width, height, depth, stepX, stepY int) plane.Plane {
 	p := plane.New(width, height, depth)
 	for y := range height {
@@ -96,7 +96,7 @@ func Noisy(p plane.Plane, sigma float64, seed uint64) plane.Plane {
 	return out
 }
 
-// Blotched is Noisy with noise that is blurred by so many samples first.
+// Blotched is Noisy with noise blurred by a Gaussian of sigma blur, in samples.
 func Blotched(p plane.Plane, sigma, blur float64, seed uint64) plane.Plane {
 	reach := int(3 * blur)
 	width, height := p.Width+2*reach, p.Height+2*reach
@@ -137,27 +137,13 @@ func NoisyPicture(pic plane.Picture, sigma float64, seed uint64) plane.Picture {
 	return out
 }
 
-// Deeper returns the plane with so many bits more, its samples shifted.
+// Deeper returns the plane with more bits, its samples shifted.
 func Deeper(p plane.Plane, bits int) plane.Plane {
-	out := plane.New(p.Width, p.Height, p.Depth+bits)
-	for i, v := range p.Pix {
-		out.Pix[i] = v << bits
-	}
-	return out
+	return plane.Picture{Planes: []plane.Plane{p}}.Deeper(p.Depth + bits).Planes[0]
 }
 
-// DeeperPicture is Deeper of each plane.
-func DeeperPicture(pic plane.Picture, bits int) plane.Picture {
-	out := pic
-	out.Planes = nil
-	for _, p := range pic.Planes {
-		out.Planes = append(out.Planes, Deeper(p, bits))
-	}
-	return out
-}
-
-// MSE is the mean squared difference of two planes of one size, in 8-bit levels. Their depths may
-// differ. Samples nearer to the edges than margin are left out.
+// MSE returns the mean squared difference of two planes of one size and any depths, in 8-bit
+// levels. It ignores samples nearer to the edges than margin.
 func MSE(a, b plane.Plane, margin int) float64 {
 	sum, count := 0.0, 0
 	for y := margin; y < a.Height-margin; y++ {
@@ -170,7 +156,7 @@ func MSE(a, b plane.Plane, margin int) float64 {
 	return sum / float64(count)
 }
 
-// PSNR is that of two planes, in dB.
+// PSNR returns the PSNR of two planes, in dB.
 func PSNR(a, b plane.Plane) float64 { return 10 * math.Log10(255*255/MSE(a, b, 0)) }
 
 func sample(p plane.Plane, level float64) uint16 {
@@ -178,13 +164,13 @@ func sample(p plane.Plane, level float64) uint16 {
 	return uint16(min(max(v, 0), float64(p.Max())))
 }
 
-// DrawFrame draws picture n of a noisy video, the same for all layouts with the same chroma. The
-// channels of RGB are what Y, U and V are of others. Some samples in two bytes exceed their depth.
+// DrawFrame draws picture n of a noisy video, the same for all layouts with the same chroma. R, G
+// and B get the values of Y, U and V. Some samples in two bytes exceed their depth.
 func DrawFrame(f *pipeline.Frame, n int) {
 	info := f.Layout.Info()
 	pic := drawing(n, f.Width, f.Height, info.SubX, info.SubY)
 	r := rand.New(rand.NewPCG(uint64(n), 4))
-	kerneltest.EachSample(f, func(p, x, y int) uint16 {
+	scene.EachSample(f, func(p, x, y int) uint16 {
 		c := p
 		switch {
 		case info.Samples > 1:
@@ -200,7 +186,7 @@ func DrawFrame(f *pipeline.Frame, n int) {
 	})
 }
 
-// drawing returns a picture of 16 bits, which is drawn once.
+// drawing returns a picture of 16 bits. It draws each once.
 func drawing(n, width, height, subX, subY int) plane.Picture {
 	type key struct{ n, width, height, subX, subY int }
 	draw, _ := drawings.LoadOrStore(key{n, width, height, subX, subY}, sync.OnceValue(func() plane.Picture {

@@ -7,6 +7,7 @@ import (
 
 	"vidfilter/denoise"
 	"vidfilter/denoise/noise"
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels/kerneltest"
 )
 
@@ -19,16 +20,12 @@ func TestLayout(t *testing.T) {
 		l, err := NewLayout(Shape{
 			Planes: [3]Size{{3840, 2160}, {1920, 1080}, {1920, 1080}}, ShiftX: 1, ShiftY: 1, Depth: depth, Cell: s.Motion.Cell,
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		if all := 13*l.Picture + l.Work; all > 1_500_000_000*l.bytes() {
 			t.Errorf("tier %d, %d bits: %d bytes", tier, depth, all)
 		}
 		runs, err := l.Denoise(Job{Depth: depth, Window: make([]uint64, 13), Centre: 6, Noise: noise.Flat(10), Settings: s})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		for _, r := range runs {
 			if r.ArgsSize > 4096 || r.Shared > 48<<10 || r.Grid[0]*r.Grid[1] == 0 {
 				t.Errorf("tier %d: %s has %+v", tier, r.Kernel.Name, r.Launch)
@@ -46,9 +43,7 @@ func TestKernels(t *testing.T) {
 	args := unsafe.Sizeof(Layout{}.args)
 	for _, v := range Library.Variants() {
 		text, err := v.PTX()
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		threads := finishThreads
 		for name, n := range map[string]int{"first": 128, "second": 128, "finer": searchThreads, "finest": searchThreads, "refine": searchThreads, "coarsest": coarsestThreads} {
 			if strings.HasPrefix(v.Name, "denoise_"+name) {
@@ -70,9 +65,7 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	l, err := NewLayout(shape)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	for _, change := range []func(*denoise.Settings){
 		func(s *denoise.Settings) { s.Far = 7 },
 		func(s *denoise.Settings) { s.First.Stride = 3 },

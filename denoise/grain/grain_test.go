@@ -10,6 +10,7 @@ import (
 
 	"vidfilter/denoise/denoisetest"
 	"vidfilter/denoise/plane"
+	"vidfilter/internal/e2e"
 	"vidfilter/pipeline"
 )
 
@@ -217,18 +218,12 @@ func TestFilter(t *testing.T) {
 		if n >= own {
 			in.Grain, in.GrainSeed = given, 5
 		}
-		if err := f.Process(context.Background(), in, emit); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, f.Process(context.Background(), in, emit))
 	}
 	context1 := pipeline.NewFrame(out[0].Format, out[0].Planes, nil, func() { released++ })
 	context1.Context = true
-	if err := f.Process(context.Background(), context1, emit); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Flush(context.Background(), emit); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, f.Process(context.Background(), context1, emit))
+	e2e.Must(t, f.Flush(context.Background(), emit))
 	if released != frames+1 || len(out) != frames {
 		t.Fatalf("%d frames released, %d emitted", released, len(out))
 	}
@@ -261,9 +256,7 @@ func TestDiscard(t *testing.T) {
 	plain, released := frame(pic, pipeline.YUV420P), 0
 	for range 2 {
 		in := pipeline.NewFrame(plain.Format, plain.Planes, nil, func() { released++ })
-		if err := f.Process(context.Background(), in, nil); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, f.Process(context.Background(), in, nil))
 	}
 	f.Discard()
 	if released != 2 {
@@ -280,9 +273,7 @@ func TestWriteTable(t *testing.T) {
 	}
 	var b strings.Builder
 	err := WriteTable(&b, []Segment{{Start: 500, End: 1000, Grain: g}, {Start: 1000, End: 1500}, {Start: 1500, End: 2000, Grain: g}}, 1, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	lines := strings.Split(b.String(), "\n")
 	if lines[0] != "filmgrn1" || len(lines) != 1+2*8+1 {
 		t.Fatalf("%d lines: %s", len(lines), b.String())

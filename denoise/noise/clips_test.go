@@ -144,18 +144,9 @@ func modelsOf(clip []plane.Picture, after int, q pipeline.Quantiser) []Model {
 }
 
 // deepened returns the same clip with more bits.
-func deepened(clip []plane.Picture, depth int) []plane.Picture {
-	out := make([]plane.Picture, len(clip))
-	for t, pic := range clip {
-		out[t] = pic
-		out[t].Planes = nil
-		for _, p := range pic.Planes {
-			q := plane.New(p.Width, p.Height, depth)
-			for i, v := range p.Pix {
-				q.Pix[i] = v << (depth - p.Depth)
-			}
-			out[t].Planes = append(out[t].Planes, q)
-		}
+func deepened(clip []plane.Picture, depth int) (out []plane.Picture) {
+	for _, pic := range clip {
+		out = append(out, pic.Deeper(depth))
 	}
 	return out
 }

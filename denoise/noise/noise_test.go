@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"vidfilter/denoise/plane"
+	"vidfilter/pipeline"
 	"vidfilter/samples/scene"
 )
 
@@ -15,31 +16,21 @@ const (
 )
 
 // sample draws frames of the project's own sample clip.
-func sample(t *testing.T, n int) []plane.Picture {
-	t.Helper()
-	r, err := scene.New(scene.Config{Width: width, Height: height, Frames: n, RateNum: 25, RateDen: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+func sample(n int) []plane.Picture {
+	cfg := scene.Config{Width: width, Height: height, RateNum: 25, RateDen: 1}
+	f := pipeline.Blank(cfg.Format())
 	clip := make([]plane.Picture, n)
 	for i := range clip {
-		data := make([]byte, r.FrameSize())
-		r.Frame(data, i)
-		clip[i] = empty(width, height, 8)
-		for _, p := range clip[i].Planes {
-			for k := range p.Pix {
-				p.Pix[k] = uint16(data[k])
-			}
-			data = data[len(p.Pix):]
-		}
+		cfg.Draw(f, i)
+		clip[i] = plane.Of(f, plane.Whole)
 	}
 	return clip
 }
 
 // clips are without noise, but for rounding.
-func clips(t *testing.T) map[string][]plane.Picture {
+func clips() map[string][]plane.Picture {
 	return map[string][]plane.Picture{
-		"sample":   sample(t, frames),
+		"sample":   sample(frames),
 		"still":    draw(width, height, frames, pan(0, 0)),
 		"pan":      draw(width, height, frames, pan(1.7, 0.6)),
 		"fast":     draw(width, height, frames, pan(13.3, 4.1)),
@@ -50,7 +41,7 @@ func clips(t *testing.T) map[string][]plane.Picture {
 }
 
 func TestCleanClips(t *testing.T) {
-	for name, clip := range clips(t) {
+	for name, clip := range clips() {
 		for n, m := range models(clip) {
 			if !m.Clean() {
 				t.Errorf("%s: frame %d has sigma %.2f", name, n, m.Sigma[0])
@@ -60,7 +51,7 @@ func TestCleanClips(t *testing.T) {
 }
 
 func TestWhiteNoise(t *testing.T) {
-	for name, clip := range clips(t) {
+	for name, clip := range clips() {
 		for _, sigma := range []float64{3, 5, 10, 20, 30} {
 			t.Run(fmt.Sprint(name, sigma), func(t *testing.T) {
 				all := models(noisy(clip, 1, white(sigma)))

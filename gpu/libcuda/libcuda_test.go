@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"vidfilter/internal/e2e"
 )
 
 func output(t *testing.T, env []string, name string, args ...string) string {
@@ -98,10 +100,7 @@ func TestHeader(t *testing.T) {
 	cu := strings.TrimSpace(output(t, nil, "go", "list", "-m", "-f", "{{.Dir}}", "gorgonia.org/cu"))
 	added := lines(output(t, nil, "./check.sh", cu+"/cmd/genlib", later))
 	for _, file := range files {
-		b, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := e2e.Read(t, file)
 		theirs := lines(string(b))
 		for what, line := range added {
 			if theirs[what] == "" {
@@ -162,9 +161,7 @@ func TestJumps(t *testing.T) {
 			if got, want := run("FAKE_INIT=100"), answers(0, 0, 0, 500)+"state 100 loaded\n"; got != want {
 				t.Errorf("with a driver that finds no device:\n%swant:\n%s", got, want)
 			}
-			if err := os.WriteFile(dir+"/libcuda.so.1", []byte("no library"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, os.WriteFile(dir+"/libcuda.so.1", []byte("no library"), 0o600))
 			if got := run(); !strings.HasPrefix(got, answers(3, 3, 3, 3)+"state 3 ") || !strings.Contains(got, "libcuda.so.1") {
 				t.Errorf("with a broken driver:\n%s", got)
 			}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/asticode/go-astiav"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/pipeline"
 )
 
@@ -14,9 +15,7 @@ func randomPicture(t *testing.T, name string, width, height int) *astiav.Frame {
 	t.Helper()
 	f := blankPicture(t, astiav.FindPixelFormatByName(name), width, height)
 	n, err := f.ImageBufferSize(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	b := make([]byte, n)
 	x := uint32(1)
 	for i := range b {
@@ -31,9 +30,7 @@ func randomPicture(t *testing.T, name string, width, height int) *astiav.Frame {
 		}
 		b[high] &= byte(1<<(depth-8) - 1)
 	}
-	if err := f.Data().SetBytes(b, 1); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, f.Data().SetBytes(b, 1))
 	return f
 }
 
@@ -44,9 +41,7 @@ func blankPicture(t *testing.T, pf astiav.PixelFormat, width, height int) *astia
 	f.SetWidth(width)
 	f.SetHeight(height)
 	f.SetPixelFormat(pf)
-	if err := f.AllocBuffer(0); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, f.AllocBuffer(0))
 	return f
 }
 
@@ -54,9 +49,7 @@ func blankPicture(t *testing.T, pf astiav.PixelFormat, width, height int) *astia
 func alphaBytes(t *testing.T, f *astiav.Frame) []byte {
 	t.Helper()
 	b, err := f.Data().Bytes(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	return b[len(b)-f.Width()*f.Height()*((Depth(f.PixelFormat())+7)/8):]
 }
 
@@ -65,13 +58,9 @@ func beside(t *testing.T, l pipeline.Layout, alpha *astiav.Frame) *pipeline.Fram
 	t.Helper()
 	p := PropsOf(alpha)
 	format := pipeline.Format{Layout: l, Width: alpha.Width(), Height: alpha.Height(), Matrix: pipeline.BT709}
-	if err := p.KeepAlpha(alpha, format); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, p.KeepAlpha(alpha, format))
 	canvas, err := NewCanvas(format)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	f := pipeline.NewFrame(format, canvas.View.Planes, p, canvas.Close)
 	t.Cleanup(f.Release)
 	if !HasAlpha(f) {
@@ -93,9 +82,7 @@ func TestAlphaComesThrough(t *testing.T) {
 		src := randomPicture(t, pf.Name(), 37, 11)
 		f := beside(t, l, src)
 		wrapped, err := Wrap(f.Retain())
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		if err := SetAlpha(wrapped, f, pf); err != nil || wrapped.PixelFormat() != pf {
 			t.Fatalf("%v: %v", pf, err)
 		}
@@ -125,13 +112,9 @@ func TestAlphaOfOtherFormats(t *testing.T) {
 		src := randomPicture(t, name, 37, 11)
 		pf := WithAlpha(as.layout)
 		got := blankPicture(t, pf, 37, 11)
-		if err := SetAlpha(got, beside(t, as.layout, src), pf); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, SetAlpha(got, beside(t, as.layout, src), pf))
 		all, err := src.Data().Bytes(1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		size := as.layout.Info().SampleBytes()
 		var want []byte
 		for i := range 37 * 11 {
@@ -151,20 +134,14 @@ func TestAlphaOfOtherFormats(t *testing.T) {
 // there is none a picture is opaque.
 func TestAlphaChanges(t *testing.T) {
 	full := blankPicture(t, astiav.FindPixelFormatByName("yuva420p"), 20, 10)
-	if err := SetAlpha(full, pipeline.Blank(pipeline.Format{Layout: pipeline.YUV420P, Width: 20, Height: 10}), full.PixelFormat()); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, SetAlpha(full, pipeline.Blank(pipeline.Format{Layout: pipeline.YUV420P, Width: 20, Height: 10}), full.PixelFormat()))
 	p := PropsOf(full)
 	format := pipeline.Format{Layout: pipeline.YUV420P.At(10), Width: 30, Height: 16}
-	if err := p.KeepAlpha(full, format); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, p.KeepAlpha(full, format))
 	f := pipeline.NewFrame(format, pipeline.Blank(format).Planes, p, nil)
 	defer f.Release()
 	deep := blankPicture(t, astiav.FindPixelFormatByName("yuva420p10le"), 30, 16)
-	if err := SetAlpha(deep, f, deep.PixelFormat()); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, SetAlpha(deep, f, deep.PixelFormat()))
 	b := alphaBytes(t, deep)
 	for i := 0; i < len(b); i += 2 {
 		if v := int(b[i]) | int(b[i+1])<<8; v != 1023 {

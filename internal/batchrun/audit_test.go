@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"os"
 	"strings"
 	"testing"
 
@@ -45,8 +44,7 @@ func TestAuditOfPage(t *testing.T) {
 		t.Error(err)
 	}
 	e2e.Must(t, audited{oneJob{job: queue.Job{ID: "a-1"}, fails: errors.New("away")}, a}.Cancel(t.Context(), "a-1", "by hand"))
-	b, err := os.ReadFile(a.file)
-	e2e.Must(t, err)
+	b := e2e.Read(t, a.file)
 	var got []string
 	for line := range strings.Lines(string(b)) {
 		var e auditEntry

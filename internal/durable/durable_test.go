@@ -6,19 +6,14 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-)
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+	"vidfilter/internal/e2e"
+)
 
 func names(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	must(t, err)
+	e2e.Must(t, err)
 	for _, e := range entries {
 		all = append(all, e.Name())
 	}
@@ -32,12 +27,12 @@ func TestRenameNewNeverReplaces(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			a, b := filepath.Join(dir, "a"), filepath.Join(dir, "b")
-			must(t, os.WriteFile(a, []byte("a"), 0o600))
-			must(t, os.WriteFile(b, []byte("b"), 0o600))
+			e2e.Must(t, os.WriteFile(a, []byte("a"), 0o600))
+			e2e.Must(t, os.WriteFile(b, []byte("b"), 0o600))
 			if err := rename(a, b); !errors.Is(err, fs.ErrExist) {
 				t.Errorf("over a file: %v, want ErrExist", err)
 			}
-			must(t, rename(a, filepath.Join(dir, "c")))
+			e2e.Must(t, rename(a, filepath.Join(dir, "c")))
 			if got := names(t, dir); len(got) != 2 || got[0] != "b" || got[1] != "c" {
 				t.Errorf("left: %v", got)
 			}
@@ -47,11 +42,11 @@ func TestRenameNewNeverReplaces(t *testing.T) {
 
 func TestWriteFile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
-	must(t, MkdirAll(dir))
-	must(t, MkdirAll(dir))
+	e2e.Must(t, MkdirAll(dir))
+	e2e.Must(t, MkdirAll(dir))
 	name := filepath.Join(dir, "f")
 	for _, text := range []string{"longer at first", "short"} {
-		must(t, WriteFile(name, []byte(text)))
+		e2e.Must(t, WriteFile(name, []byte(text)))
 		if got, err := os.ReadFile(name); err != nil || string(got) != text {
 			t.Errorf("read %q, %v", got, err)
 		}
@@ -59,7 +54,7 @@ func TestWriteFile(t *testing.T) {
 	if got := names(t, dir); len(got) != 1 {
 		t.Errorf("left: %v", got)
 	}
-	must(t, os.Mkdir(filepath.Join(dir, "taken"), 0o700))
+	e2e.Must(t, os.Mkdir(filepath.Join(dir, "taken"), 0o700))
 	if err := WriteFile(filepath.Join(dir, "taken"), nil); err == nil {
 		t.Error("a folder was replaced")
 	}
@@ -74,11 +69,11 @@ func TestWriteFile(t *testing.T) {
 func TestModes(t *testing.T) {
 	dir := t.TempDir()
 	for name, write := range map[string]func(string, []byte) error{"public": WriteFile, "secret": WriteSecret} {
-		must(t, write(filepath.Join(dir, name), nil))
+		e2e.Must(t, write(filepath.Join(dir, name), nil))
 	}
 	for name, want := range map[string]os.FileMode{"public": 0o644, "secret": 0o600} {
 		i, err := os.Stat(filepath.Join(dir, name))
-		must(t, err)
+		e2e.Must(t, err)
 		if got := i.Mode(); got != want {
 			t.Errorf("%s: mode %v, want %v", name, got, want)
 		}
@@ -88,17 +83,17 @@ func TestModes(t *testing.T) {
 func TestSpace(t *testing.T) {
 	dir := t.TempDir()
 	free, total, err := Space(dir)
-	must(t, err)
+	e2e.Must(t, err)
 	if free <= 0 || total < free {
 		t.Errorf("%d of %d", free, total)
 	}
 	_, below, err := Space(filepath.Join(dir, "not", "yet"))
-	must(t, err)
+	e2e.Must(t, err)
 	if below != total {
 		t.Errorf("below: %d, want %d", below, total)
 	}
 	file := filepath.Join(dir, "file")
-	must(t, os.WriteFile(file, nil, 0o666))
+	e2e.Must(t, os.WriteFile(file, nil, 0o666))
 	if _, _, err := Space(filepath.Join(file, "x")); err == nil {
 		t.Error("no error below a file")
 	}

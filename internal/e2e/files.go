@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -32,6 +33,19 @@ func Put(t testing.TB, name string, data []byte) {
 	t.Helper()
 	Must(t, os.MkdirAll(filepath.Dir(name), 0o777))
 	Must(t, os.WriteFile(name, data, 0o666))
+}
+
+// Run runs a program, which must succeed, and returns its standard output.
+func Run(t testing.TB, name string, args ...string) []byte {
+	t.Helper()
+	cmd := exec.Command(name, args...)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("%s %s: %v: %s", name, strings.Join(args, " "), err, &stderr)
+	}
+	return out
 }
 
 // Exists reports whether a file is there.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/live"
 )
@@ -15,9 +16,7 @@ import (
 func TestJobFile(t *testing.T) {
 	o := NewOptions()
 	o.Input = filepath.Join(t.TempDir(), "it's: a.mp4")
-	if err := os.WriteFile(o.Input, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.WriteFile(o.Input, nil, 0o666))
 	denoise := live.FilterOf(kernels.DefaultDenoise(), "tff")
 	denoise.Strength, denoise.Grain, denoise.SpatialOnly, denoise.Noise = 0.85, 0.25, true, 4
 	for _, f := range []live.Filter{
@@ -25,9 +24,7 @@ func TestJobFile(t *testing.T) {
 		live.FilterOf(kernels.DefaultParams(0), "auto"), live.FilterOf(kernels.DefaultRecursive(), "bff"),
 	} {
 		b, err := o.jobFile(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		got, others, err := o.readJobFile(b)
 		if err != nil || !slices.Equal(got.Args(), f.Args()) || len(others) > 0 || !strings.Contains(string(b), o.Input) {
 			t.Errorf("%s\nis read as %+v, not %+v; %v, %v", b, got, f, others, err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"vidfilter/internal/cli"
+	"vidfilter/internal/e2e"
 	"vidfilter/internal/hint"
 )
 
@@ -28,18 +29,14 @@ func TestToken(t *testing.T) {
 
 	o.Token = filepath.Join(t.TempDir(), "token")
 	made, err := o.token(false, u)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	if info, err := os.Stat(o.Token); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the new file: %v, %v", info.Mode(), err)
 	}
 	if again, err := o.token(false, u); err != nil || again != made {
 		t.Errorf("%q, then %q, %v", made, again, err)
 	}
-	if err := os.Chmod(o.Token, 0o640); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.Chmod(o.Token, 0o640))
 	if _, err := o.token(false, u); err == nil || !strings.Contains(hint.Of(err)+err.Error(), "chmod 600") {
 		t.Errorf("a file that others can read: %v", err)
 	}
@@ -47,12 +44,8 @@ func TestToken(t *testing.T) {
 		"": false, "fifteen-letters": false, "sixteen-letters-": true, "  sixteen.letters_\n": true, "a token with spaces in it": false,
 		"first-line-of-a-file\nsecond": false, strings.Repeat("x", 200): false, strings.Repeat(" ", 2<<10) + "far-behind-the-rest": false,
 	} {
-		if err := os.WriteFile(o.Token, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(o.Token, 0o400); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, os.WriteFile(o.Token, []byte(text), 0o600))
+		e2e.Must(t, os.Chmod(o.Token, 0o400))
 		if got, err := o.token(false, u); (err == nil) != want || want && got != strings.TrimSpace(text) {
 			t.Errorf("%.30q: %q, %v", text, got, err)
 		}

@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/internal/hint"
 	"vidfilter/internal/sandbox"
 )
@@ -220,9 +221,7 @@ func send(t *testing.T, p *parent, signals bool, during func(*child)) ending {
 	cmd := exec.Command(os.Args[0])
 	cmd.Stderr = &says
 	g, err := sandbox.Prepare(cmd, p, signals)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	if err := cmd.Start(); err != nil {
 		g.Abort()
 		t.Fatal(err)
@@ -255,9 +254,7 @@ func succeeds(t *testing.T, p *parent) ending {
 func lay(t *testing.T) sandbox.Bait {
 	t.Helper()
 	b, remove, err := sandbox.Lay(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	t.Cleanup(remove)
 	return b
 }
@@ -308,9 +305,7 @@ func TestNetwork(t *testing.T) {
 	needs(t, 4)
 	bait := lay(t)
 	address, err := net.ResolveTCPAddr("tcp", bait.TCP)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	for _, test := range []struct {
 		policy sandbox.Policy
 		open   string
@@ -335,9 +330,7 @@ func TestNetwork(t *testing.T) {
 		}
 		succeeds(t, p)
 		var open []string
-		if err := json.Unmarshal(p.answers["network"], &open); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, json.Unmarshal(p.answers["network"], &open))
 		if got := strings.Join(open, " "); got != test.open {
 			t.Errorf("%+v: open %q, want %q", test.policy, got, test.open)
 		}
@@ -359,9 +352,7 @@ func TestNamesThatLeadNowhere(t *testing.T) {
 	dir := t.TempDir()
 	loop, file := filepath.Join(dir, "loop"), filepath.Join(dir, "file")
 	for _, err := range []error{os.Symlink("loop", loop), os.WriteFile(file, nil, 0o600)} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 	}
 	names := []string{loop, file + "/x", filepath.Join(dir, strings.Repeat("x", 300)), filepath.Join(dir, "none")}
 	succeeds(t, &parent{errand: errand{Name: "enter", Policy: sandbox.Policy{Read: names, Write: names, Devices: names, Folders: names}}})
@@ -452,9 +443,7 @@ func TestIdle(t *testing.T) {
 // A variable that no parent has set is an error, and no way out of the checks.
 func TestInheritForged(t *testing.T) {
 	file, err := os.CreateTemp(t.TempDir(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer file.Close()
 	for _, value := range []string{"", "3", "0,1", "x,y", "9999,9998", fmt.Sprintf("%d,%d", file.Fd(), file.Fd())} {
 		env := []string{"A=b", "VIDFILTER_CHILD=" + value}
@@ -474,9 +463,7 @@ func TestNotifyOutside(t *testing.T) {
 	c := make(chan os.Signal, 1)
 	stop := sandbox.Notify(c, syscall.SIGUSR1)
 	defer signal.Reset(syscall.SIGUSR1)
-	if err := syscall.Kill(os.Getpid(), syscall.SIGUSR1); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, syscall.Kill(os.Getpid(), syscall.SIGUSR1))
 	if s := <-c; s != syscall.SIGUSR1 {
 		t.Error(s)
 	}

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"vidfilter/internal/e2e"
 )
 
 // Two protocols share a port, and a page does not notice.
@@ -24,18 +26,12 @@ func TestAside(t *testing.T) {
 		taken <- c
 		return true
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	silent, err := net.Dial("tcp", at.String()) // is not in the way of others
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer silent.Close()
 	c, err := net.Dial("tcp", at.String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer c.Close()
 	_, _ = c.Write([]byte("\x00other"))
 	other := <-taken
@@ -45,9 +41,7 @@ func TestAside(t *testing.T) {
 	}
 	for range 2 {
 		resp, err := http.Post("http://"+at.String(), "text/plain", io.LimitReader(zeros{}, 1<<16))
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		b, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if len(b) != 1<<16 || err != nil {

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+
+	"vidfilter/internal/e2e"
 )
 
 // Probes are answered beside connections that say nothing, however many; other requests are told.
@@ -20,15 +22,11 @@ func TestProbes(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, "ok") })
 		at, wait, err := Serve(ctx, "127.0.0.1:0", h, secure, func(byte, net.Conn) bool { return false })
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		var idle []net.Conn
 		for range maxConnections + 2*maxProbes {
 			c, err := net.Dial("tcp", at.String())
-			if err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, err)
 			idle = append(idle, c)
 		}
 		scheme := map[bool]string{true: "http://", false: "https://"}[secure == nil]

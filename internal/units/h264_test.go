@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"slices"
 	"testing"
+
+	"vidfilter/internal/e2e"
 )
 
 // spsWith returns a parameter set of H.264: of High profile with scaling lists, or Main.
@@ -203,9 +205,7 @@ func TestTiming(t *testing.T) {
 			}
 			code := TimeCode([]uint32{0x05302010, 0x46302010, 0x07302010}[:clocks], 25, 1)
 			au, err := s.Insert(bare, []Unit{{Timecode, code}, examples[1]})
-			if err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, err)
 			picture := bytes.LastIndex(bare, []byte{0, 0, 0, 1}) // zeros may be between units
 			if padded, err := s.Insert(slices.Insert(slices.Clone(bare), picture, 0, 0, 0), []Unit{{Timecode, code}, examples[1]}); err != nil || !bytes.Equal(padded, au) {
 				t.Errorf("pic_struct %d: zeros between units make %x of %x, %v", structure, padded, au, err)

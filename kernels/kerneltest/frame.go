@@ -1,4 +1,4 @@
-// Package kerneltest generates test pictures for filters and compares frames.
+// Package kerneltest makes test pictures for filters and compares frames.
 package kerneltest
 
 import (
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"vidfilter/pipeline"
+	"vidfilter/samples/scene"
 )
 
 const canary = 0xa5
@@ -44,22 +45,12 @@ func CheckCanaries(t *testing.T, what string, f *pipeline.Frame) {
 	}
 }
 
+// Scene draws edges, slopes and grain, like video.
+var Scene = scene.Pattern
+
 // Noise makes every sample independent: the hardest picture for errors of weights.
 func Noise(f *pipeline.Frame, rng *rand.Rand) {
-	EachSample(f, func(_, _, _ int) uint16 { return uint16(rng.Uint32() & (1<<depth(f) - 1)) })
-}
-
-// Scene draws edges, slopes and grain, like video. At more than 8 bits some samples in two bytes
-// exceed the depth.
-func Scene(f *pipeline.Frame, rng *rand.Rand) {
-	unit := 1 << (depth(f) - 8)
-	EachSample(f, func(plane, x, y int) uint16 {
-		v := 60 + 20*plane + (x*3+y*2)%97
-		if (x/9+y/7)%3 == 0 {
-			v += 70
-		}
-		return uint16(v*unit + int(rng.Uint32()%uint32(17*unit)) - 8*unit)
-	})
+	scene.EachSample(f, func(_, _, _ int) uint16 { return uint16(rng.Uint32() & (1<<depth(f) - 1)) })
 }
 
 // Beyond lists pictures of limited range that are one flat colour in RGB but noisy in their
@@ -74,7 +65,7 @@ var Beyond = map[string]func(f *pipeline.Frame, rng *rand.Rand){
 func beyond(luma, chroma [2]int) func(f *pipeline.Frame, rng *rand.Rand) {
 	return func(f *pipeline.Frame, rng *rand.Rand) {
 		unit := 1 << (depth(f) - 8)
-		EachSample(f, func(plane, _, _ int) uint16 {
+		scene.EachSample(f, func(plane, _, _ int) uint16 {
 			of := chroma
 			if plane == 0 {
 				of = luma
@@ -85,23 +76,6 @@ func beyond(luma, chroma [2]int) func(f *pipeline.Frame, rng *rand.Rand) {
 }
 
 func depth(f *pipeline.Frame) int { return f.Layout.Info().Depth }
-
-// EachSample sets every sample of a frame, at its depth.
-func EachSample[T byte | uint16](f *pipeline.Frame, value func(plane, x, y int) T) {
-	info := f.Layout.Info()
-	size := info.SampleBytes()
-	for i, y := range f.Rows() {
-		row := f.Row(i, y)
-		for x := range len(row) / size {
-			v := value(i, x, y)
-			if size == 1 {
-				row[x] = byte(v)
-			} else {
-				binary.LittleEndian.PutUint16(row[2*x:], uint16(v)<<info.Shift)
-			}
-		}
-	}
-}
 
 // Sample returns sample x of a row.
 func Sample(info pipeline.LayoutInfo, row []byte, x int) int {

@@ -10,7 +10,6 @@ import (
 	"vidfilter/decode"
 	"vidfilter/encode"
 	"vidfilter/kernels"
-	"vidfilter/lab/measure"
 	"vidfilter/pipeline"
 	"vidfilter/samples/scene"
 )
@@ -42,11 +41,7 @@ func makeClip(ctx context.Context, cpu *kernels.CPU, folder string, size Size, f
 		return "", err
 	}
 	defer out.Close()
-	drawer, err := scene.New(cfg)
-	if err != nil {
-		return "", err
-	}
-	return name, pipeline.Run(ctx, &film{cfg: cfg, drawer: drawer, pool: pool}, nil, out, pipeline.Options{})
+	return name, pipeline.Run(ctx, &film{cfg: cfg, pool: pool}, nil, out, pipeline.Options{})
 }
 
 // openLike opens a file with one frame of the scene, from which an output takes its size, rate and
@@ -77,10 +72,9 @@ func templateOf(in *decode.Input) encode.Template {
 
 // film is a source that draws the scene.
 type film struct {
-	cfg    scene.Config
-	drawer *scene.Renderer
-	pool   *pipeline.Pool
-	next   int
+	cfg  scene.Config
+	pool *pipeline.Pool
+	next int
 }
 
 // Next draws a frame. Its time is its number, in the time base of a y4m of that rate.
@@ -88,11 +82,11 @@ func (f *film) Next(ctx context.Context) (*pipeline.Frame, error) {
 	if f.next == f.cfg.Frames {
 		return nil, io.EOF
 	}
-	out, err := f.pool.NewFrame(ctx, measure.FormatOf(pipeline.YUV420P, Size{Width: f.cfg.Width, Height: f.cfg.Height}))
+	out, err := f.pool.NewFrame(ctx, f.cfg.Format())
 	if err != nil {
 		return nil, err
 	}
-	measure.Draw(f.drawer, out, f.next)
+	f.cfg.Draw(out, f.next)
 	out.PTS, out.Duration = int64(f.next), 1
 	f.next++
 	return out, nil

@@ -1,56 +1,30 @@
 package measure
 
 import (
-	"encoding/binary"
+	"math/rand/v2"
 
 	"vidfilter/pipeline"
 	"vidfilter/samples/scene"
 )
 
-// Picture returns a frame of slopes, edges and discs with noise, always the same. Alpha is 0
-// because the kernel of 001 treats it as a fourth colour; so it agrees with the others.
+// Picture returns a frame of slopes, edges and noise, always the same.
 func Picture(f pipeline.Format) *pipeline.Frame {
 	frame := pipeline.Blank(f)
-	info := f.Layout.Info()
-	size := info.SampleBytes()
-	seed := uint32(1)
-	for i := range f.NumPlanes() {
-		w, rows := f.PlaneSize(i)
-		w /= size
-		for y := range rows {
-			row := frame.Row(i, y)
-			for x := range w {
-				seed = seed*1664525 + 1013904223
-				if f.Layout == pipeline.RGBA && x%4 == 3 {
-					continue
-				}
-				v := sample(i, x, y, w, rows, seed>>24)
-				if size == 1 {
-					row[x] = v
-					continue
-				}
-				deep := uint16(v)<<(info.Depth-8) | uint16(seed>>16)&(1<<(info.Depth-8)-1)
-				binary.LittleEndian.PutUint16(row[2*x:], deep<<info.Shift)
-			}
-		}
-	}
+	scene.Pattern(frame, rand.New(rand.NewPCG(1, 1)))
+	ClearAlpha(frame)
 	return frame
 }
 
-func sample(plane, x, y, w, rows int, noise uint32) byte {
-	v := 50 + 20*plane + 80*x/w + 30*y/rows
-	if dx, dy := x%97-48, y%83-41; dx*dx+dy*dy < 900 || x/160%3 == 0 && y/120%2 == 0 {
-		v += 55
+// ClearAlpha sets the alpha of RGBA to 0. The kernel of 001 treats alpha as a fourth colour, and so
+// agrees with the others.
+func ClearAlpha(f *pipeline.Frame) {
+	if f.Layout != pipeline.RGBA {
+		return
 	}
-	return byte(v + int(noise)%21 - 10)
-}
-
-// Draw draws picture n of a scene on a yuv420p frame.
-func Draw(r *scene.Renderer, dst *pipeline.Frame, n int) {
-	rest := make([]byte, r.FrameSize())
-	r.Frame(rest, n)
-	for i, y := range dst.Rows() {
-		rest = rest[copy(dst.Row(i, y), rest):]
+	for y := range f.Height {
+		for row := f.Row(0, y); len(row) > 0; row = row[4:] {
+			row[3] = 0
+		}
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/lab/papers"
 	"vidfilter/pipeline"
+	"vidfilter/samples/scene"
 )
 
 // onDriver runs the rest of a test in a process of its own with the test driver, or with
@@ -67,7 +68,7 @@ func reference(t *testing.T, src *pipeline.Frame, p kernels.Params) *pipeline.Fr
 }
 
 func clearAlpha(f *pipeline.Frame) {
-	kerneltest.EachSample(f, func(_, x, y int) byte {
+	scene.EachSample(f, func(_, x, y int) byte {
 		if x%4 == 3 {
 			return 0
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
@@ -14,9 +15,7 @@ import (
 func named(t *testing.T, name string) kernels.Variant {
 	t.Helper()
 	v, err := Library.Named(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	return v
 }
 
@@ -45,9 +44,7 @@ func TestStaalLaunches(t *testing.T) {
 				planner, first = Timed(v, p, src), 0
 			}
 			plan, err := planner(src.Format, limits)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, err)
 			all := plan.Frame(false, kernels.DevicePlanes{}, kernels.DevicePlanes{}, memory)
 			if len(all) != want+2*first {
 				t.Fatalf("%s, hosted %v: %d launches", v.Name, hosted, len(all))
@@ -87,9 +84,7 @@ func TestStaalTable(t *testing.T) {
 	for i, v := range staalVariants() {
 		v.Form = staalForm
 		plan, err := v.Planner(p)(rgbaOf(64, 48), limits)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		table := plan.Table
 		if i == 0 {
 			if len(table) > 0 {
@@ -143,9 +138,7 @@ func TestStaalSigmas(t *testing.T) {
 		p := v.Adapt(kernels.DefaultParams(1))
 		p.SigmaS, p.SigmaR = sigma, sigma
 		plan, err := v.Planner(p)(rgbaOf(64, 48), limits)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		a := (*args)(plan.Frame(false, kernels.DevicePlanes{}, kernels.DevicePlanes{}, kernels.DeviceMemory{})[1].Args)
 		for _, x := range []float32{float32(a.sigma_s), float32(a.sigma_r), float32(a.variance), float32(a.sqrt_pi_variance)} {
 			if !(x > 0) || x*x > 1e15 || x*x == 0 {

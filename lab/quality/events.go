@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"vidfilter/denoise"
-	"vidfilter/lab/quality/clips"
+	"vidfilter/samples/scene"
 )
 
 // eventKinds are the kinds of noise with which events are measured.
@@ -24,7 +24,7 @@ type Event struct {
 }
 
 // The frames that are measured: all but those at the ends, where windows are short.
-const eventFirst, eventLast = 3, clips.Frames - 4
+const eventFirst, eventLast = 3, scene.ClipFrames - 4
 
 // Gain is how much the neighbours gain in the whole, in dB, and Moving in the moving region.
 func (e Event) Gain() float64 { return e.Scores.PSNR - e.Spatial.PSNR }
@@ -44,7 +44,7 @@ func (e Event) Failed() bool { return e.Gain() < Loss || e.Moving() < Loss || e.
 
 // Events measures the fast tier and the good one on clips with events.
 func Events(ctx context.Context, k Kind, width, height int) ([]Event, error) {
-	all := slices.DeleteFunc(clips.All(), func(c clips.Clip) bool { return c.Set != clips.Events })
+	all := slices.DeleteFunc(scene.Clips(), func(c scene.Clip) bool { return c.Set != scene.Events })
 	events := make([]Event, 2*len(all))
 	err := parallel(ctx, len(all), func(i int) error {
 		c := drawnClip(all[i], width, height)

@@ -7,15 +7,16 @@ import (
 	"testing"
 
 	"vidfilter/denoise"
-	"vidfilter/lab/quality/clips"
+	"vidfilter/internal/e2e"
 	"vidfilter/pipeline"
+	"vidfilter/samples/scene"
 )
 
 // drawnFootage is a drawn clip with noise of a kind, with the clean frames of its targets.
 func drawnFootage(t *testing.T, clip, kind string, width, height int) (*footage, []*pipeline.Frame) {
 	t.Helper()
-	var c clips.Clip
-	for _, c = range clips.All() {
+	var c scene.Clip
+	for _, c = range scene.Clips() {
 		if c.FullName() == clip {
 			break
 		}
@@ -28,13 +29,9 @@ func drawnFootage(t *testing.T, clip, kind string, width, height int) (*footage,
 		}
 	}
 	s, err := newStretch(t.Context(), k.noisy(d.frames, d.source, d.bar))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	clean, err := newStretch(t.Context(), d.frames)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	f := &footage{
 		Footage:   &Footage{Clip: clip, Format: d.frames[0].Format.String(), Targets: len(s.shots)},
 		stretches: []stretch{s}, looks: map[string]*pipeline.Frame{},
@@ -85,9 +82,7 @@ func TestHeldOut(t *testing.T) {
 		var luma, chroma, kept, texture float64
 		for i, clean := range truth {
 			s, err := score(truth, looks, i, i)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, err)
 			n := float64(len(truth))
 			luma, chroma = luma+255*255*math.Pow(10, -s.PSNR/10)/n, chroma+255*255*math.Pow(10, -s.Chroma/10)/n
 			a, b := lumaOf(clean), lumaOf(looks[i])
@@ -109,15 +104,11 @@ func TestHeldOut(t *testing.T) {
 	looks = nil
 	f.seen = func(result *pipeline.Frame) { looks = append(looks, result) }
 	ours, err := f.own(t.Context(), Fast, denoise.Fast)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	check(Fast, ours.Held)
 	looks = nil
 	smooth, err := f.rival(t.Context(), smoother())
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	check("smoother", smooth.Held)
 	if smooth.Kept > ours.Kept/2 {
 		t.Errorf("texture kept: ours %.2f, smoother %.2f", ours.Kept, smooth.Kept)

@@ -18,9 +18,9 @@ import (
 
 	"vidfilter/kernels"
 	"vidfilter/lab/measure"
-	"vidfilter/lab/quality/clips"
 	"vidfilter/lab/report"
 	"vidfilter/pipeline"
+	"vidfilter/samples/scene"
 )
 
 // The size of the drawn clips.
@@ -87,9 +87,9 @@ func Names(glob string) (names []string) {
 	return names
 }
 
-func chosen(glob string) []clips.Clip {
-	glob = cmp.Or(glob, clips.Proof+"/*")
-	return slices.DeleteFunc(clips.All(), func(c clips.Clip) bool {
+func chosen(glob string) []scene.Clip {
+	glob = cmp.Or(glob, scene.Proof+"/*")
+	return slices.DeleteFunc(scene.Clips(), func(c scene.Clip) bool {
 		ok, err := path.Match(glob, c.FullName())
 		return !ok || err != nil
 	})
@@ -180,7 +180,7 @@ func (r *run) readClips(ctx context.Context) error {
 		return nil
 	}
 	r.say("drawing clips")
-	drawn := slices.DeleteFunc(chosen(r.Clips), func(c clips.Clip) bool { return c.Set == clips.Events })
+	drawn := slices.DeleteFunc(chosen(r.Clips), func(c scene.Clip) bool { return c.Set == scene.Events })
 	if r.Quick && r.Clips == "" {
 		drawn = drawn[:min(len(drawn), 3)]
 	}
@@ -191,8 +191,8 @@ func (r *run) readClips(ctx context.Context) error {
 	})
 }
 
-func drawnClip(c clips.Clip, width, height int) clip {
-	return clip{c.FullName(), c.Draw(width, height), c.Source, c.Bar(height), clips.First, clips.Last}
+func drawnClip(c scene.Clip, width, height int) clip {
+	return clip{c.FullName(), c.Draw(width, height), c.Source, c.Bar(height), scene.ClipFirst, scene.ClipLast}
 }
 
 // ErrLayout is the error of a video that is not 8 bit 4:2:0.
@@ -200,12 +200,12 @@ var ErrLayout = errors.New("the clip is not of 8 bits and 4:2:0")
 
 // readClip reads the first frames of a video.
 func readClip(ctx context.Context, name string) (c clip, err error) {
-	c = clip{name: filepath.Base(name), source: func(t int) int { return t }, first: clips.First, last: clips.Last}
-	if c.frames, err = decoded(ctx, name, clips.Frames); err != nil {
+	c = clip{name: filepath.Base(name), source: func(t int) int { return t }, first: scene.ClipFirst, last: scene.ClipLast}
+	if c.frames, err = decoded(ctx, name, scene.ClipFrames); err != nil {
 		return c, err
 	}
-	if len(c.frames) < clips.Frames {
-		return c, fmt.Errorf("%s: %d frames, want %d", name, len(c.frames), clips.Frames)
+	if len(c.frames) < scene.ClipFrames {
+		return c, fmt.Errorf("%s: %d frames, want %d", name, len(c.frames), scene.ClipFrames)
 	}
 	for _, f := range c.frames {
 		f.Quantiser = pipeline.Quantiser{} // they are taken for clean
@@ -290,7 +290,7 @@ func (k Kind) apply(ctx context.Context, c clip, ffmpeg string) ([]*pipeline.Fra
 	if err != nil {
 		return nil, err
 	}
-	coded, err := decoded(ctx, name, clips.Frames)
+	coded, err := decoded(ctx, name, scene.ClipFrames)
 	if err == nil && len(coded) != len(noisy) {
 		err = fmt.Errorf("%s: %d frames after coding, want %d", c.name, len(coded), len(noisy))
 	}

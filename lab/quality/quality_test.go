@@ -6,9 +6,10 @@ import (
 	"testing"
 
 	"vidfilter/denoise"
-	"vidfilter/lab/quality/clips"
+	"vidfilter/internal/e2e"
 	"vidfilter/pipeline"
 	metrics "vidfilter/pipeline/quality"
+	"vidfilter/samples/scene"
 )
 
 // The size of the clips in tests.
@@ -21,9 +22,7 @@ func TestRun(t *testing.T) {
 		Noise: []string{"x23"}, Clips: "proof/pan", FFmpeg: "no such program", Crops: folder,
 		Width: testWidth, Height: testHeight,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	if r.NoFFmpeg == "" {
 		t.Error("no reason for the lack of rivals")
 	}
@@ -35,9 +34,7 @@ func TestRun(t *testing.T) {
 		}
 	}
 	var b strings.Builder
-	if err := r.Document().WriteText(&b); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, r.Document().WriteText(&b))
 	if !strings.Contains(b.String(), "ours, good") {
 		t.Errorf("the report lacks a row:\n%s", b.String())
 	}
@@ -52,9 +49,7 @@ func TestEvents(t *testing.T) {
 			continue
 		}
 		events, err := Events(t.Context(), k, testWidth, testHeight)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		for _, e := range events {
 			name := e.Noise + " " + e.Clip + " " + e.Method
 			t.Logf("%-40s whole %+.2f, moving %+.2f, frames %+.2f, sigma %.1f", name, e.Gain(), e.Moving(), e.Frames, e.Sigma)
@@ -83,22 +78,14 @@ func TestOtherSize(t *testing.T) {
 	}
 	s := settings(denoise.Good, false)
 	full, err := denoised(t.Context(), noisy, s)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	single, err := alone(t.Context(), noisy, s, full.models)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	for n := range clean {
 		a, err := score(clean[n:n+1], full.frames[n:n+1], 0, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		b, err := score(clean[n:n+1], single.frames[n:n+1], 0, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		if a.PSNR-b.PSNR < Loss || full.models[n].Clean() {
 			t.Errorf("frame %d: %+.2f dB, sigma %.1f", n, a.PSNR-b.PSNR, full.models[n].Sigma[0])
 		}
@@ -117,9 +104,7 @@ func TestKinds(t *testing.T) {
 		each(flat, 0, func(plane, _, _ int, _ float64) float64 { return []float64{100, 156, 156}[plane] })
 		noisy := k.noisy([]*pipeline.Frame{flat}, func(int) int { return 1 }, 0)[0]
 		c, err := metrics.Compare(flat, noisy)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		for i, sigma := range []float64{math.Sqrt(c.Planes[0].MSE), math.Sqrt((c.Planes[1].MSE + c.Planes[2].MSE) / 2)} {
 			if math.Abs(sigma/levels[i]-1) > 0.15 {
 				t.Errorf("%s: plane %d: sigma %.2f, want %.1f", k.Name, i, sigma, levels[i])
@@ -143,13 +128,9 @@ func TestScores(t *testing.T) {
 		blinking = append(blinking, up(5-10*float64(i%2)))
 	}
 	a, err := score(clean, still, 1, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	b, err := score(clean, blinking, 1, 3)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	if a.PSNR != b.PSNR || a.Flicker != 0 || b.Flicker != 10 || a.Moving != 0 {
 		t.Errorf("%+v, %+v", a, b)
 	}
@@ -168,7 +149,7 @@ func TestClimb(t *testing.T) {
 // TestClips: names are unique, and every clip with motion moves.
 func TestClips(t *testing.T) {
 	seen := map[string]bool{}
-	for _, c := range clips.All() {
+	for _, c := range scene.Clips() {
 		if seen[c.FullName()] {
 			t.Errorf("%s: twice", c.FullName())
 		}

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"vidfilter/denoise/plane"
-	"vidfilter/lab/quality/clips"
 	"vidfilter/pipeline"
+	"vidfilter/samples/scene"
 )
 
 func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
@@ -78,7 +78,7 @@ type ffmpeg struct {
 // idleTime measures.
 func (f ffmpeg) idleTime(ctx context.Context) time.Duration {
 	var in []*pipeline.Frame
-	for range clips.Frames {
+	for range scene.ClipFrames {
 		in = append(in, pipeline.Blank(pipeline.Format{Layout: pipeline.YUV420P, Width: width, Height: height}))
 	}
 	r, err := f.run(ctx, in, "null")

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"vidfilter/internal/text"
-	"vidfilter/lab/quality/clips"
 	"vidfilter/lab/report"
+	"vidfilter/samples/scene"
 )
 
 // Document lays the report out.
@@ -203,7 +203,7 @@ func marginOver(r *Report, noise, method string) (m margin) {
 		m.mean += gain
 		m.clips++
 		if gain < m.least {
-			m.least, m.on, m.rival = gain, strings.TrimPrefix(c.Clip, clips.Proof+"/"), other.Method
+			m.least, m.on, m.rival = gain, strings.TrimPrefix(c.Clip, scene.Proof+"/"), other.Method
 		}
 	}
 	m.mean /= float64(max(m.clips, 1))
@@ -223,7 +223,7 @@ func (r *Report) eventTable() *text.Table {
 		if e.Scores.Moving > 0 {
 			moving = signed(e.Moving())
 		}
-		t.Add(e.Noise, strings.TrimPrefix(e.Clip, clips.Events+"/"), strings.TrimPrefix(e.Method, "ours, "),
+		t.Add(e.Noise, strings.TrimPrefix(e.Clip, scene.Events+"/"), strings.TrimPrefix(e.Method, "ours, "),
 			signed(e.Gain()), moving, signed(e.Least()), note)
 	}
 	return t
@@ -281,7 +281,7 @@ func (r *Report) kindGoals(k Kind) (all []Goal) {
 		for _, m := range []string{Fast, Good, Best, Causal} {
 			for _, c := range r.where(k.Name, m) {
 				if before, ok := r.cell(k.Name, c.Clip, Untouched); ok && c.PSNR-before.PSNR < worst {
-					worst, on = c.PSNR-before.PSNR, ", "+strings.TrimPrefix(c.Clip, clips.Proof+"/")+" ("+m+")"
+					worst, on = c.PSNR-before.PSNR, ", "+strings.TrimPrefix(c.Clip, scene.Proof+"/")+" ("+m+")"
 				}
 			}
 		}
@@ -309,7 +309,7 @@ func (r *Report) eventGoals() (all []Goal) {
 				gain = min(gain, e.Moving())
 			}
 			if gain < worst {
-				worst, on = gain, strings.TrimPrefix(e.Clip, clips.Events+"/")+" ("+strings.TrimPrefix(e.Method, "ours, ")+")"
+				worst, on = gain, strings.TrimPrefix(e.Clip, scene.Events+"/")+" ("+strings.TrimPrefix(e.Method, "ours, ")+")"
 			}
 		}
 		if n > 0 {

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/internal/text"
 	"vidfilter/lab/measure"
 )
@@ -20,9 +21,7 @@ func TestDocument(t *testing.T) {
 		Legend:   "ms: a time",
 	}
 	var b strings.Builder
-	if err := d.WriteText(&b); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, d.WriteText(&b))
 	want := `vidfilter v1, 2026-01-02 03:04 UTC
 a CPU, cores: 2
 cpu (avx2)
@@ -41,9 +40,7 @@ ms: a time
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 	}
 	b.Reset()
-	if err := d.WriteMarkdown(&b); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, d.WriteMarkdown(&b))
 	want = `Measured 2026-01-02 with vidfilter v1 on a CPU, cores: 2; no GPU: none\u001b
 
 ## Then and now

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"vidfilter/decode"
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/live"
 	"vidfilter/pipeline"
@@ -16,14 +17,10 @@ import (
 func open(t *testing.T) (*Studio, kernels.Backend, func()) {
 	t.Helper()
 	cpu, err := kernels.NewCPU(1, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	in := live.Input{Name: "test", Kind: live.Test, Open: live.OpenPattern(live.PatternOptions{Width: 160, Height: 90, FPS: 60})}
 	session, err := live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.DefaultParams(1), "auto")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = session.Run(ctx) }()
@@ -38,9 +35,7 @@ func next(t *testing.T, r *Reader) *Unit {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	p, err := r.Next(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	return p
 }
 
@@ -52,9 +47,7 @@ func TestReaders(t *testing.T) {
 	for range 2 {
 		r := s.Read()
 		d, err := decode.OpenStream("h264", pool, decode.StreamOptions{Threads: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		at := time.Duration(-1)
 		for i := range 10 {
 			p := next(t, r)

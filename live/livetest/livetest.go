@@ -15,8 +15,8 @@ import (
 
 	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
-	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
+	"vidfilter/samples/scene"
 )
 
 // Camera makes pairs of pictures that move.
@@ -73,7 +73,7 @@ func (c *Camera) Frame(value func(plane, x, y int) byte) *pipeline.Frame {
 	if err != nil {
 		c.tb.Fatal(err)
 	}
-	kerneltest.EachSample(f, value)
+	scene.EachSample(f, value)
 	return f
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"vidfilter/decode"
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/live"
 	"vidfilter/live/livetest"
@@ -16,14 +17,10 @@ import (
 func play(t *testing.T, path string) *live.Session {
 	t.Helper()
 	cpu, err := kernels.NewCPU(1, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	in := live.Input{Name: path, Kind: live.File, Loop: true, Open: live.OpenFile(path, decode.Options{})}
 	session, err := live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.DefaultParams(1), "auto")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = session.Run(ctx) }()
@@ -73,9 +70,7 @@ func TestSync(t *testing.T) {
 	}
 	for dark := false; len(flashes) < 5; {
 		pair, err := w.Next(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		bright := livetest.Bright(pair.Filtered)
 		if bright && dark {
 			flashes = append(flashes, moment{pair.At, pair.Taken})
@@ -153,9 +148,7 @@ func FuzzSound(f *testing.F) {
 	f.Add([]byte{0xfc, 0xff, 0xfe}, []byte{0xff, 3, 1, 2, 3, 4, 5, 6})
 	f.Add([]byte{0x78, 0, 1, 2, 3}, []byte{0x0b, 0x83, 200, 1, 1})
 	track, err := sound.OpusTrack()
-	if err != nil {
-		f.Fatal(err)
-	}
+	e2e.Must(f, err)
 	f.Fuzz(func(t *testing.T, a, b []byte) {
 		var c coder
 		defer c.close()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"vidfilter/internal/av"
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/live"
 	"vidfilter/pipeline"
@@ -22,9 +23,7 @@ import (
 func gray(t *testing.T, layout pipeline.Layout, width, height int, value byte) *pipeline.Frame {
 	t.Helper()
 	c, err := av.NewCanvas(pipeline.Format{Layout: layout, Width: width, Height: height, Matrix: pipeline.BT601})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	t.Cleanup(c.Close)
 	for i := range c.View.NumPlanes() {
 		data := c.View.Planes[i].Data
@@ -81,16 +80,12 @@ func TestFit(t *testing.T) {
 func TestShape(t *testing.T) {
 	for _, layout := range []pipeline.Layout{pipeline.YUV420P, pipeline.NV12, pipeline.YUV422P} {
 		s, err := newShaper(limited(layout, 64, 32))
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		defer s.close()
 		for _, c := range []struct{ width, height, left, top int }{{64, 32, 0, 0}, {32, 32, 16, 0}, {128, 32, 0, 8}, {16, 16, 16, 0}, {64, 32, 0, 0}} {
 			in := gray(t, pipeline.YUV420P, c.width, c.height, 200)
 			f, err := s.shape(in, pipeline.Display{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, err)
 			for y := range 32 {
 				for x := range 64 {
 					inside := x >= c.left && x < 64-c.left && y >= c.top && y < 32-c.top
@@ -147,14 +142,10 @@ func TestPipe(t *testing.T) {
 func session(t *testing.T) *live.Session {
 	t.Helper()
 	cpu, err := kernels.NewCPU(1, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	in := live.Input{Name: "test", Kind: live.Test, Open: live.OpenPattern(live.PatternOptions{Width: 64, Height: 48, FPS: 50})}
 	s, err := live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.DefaultParams(1), "auto")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = s.Run(ctx) }()
@@ -218,9 +209,7 @@ func TestY4MOtherSize(t *testing.T) {
 	for i, f := range []*pipeline.Frame{
 		gray(t, pipeline.YUV420P, 64, 48, 100), gray(t, pipeline.YUV422P, 64, 48, 100), gray(t, pipeline.YUV420P, 48, 64, 100), gray(t, pipeline.YUV420P, 64, 48, 100),
 	} {
-		if err := y.put(f, st, now.Add(time.Duration(i)*20*time.Millisecond)); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, y.put(f, st, now.Add(time.Duration(i)*20*time.Millisecond)))
 	}
 	defer y.shaper.close()
 	if len(told) != 2 || !strings.Contains(told[0], "48x64") || !strings.Contains(told[0], "scaled to 64x48") {

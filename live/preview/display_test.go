@@ -6,6 +6,7 @@ import (
 	"image/jpeg"
 	"testing"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/live/livetest"
 	"vidfilter/pipeline"
 )
@@ -39,17 +40,11 @@ func TestUpright(t *testing.T) {
 		} {
 			for view, least := range map[View]int{ViewOriginal: 20, ViewFiltered: 130, ViewSplit: 20} {
 				p, err := New(Options{Kind: JPEG, View: view, Display: c.d, BitRate: 30e6})
-				if err != nil {
-					t.Fatal(err)
-				}
+				e2e.Must(t, err)
 				packet, err := p.Encode(original, filtered, Stamp{}, true)
-				if err != nil {
-					t.Fatal(err)
-				}
+				e2e.Must(t, err)
 				got, err := jpeg.Decode(bytes.NewReader(packet.Data))
-				if err != nil {
-					t.Fatal(err)
-				}
+				e2e.Must(t, err)
 				p.Close()
 				light := func(at image.Point) int { return int(got.(*image.YCbCr).YCbCrAt(at.X, at.Y).Y) }
 				if got.Bounds().Size() != image.Pt(c.width, c.height) {

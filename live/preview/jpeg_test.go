@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/live/livetest"
 	"vidfilter/live/preview"
 	"vidfilter/pipeline"
@@ -84,9 +85,7 @@ func checkJPEG(t *testing.T, c *camera, n int, view preview.View, got *pipeline.
 		want = filtered
 	}
 	score, err := quality.Compare(got, convert(t, want, got.Format))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	if score.PSNR() < 33 {
 		t.Errorf("picture %d: %v", n, score)
 	}

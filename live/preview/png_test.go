@@ -6,6 +6,7 @@ import (
 	"image/png"
 	"testing"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/pipeline"
 )
 
@@ -19,13 +20,9 @@ func TestPNG(t *testing.T) {
 	}
 	for turn, corner := range map[int][2]int{0: {0, 0}, 90: {1, 0}, 180: {2, 1}, 270: {0, 2}} {
 		b, err := PNG(3, 2, turn, frame(100), frame(200))
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		m, err := png.Decode(bytes.NewReader(b))
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		w := 3
 		if turn%180 != 0 {
 			w = 2

@@ -14,11 +14,12 @@ import (
 	"github.com/pion/rtp/codecs"
 	"github.com/pion/webrtc/v4"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
-	"vidfilter/kernels/kerneltest"
 	"vidfilter/live"
 	"vidfilter/live/preview"
 	"vidfilter/pipeline"
+	"vidfilter/samples/scene"
 )
 
 // sender is a client that sends moving pictures.
@@ -38,9 +39,7 @@ func (r *rig) camera(profile string) *sender {
 		r.t.Fatal(err)
 	}
 	out, err := s.pc.AddTrack(s.track)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	e2e.Must(r.t, err)
 	go func() {
 		for {
 			all, _, err := out.ReadRTCP()
@@ -76,7 +75,7 @@ func (s *sender) film(ctx context.Context, cpu *kernels.CPU) {
 			return
 		}
 		noise := rand.New(rand.NewPCG(uint64(n), 1))
-		kerneltest.EachSample(f, func(plane, x, y int) byte { return byte(40 + n%160 + noise.IntN(24)) })
+		scene.EachSample(f, func(plane, x, y int) byte { return byte(40 + n%160 + noise.IntN(24)) })
 		packet, err := p.Encode(f, f, preview.Stamp{Time: float64(n) * 1000 / 60}, s.wish.Swap(false))
 		f.Release()
 		if err != nil {

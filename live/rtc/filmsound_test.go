@@ -11,6 +11,7 @@ import (
 	"github.com/pion/rtp"
 	"github.com/pion/webrtc/v4"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/live"
 	"vidfilter/live/livetest"
 )
@@ -31,9 +32,7 @@ func (r *rig) relay(from *client) *relay {
 	r.t.Helper()
 	x := &relay{client: &client{rig: r}, from: from, out: map[webrtc.RTPCodecType]*webrtc.TrackLocalStaticRTP{}, ssrc: map[webrtc.RTPCodecType]uint32{}}
 	var media webrtc.MediaEngine
-	if err := media.RegisterDefaultCodecs(); err != nil {
-		r.t.Fatal(err)
-	}
+	e2e.Must(r.t, media.RegisterDefaultCodecs())
 	e := webrtc.SettingEngine{LoggerFactory: silence}
 	e.SetIncludeLoopbackCandidate(true)
 	api := webrtc.NewAPI(webrtc.WithMediaEngine(&media), webrtc.WithInterceptorRegistry(&interceptor.Registry{}), webrtc.WithSettingEngine(e))
@@ -44,13 +43,9 @@ func (r *rig) relay(from *client) *relay {
 	r.t.Cleanup(func() { _ = x.pc.Close() })
 	for kind, codec := range map[webrtc.RTPCodecType]string{webrtc.RTPCodecTypeVideo: webrtc.MimeTypeH264, webrtc.RTPCodecTypeAudio: webrtc.MimeTypeOpus} {
 		track, err := webrtc.NewTrackLocalStaticRTP(webrtc.RTPCodecCapability{MimeType: codec}, kind.String(), "test")
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		e2e.Must(r.t, err)
 		out, err := x.pc.AddTrack(track)
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		e2e.Must(r.t, err)
 		x.out[kind], x.ssrc[kind] = track, uint32(ssrcOf(out))
 		go func() {
 			for {
@@ -126,9 +121,7 @@ func TestFilmSound(t *testing.T) {
 	var flashes, beeps []time.Duration
 	for dark := false; len(flashes) < most; {
 		pair, err := w.Next(r.ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		bright := livetest.Bright(pair.Filtered)
 		if bright && dark {
 			flashes = append(flashes, pair.At)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/pion/turn/v5"
 	"github.com/pion/webrtc/v4"
+
+	"vidfilter/internal/e2e"
 )
 
 // A player on another site's page: its preflight needs no token, and it can read the answer.
@@ -75,9 +77,7 @@ func TestPlayOverTCP(t *testing.T) {
 	}
 	// what begins like ICE, and is not, does not stay
 	raw, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer raw.Close()
 	_, _ = raw.Write([]byte("\x00\x04abcd"))
 	_ = raw.SetReadDeadline(time.Now().Add(10 * time.Second))
@@ -114,9 +114,7 @@ func TestTrickle(t *testing.T) {
 			blind = append(blind, line)
 		}
 	}
-	if err := c.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: strings.Join(blind, "\r\n")}); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, c.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: strings.Join(blind, "\r\n")}))
 	const kind = "Content-Type"
 	f := strings.Join(lines, "\r\n") + "\r\n"
 	r.refused(http.StatusPreconditionRequired, "If-Match", "PATCH", at, f, kind, trickled)
@@ -154,9 +152,7 @@ func TestTrickledPlayer(t *testing.T) {
 			blind = append(blind, line)
 		}
 	}
-	if err := c.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: strings.Join(blind, "\r\n")}); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, c.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: strings.Join(blind, "\r\n")}))
 	f := "m=video 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:0\r\n" + strings.Join(mine, "\r\n") + "\r\na=end-of-candidates\r\n"
 	if resp := r.do("PATCH", resp.Header.Get("Location"), f, "Content-Type", trickled, "If-Match", resp.Header.Get("ETag")); resp.StatusCode != http.StatusNoContent {
 		t.Fatalf("%s: %s", resp.Status, said(t, resp))
@@ -191,9 +187,7 @@ func TestParseICEServer(t *testing.T) {
 func turnServer(t *testing.T) (s *turn.Server, at string) {
 	t.Helper()
 	conn, err := net.ListenPacket("udp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	lo := net.IPv4(127, 0, 0, 1)
 	s, err = turn.NewServer(turn.ServerConfig{
 		Realm: "test", LoggerFactory: silence,
@@ -204,9 +198,7 @@ func turnServer(t *testing.T) (s *turn.Server, at string) {
 			PacketConn: conn, RelayAddressGenerator: &turn.RelayAddressGeneratorStatic{RelayAddress: lo, Address: "127.0.0.1"},
 		}},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	return s, conn.LocalAddr().String()
 }
@@ -217,9 +209,7 @@ func TestServers(t *testing.T) {
 	var servers []ICEServer
 	for _, s := range []string{"stun:" + at, "turn:ann:secret@" + at, "turn:ann:secret@" + at + "?transport=tcp"} {
 		x, err := ParseICEServer(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		servers = append(servers, x)
 	}
 	r := open(t, 1, nil, small, servers...)
@@ -247,9 +237,7 @@ func TestServers(t *testing.T) {
 	if !strings.Contains(answer, " typ relay ") || strings.Contains(answer, " typ relay tcptype") {
 		t.Errorf("no candidate by the relay in\n%s", answer)
 	}
-	if err := c.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: answer}); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, c.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeAnswer, SDP: answer}))
 	s, show := c.screen(), newShower(t, r.cpu)
 	for range 5 {
 		show.luma(s.next())
@@ -269,14 +257,10 @@ func TestServers(t *testing.T) {
 // Servers that do not answer delay the answer a little, and no more.
 func TestSilentServers(t *testing.T) {
 	conn, err := net.ListenPacket("udp4", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer conn.Close()
 	x, err := ParseICEServer("stun:" + conn.LocalAddr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	r := open(t, 1, nil, small, x)
 	c := r.player("", false)
 	c.connect("/whep")

@@ -17,6 +17,7 @@ import (
 	"github.com/pion/webrtc/v4"
 
 	"vidfilter/decode"
+	"vidfilter/internal/e2e"
 	"vidfilter/internal/site"
 	"vidfilter/kernels"
 	"vidfilter/live"
@@ -55,9 +56,7 @@ func open(t testing.TB, viewers int, remote *live.Remote, size live.PatternOptio
 func openInput(t testing.TB, viewers int, in live.Input, remote *live.Remote, servers ...ICEServer) *rig {
 	t.Helper()
 	cpu, err := kernels.NewCPU(1, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	r := &rig{t: t, cpu: cpu}
 	if r.session, err = live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.DefaultParams(1), "auto")}); err != nil {
 		t.Fatal(err)
@@ -77,13 +76,9 @@ func openInput(t testing.TB, viewers int, in live.Input, remote *live.Remote, se
 	r.door = door
 	serving, shut := context.WithCancel(context.Background())
 	at, wait, err := site.Serve(serving, "127.0.0.1:0", r.web.Handler(), nil, r.rtc.Aside)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	r.url = "http://" + at.String()
-	if err := r.rtc.Listen(at); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, r.rtc.Listen(at))
 	running, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = r.session.Run(running) }()
@@ -117,9 +112,7 @@ func within(t testing.TB, what string, f func()) {
 func (r *rig) do(method, path, body string, more ...string) *http.Response {
 	r.t.Helper()
 	q, err := http.NewRequestWithContext(r.ctx, method, r.url+path, strings.NewReader(body))
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	e2e.Must(r.t, err)
 	q.Header.Set("Authorization", "Bearer "+token)
 	q.Header.Set("Content-Type", "application/sdp")
 	for i := 0; i < len(more); i += 2 {
@@ -129,9 +122,7 @@ func (r *rig) do(method, path, body string, more ...string) *http.Response {
 		}
 	}
 	resp, err := http.DefaultClient.Do(q)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	e2e.Must(r.t, err)
 	r.t.Cleanup(func() { resp.Body.Close() })
 	return resp
 }
@@ -140,9 +131,7 @@ func (r *rig) do(method, path, body string, more ...string) *http.Response {
 func said(t testing.TB, resp *http.Response) string {
 	t.Helper()
 	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	return string(b)
 }
 
@@ -193,16 +182,10 @@ func (r *rig) newClientBy(profile string, set func(*webrtc.SettingEngine), serve
 	} else {
 		err = media.RegisterCodec(codecOf(format{payload: 100, fmtp: "packetization-mode=1;profile-level-id=" + profile}), webrtc.RTPCodecTypeVideo)
 	}
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	e2e.Must(r.t, err)
 	var registry interceptor.Registry
-	if err := webrtc.RegisterDefaultInterceptors(&media, &registry); err != nil {
-		r.t.Fatal(err)
-	}
-	if err := media.RegisterHeaderExtension(webrtc.RTPHeaderExtensionCapability{URI: playoutDelayURI}, webrtc.RTPCodecTypeVideo); err != nil {
-		r.t.Fatal(err)
-	}
+	e2e.Must(r.t, webrtc.RegisterDefaultInterceptors(&media, &registry))
+	e2e.Must(r.t, media.RegisterHeaderExtension(webrtc.RTPHeaderExtensionCapability{URI: playoutDelayURI}, webrtc.RTPCodecTypeVideo))
 	e := webrtc.SettingEngine{LoggerFactory: silence}
 	e.SetIncludeLoopbackCandidate(true)
 	e.SetIPFilter(net.IP.IsLoopback)
@@ -240,9 +223,7 @@ func (c *client) offer() string {
 	if err == nil {
 		err = c.pc.SetLocalDescription(o)
 	}
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	e2e.Must(c.t, err)
 	<-gathered
 	return c.pc.LocalDescription().SDP
 }
@@ -315,9 +296,7 @@ func (s *screen) next() unit {
 	for len(s.ready) == 0 {
 		_ = s.track.SetReadDeadline(time.Now().Add(10 * time.Second))
 		p, _, err := s.track.ReadRTP()
-		if err != nil {
-			s.c.t.Fatal(err)
-		}
+		e2e.Must(s.c.t, err)
 		for _, id := range p.GetExtensionIDs() {
 			if b := p.GetExtension(id); len(b) == 3 && string(b) == "\x00\x00\x00" {
 				s.delay++

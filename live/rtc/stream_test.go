@@ -10,6 +10,8 @@ import (
 	"github.com/pion/interceptor"
 	"github.com/pion/rtcp"
 	"github.com/pion/webrtc/v4"
+
+	"vidfilter/internal/e2e"
 )
 
 func TestAnnexB(t *testing.T) {
@@ -59,9 +61,7 @@ func TestPace(t *testing.T) {
 	send := func(p *pace, bytes int) time.Duration {
 		begin := time.Now()
 		for range bytes / 1000 {
-			if err := p.wait(t.Context(), 1000, bits); err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, p.wait(t.Context(), 1000, bits))
 		}
 		return time.Since(begin)
 	}
@@ -136,22 +136,16 @@ func TestFeedback(t *testing.T) {
 	c.connect("/whep")
 	track := c.track()
 	first, _, err := track.ReadRTP()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	say := func(p rtcp.Packet) {
 		t.Helper()
-		if err := c.pc.WriteRTCP([]rtcp.Packet{p}); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, c.pc.WriteRTCP([]rtcp.Packet{p}))
 	}
 	ssrc := uint32(track.SSRC())
 	say(&rtcp.TransportLayerNack{MediaSSRC: ssrc, Nacks: []rtcp.NackPair{{PacketID: first.SequenceNumber}}})
 	for n := 0; ; n++ {
 		p, _, err := track.ReadRTP()
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		if p.SequenceNumber == first.SequenceNumber {
 			if !bytes.Equal(p.Payload, first.Payload) || p.Timestamp != first.Timestamp {
 				t.Error("another packet is sent in its place")
@@ -165,9 +159,7 @@ func TestFeedback(t *testing.T) {
 	flow := func(d time.Duration) (bits float64) {
 		for end := time.Now().Add(d); time.Now().Before(end); {
 			p, _, err := track.ReadRTP()
-			if err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, err)
 			bits += float64(8 * len(p.Payload))
 		}
 		return bits / d.Seconds()

@@ -11,6 +11,7 @@ import (
 	"github.com/pion/rtcp"
 
 	"vidfilter/decode"
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/live"
 	"vidfilter/live/access"
@@ -27,9 +28,7 @@ func newShower(t testing.TB, cpu *kernels.CPU) *shower {
 	t.Helper()
 	pool := pipeline.NewPool(cpu, 8)
 	d, err := decode.OpenStream("h264", pool, decode.StreamOptions{Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	t.Cleanup(func() { d.Close(); pool.Close() })
 	return &shower{t, d}
 }
@@ -106,9 +105,7 @@ func TestPlay(t *testing.T) {
 // ask asks for a key frame.
 func (c *client) ask(s *screen) {
 	c.t.Helper()
-	if err := c.pc.WriteRTCP([]rtcp.Packet{&rtcp.PictureLossIndication{MediaSSRC: uint32(s.track.SSRC())}}); err != nil {
-		c.t.Fatal(err)
-	}
+	e2e.Must(c.t, c.pc.WriteRTCP([]rtcp.Packet{&rtcp.PictureLossIndication{MediaSSRC: uint32(s.track.SSRC())}}))
 }
 
 // A still picture comes again as a key frame on request, also twice in short succession.
@@ -231,9 +228,7 @@ func BenchmarkLatency(b *testing.B) {
 	s := c.screen()
 	pool := pipeline.NewPool(r.cpu, 8)
 	d, err := decode.OpenStream("h264", pool, decode.StreamOptions{Threads: 1})
-	if err != nil {
-		b.Fatal(err)
-	}
+	e2e.Must(b, err)
 	defer pool.Close()
 	defer d.Close()
 	var w live.Window
@@ -242,9 +237,7 @@ func BenchmarkLatency(b *testing.B) {
 		u := s.next()
 		came := time.Now()
 		f, err := d.Decode(u.data, 0)
-		if err != nil {
-			b.Fatal(err)
-		}
+		e2e.Must(b, err)
 		f.Release()
 		since := func(t time.Time) float64 { return float64(int32(uint32(t.UnixMicro()*9/100)-u.time)) / 90 }
 		if n > 30 {

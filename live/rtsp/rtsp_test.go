@@ -15,6 +15,7 @@ import (
 	"github.com/pion/rtp"
 
 	"vidfilter/decode"
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/live"
 	"vidfilter/live/access"
@@ -38,22 +39,16 @@ func open(t *testing.T, viewers int) (*Server, *access.Door) {
 func openInput(t *testing.T, viewers int, in live.Input) (*Server, *access.Door, *live.Session) {
 	t.Helper()
 	cpu, err := kernels.NewCPU(1, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	session, err := live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.DefaultParams(1), "auto")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	door := access.New(access.Options{Token: token, MaxViewers: viewers})
 	studio := coded.New(session, 1)
 	s, err := Listen("127.0.0.1:0", Options{
 		Studio: studio, Sound: opus.New(session), Door: door,
 		Hears: func() bool { st, _ := session.State(); return st.Sound },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = session.Run(ctx) }()
@@ -71,9 +66,7 @@ type player struct {
 func play(t *testing.T, s *Server, user, path string) (p *player, err error) {
 	t.Helper()
 	u, err := base.ParseURL(fmt.Sprintf("rtsp://%s%s%s", user, s.Addr(), path))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	tcp := gortsplib.ProtocolTCP
 	p = &player{Client: &gortsplib.Client{Scheme: u.Scheme, Host: u.Host, Protocol: &tcp}}
 	if err := p.Start(); err != nil {
@@ -96,9 +89,7 @@ func play(t *testing.T, s *Server, user, path string) (p *player, err error) {
 		t.Error("the description lacks the parameter sets")
 	}
 	decoder, err := h264.CreateDecoder()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	if _, err := p.Setup(desc.BaseURL, media, 0, 0); err != nil {
 		return nil, err
 	}
@@ -126,14 +117,10 @@ func TestPlayers(t *testing.T) {
 	s, door := open(t, 2)
 	view := access.ViewToken(token)
 	first, err := play(t, s, "", "/live?token="+view)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	until(t, "no pictures", func() bool { return first.pictures.Load() > 5 })
 	second, err := play(t, s, "anybody:"+token+"@", "/live")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	until(t, "no pictures for the second", func() bool { return second.pictures.Load() > 5 })
 	all := door.Guests()
 	if len(all) != 2 || all[0].Rights != access.View || all[1].Rights != access.Control || all[0].Transport != "RTSP" || !all[0].Address.IsLoopback() {
@@ -154,9 +141,7 @@ func TestPlayers(t *testing.T) {
 		return len(s.holds) == 0 && s.show == nil
 	})
 	again, err := play(t, s, "", "/live/?token="+view)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	until(t, "no pictures later", func() bool { return again.pictures.Load() > 5 })
 }
 
@@ -181,9 +166,7 @@ func TestRefusals(t *testing.T) {
 func TestClose(t *testing.T) {
 	s, door := open(t, 2)
 	p, err := play(t, s, "", "/live?token="+token)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	until(t, "no pictures", func() bool { return p.pictures.Load() > 2 })
 	s.Close()
 	if err := p.Wait(); err == nil {
@@ -199,43 +182,29 @@ func TestSound(t *testing.T) {
 	s, _, session := openInput(t, 2, live.Input{Name: path, Kind: live.File, Loop: true, Open: live.OpenFile(path, decode.Options{})})
 	until(t, "no sound", func() bool { st, _ := session.State(); return st.Sound })
 	u, err := base.ParseURL(fmt.Sprintf("rtsp://%s/live?token=%s", s.Addr(), token))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	tcp := gortsplib.ProtocolTCP
 	c := &gortsplib.Client{Scheme: u.Scheme, Host: u.Host, Protocol: &tcp}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, c.Start())
 	t.Cleanup(c.Close)
 	desc, _, err := c.Describe(u)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	var h264 *format.H264
 	var voice *format.Opus
 	pictures, sound := desc.FindFormat(&h264), desc.FindFormat(&voice)
 	if pictures == nil || sound == nil {
 		t.Fatalf("%d media", len(desc.Medias))
 	}
-	if err := c.SetupAll(desc.BaseURL, desc.Medias); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, c.SetupAll(desc.BaseURL, desc.Medias))
 	decoder, err := h264.CreateDecoder()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	cpu, err := kernels.NewCPU(1, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	t.Cleanup(func() { _ = cpu.Close() })
 	pool := pipeline.NewPool(cpu, 4)
 	t.Cleanup(pool.Close)
 	shown, err := decode.OpenStream("h264", pool, decode.StreamOptions{Threads: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	t.Cleanup(shown.Close)
 	heard := livetest.NewBeeps(t)
 	flashes, beeps := make(chan time.Time, 100), make(chan time.Time, 100)

@@ -14,6 +14,7 @@ import (
 	"github.com/coder/websocket"
 
 	"vidfilter/decode"
+	"vidfilter/internal/e2e"
 	"vidfilter/live"
 	"vidfilter/live/access"
 )
@@ -44,9 +45,7 @@ func TestLookOnly(t *testing.T) {
 			t.Errorf("%s: %v", m, r)
 		}
 	}
-	if err := c.c.Write(p.ctx, websocket.MessageBinary, append([]byte{1, 1}, make([]byte, 100)...)); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, c.c.Write(p.ctx, websocket.MessageBinary, append([]byte{1, 1}, make([]byte, 100)...)))
 	c.say(`{"type":"ping","t":1}`)
 	c.message("pong") // it is still there
 	after, _ := p.session.State()

@@ -60,7 +60,6 @@ func parse(args []string) (cfg scene.Config, tracks string, err error) {
 	})
 	f.IntVar(&cfg.Frames, "frames", 120, "how many frames")
 	f.Uint64Var(&cfg.Seed, "seed", 1, "seed of the grain")
-	f.IntVar(&cfg.Threads, "threads", 0, "threads to draw with, 0 for one a processor; the picture does not depend on it")
 	f.StringVar(&tracks, "tracks", "", "write audio.wav, subtitles.srt and chapters.txt of the same length into `DIR`, and no picture")
 	if err := f.Parse(args); err != nil {
 		return cfg, "", err

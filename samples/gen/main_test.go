@@ -6,13 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"vidfilter/internal/e2e"
 )
 
 func TestPicture(t *testing.T) {
 	var out bytes.Buffer
-	if err := run([]string{"-size", "33x17", "-frames", "2", "-rate", "24000/1001", "-noise", "9.5", "-seed", "4"}, &out); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, run([]string{"-size", "33x17", "-frames", "2", "-rate", "24000/1001", "-noise", "9.5", "-seed", "4"}, &out))
 	const header = "YUV4MPEG2 W33 H17 F24000:1001 Ip A1:1 C420mpeg2 XCOLORRANGE=LIMITED\n"
 	if !strings.HasPrefix(out.String(), header) {
 		t.Errorf("header %q, want %q", out.Bytes()[:min(out.Len(), 80)], header)
@@ -25,9 +25,7 @@ func TestPicture(t *testing.T) {
 func TestTracks(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	var out bytes.Buffer
-	if err := run([]string{"-frames", "48", "-tracks", dir}, &out); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, run([]string{"-frames", "48", "-tracks", dir}, &out))
 	if out.Len() > 0 {
 		t.Errorf("%d bytes of picture, want none", out.Len())
 	}
@@ -49,7 +47,7 @@ func TestTracks(t *testing.T) {
 func TestUsage(t *testing.T) {
 	for _, args := range []string{
 		"-size 640", "-size 640x", "-size 8x8", "-rate 0", "-rate 24/0", "-noise -1", "-noise NaN",
-		"-noise loud", "-frames 0", "-threads x", "-nonsense", "clip.y4m",
+		"-noise loud", "-frames 0", "-nonsense", "clip.y4m",
 	} {
 		var out bytes.Buffer
 		if err := run(strings.Fields(args), &out); err == nil || out.Len() > 0 {

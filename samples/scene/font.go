@@ -1,7 +1,9 @@
 package scene
 
-// glyphs is a font of 5x7 dots with the scene's letters only. A byte is a row; the highest of its
-// five bits is on the left.
+import "math"
+
+// glyphs is a font of 5x7 dots with the letters of the lake only. A byte is a row; the highest of
+// its five bits is on the left.
 var glyphs = map[byte][7]uint8{
 	'0': {0x0e, 0x11, 0x13, 0x15, 0x19, 0x11, 0x0e},
 	'1': {0x04, 0x0c, 0x04, 0x04, 0x04, 0x04, 0x0e},
@@ -26,59 +28,32 @@ var glyphs = map[byte][7]uint8{
 	'V': {0x11, 0x11, 0x11, 0x11, 0x11, 0x0a, 0x04},
 }
 
-const (
-	advance = 6 // dots from one letter to the next
-	capital = 7 // dots from the top of a letter to its foot
-)
-
-// label is a line of text as a grid of dots.
-type label struct {
-	dots [capital][]uint8 // 1 where there is ink
-	wide int              // dots
-}
-
-func newLabel(text string) *label {
-	l := &label{wide: advance*len(text) - 1}
-	for y := range l.dots {
-		l.dots[y] = make([]uint8, l.wide+1)
+// Dots returns a line of text as seven rows of dots, 1 where there is ink.
+func Dots(text string) [][]uint8 {
+	rows := make([][]uint8, 7)
+	for y := range rows {
 		for i := range len(text) {
-			row := glyphs[text[i]][y]
-			for x := range 5 {
-				l.dots[y][i*advance+x] = row >> (4 - x) & 1
+			for x := range 6 { // the last is the gap
+				rows[y] = append(rows[y], glyphs[text[i]][y]<<1>>(5-x)&1)
 			}
 		}
-	}
-	return l
-}
-
-// Dots returns a line of digits, points, colons and spaces as rows of dots, 1 where there is ink.
-func Dots(text string) [][]uint8 {
-	l := newLabel(text)
-	rows := make([][]uint8, capital)
-	for y := range rows {
-		rows[y] = l.dots[y][:l.wide]
+		rows[y] = rows[y][:len(rows[y])-1]
 	}
 	return rows
 }
 
-func (l *label) dot(x, y int) int {
-	if x < 0 || x >= l.wide || y < 0 || y >= capital {
-		return 0
+// label is a line of text on paper, a dot every two units.
+func label(text string, ink, paper Colour) Scene {
+	const margin = 3 // dots
+	dots := Dots(text)
+	return func(x, y float64) Colour {
+		u, v := int(math.Floor(x/2))-margin, int(math.Floor(y/2))-margin
+		switch {
+		case u < -margin || v < -margin || u >= len(dots[0])+margin || v >= len(dots)+margin:
+			return empty
+		case u >= 0 && v >= 0 && u < len(dots[0]) && v < len(dots) && dots[v][u] == 1:
+			return ink
+		}
+		return paper
 	}
-	return int(l.dots[y][x])
-}
-
-// cover returns how much of a pixel of size px at (x, y) from the label's corner is ink, for dots
-// of size cell. It averages the exact box, unless a dot is smaller than a pixel.
-func (l *label) cover(x, y, cell, px int) int {
-	if px > cell {
-		px = cell
-	}
-	x0, y0 := x-px/2, y-px/2
-	ix, iy := floorDiv(x0, cell), floorDiv(y0, cell)
-	wx := clamp(((ix+1)*cell-x0)*full/px, 0, full)
-	wy := clamp(((iy+1)*cell-y0)*full/px, 0, full)
-	top := l.dot(ix, iy)*wx + l.dot(ix+1, iy)*(full-wx)
-	bottom := l.dot(ix, iy+1)*wx + l.dot(ix+1, iy+1)*(full-wx)
-	return (top*wy + bottom*(full-wy)) >> 8
 }

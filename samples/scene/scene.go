@@ -1,181 +1,153 @@
-// Package scene draws the picture of the sample clips: a landscape at dusk with gradients, hard
-// edges, saturated colours, fine and moving texture, and text. Frame n of a given size is the same
-// on every machine and for any number of threads, since all arithmetic is in integers.
+// Package scene draws the pictures of the sample clips, of lab/quality and of tests. A picture is
+// the same on every run and for any number of processors.
 package scene
 
 import (
-	"bufio"
-	"fmt"
-	"io"
+	"math"
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"vidfilter/pipeline"
 )
 
-// Config describes a clip. Width and Height are in pixels, 16 to 16384.
-type Config struct {
-	Width, Height    int
-	Frames           int
-	RateNum, RateDen int    // frames per second as a fraction
-	Noise            int    // deviation of mid-tone grain, in 1/256 code value; 0 to 64*256
-	Seed             uint64 // of the grain; the scene does not depend on it
-	Threads          int    // 0: one per processor
-	Bare             bool   // without the caption of frame number and time
+// Colour is one of BT.709 in limited range, in 8-bit levels. A Y below 0 is transparent.
+type Colour struct{ Y, Cb, Cr float64 }
+
+var empty = Colour{Y: -1}
+
+// rgb converts 0xRRGGBB.
+func rgb(hex uint32) Colour {
+	r, g, b := float64(hex>>16)/255, float64(hex>>8&255)/255, float64(hex&255)/255
+	y := 0.2126*r + 0.7152*g + 0.0722*b
+	return Colour{16 + 219*y, 128 + 224*(b-y)/1.8556, 128 + 224*(r-y)/1.5748}
 }
 
-func (c Config) check() error {
-	switch {
-	case c.Width < 16 || c.Height < 16 || c.Width > 16384 || c.Height > 16384:
-		return fmt.Errorf("scene: size %dx%d: want 16 to 16384 each way", c.Width, c.Height)
-	case c.Frames < 1:
-		return fmt.Errorf("scene: %d frames: want at least one", c.Frames)
-	case c.RateNum < 1 || c.RateDen < 1 || c.RateNum > 1<<20 || c.RateDen > 1<<20:
-		return fmt.Errorf("scene: rate %d/%d: want both parts in 1 to %d", c.RateNum, c.RateDen, 1<<20)
-	case c.Noise < 0 || c.Noise > 64*256:
-		return fmt.Errorf("scene: noise %d/256: want 0 to 64", c.Noise)
+// Scene is the colour at a place; x goes right and y down. Places between samples are defined.
+type Scene func(x, y float64) Colour
+
+// Flat has one colour everywhere.
+func Flat(c Colour) Scene { return func(x, y float64) Colour { return c } }
+
+// Moved returns the scene moved right and down.
+func (s Scene) Moved(dx, dy float64) Scene {
+	return func(x, y float64) Colour { return s(x-dx, y-dy) }
+}
+
+// turned returns the scene turned and magnified about a place.
+func (s Scene) turned(cx, cy, angle, scale float64) Scene {
+	sin, cos := math.Sincos(angle)
+	sin, cos = sin/scale, cos/scale
+	return func(x, y float64) Colour {
+		x, y = x-cx, y-cy
+		return s(cx+cos*x+sin*y, cy-sin*x+cos*y)
 	}
-	return nil
 }
 
-// Renderer draws frames of one configuration. Frame may be called from several goroutines.
-type Renderer struct {
-	cfg                  Config
-	lumaGain, chromaGain *[256]int
-}
-
-// New checks the configuration.
-func New(cfg Config) (*Renderer, error) {
-	if err := cfg.check(); err != nil {
-		return nil, err
+// front returns scenes in front of each other, the nearest first.
+func front(scenes ...Scene) Scene {
+	return func(x, y float64) Colour {
+		for _, s := range scenes {
+			if c := s(x, y); c.Y >= 0 {
+				return c
+			}
+		}
+		return empty
 	}
-	if cfg.Threads < 1 {
-		cfg.Threads = runtime.GOMAXPROCS(0)
+}
+
+// over returns s in front of another scene.
+func (s Scene) over(behind Scene) Scene { return front(s, behind) }
+
+// inside returns s in a rectangle, transparent elsewhere.
+func (s Scene) inside(x0, y0, x1, y1 float64) Scene {
+	return func(x, y float64) Colour {
+		if x < x0 || x >= x1 || y < y0 || y >= y1 {
+			return empty
+		}
+		return s(x, y)
 	}
-	return &Renderer{cfg, grainGain(cfg.Noise, 100), grainGain(cfg.Noise, grainColor)}, nil
 }
 
-// FrameSize returns the bytes of a frame: yuv420p planes without padding, odd sizes round chroma
-// up.
-func (r *Renderer) FrameSize() int {
-	return r.cfg.Width*r.cfg.Height + 2*((r.cfg.Width+1)/2)*((r.cfg.Height+1)/2)
+// within returns s inside a convex polygon. Its corners x, y go clockwise on the screen.
+func (s Scene) within(corners ...float64) Scene {
+	return func(x, y float64) Colour {
+		px, py := corners[len(corners)-2], corners[len(corners)-1]
+		for i := 0; i < len(corners); i += 2 {
+			qx, qy := corners[i], corners[i+1]
+			if (qx-px)*(y-py) < (qy-py)*(x-px) {
+				return empty
+			}
+			px, py = qx, qy
+		}
+		return s(x, y)
+	}
 }
 
-func (r *Renderer) planes(dst []byte) (y, u, v []byte) {
-	n := r.cfg.Width * r.cfg.Height
-	c := (r.FrameSize() - n) / 2
-	return dst[:n], dst[n : n+c], dst[n+c : n+2*c]
+// graded returns the scene with its contrast and colour times gain, about black, and lifted by
+// levels of brightness.
+func (s Scene) graded(gain, lift float64) Scene {
+	return func(x, y float64) Colour {
+		c := s(x, y)
+		return Colour{16 + gain*(c.Y-16) + lift, 128 + gain*(c.Cb-128), 128 + gain*(c.Cr-128)}
+	}
 }
 
-// bandRows is how many rows a thread draws at a time: even, because of chroma, and large enough
-// that the two rows of noise above a band cost little.
-const bandRows = 16
+// mixed returns a part of s and the rest of another scene.
+func (s Scene) mixed(other Scene, part float64) Scene {
+	return func(x, y float64) Colour { return blend(s(x, y), other(x, y), part) }
+}
 
-// Frame draws frame n, counted from 0, into dst, which has FrameSize bytes: BT.709, limited range,
-// chroma sited on the left.
-func (r *Renderer) Frame(dst []byte, n int) {
-	s := newStage(r.cfg, n)
+// blend goes from a to b.
+func blend(a, b Colour, part float64) Colour {
+	return Colour{mix(a.Y, b.Y, part), mix(a.Cb, b.Cb, part), mix(a.Cr, b.Cr, part)}
+}
+
+// draw samples the scene in yuv420p, at side*side places of each sample of luma. Chroma is the mean
+// of up to four samples of luma.
+func (s Scene) draw(f *pipeline.Frame, side int) {
+	_, chromaRows := f.PlaneSize(1)
+	parallel(chromaRows, func(row int) {
+		for x := 0; x < f.Width; x += 2 {
+			var cb, cr, count float64
+			for i := range 4 {
+				px, py := x+i&1, 2*row+i>>1
+				if px >= f.Width || py >= f.Height {
+					continue
+				}
+				c := s.sample(float64(px), float64(py), side)
+				f.Row(0, py)[px] = level(c.Y)
+				cb, cr, count = cb+c.Cb, cr+c.Cr, count+1
+			}
+			f.Row(1, row)[x/2], f.Row(2, row)[x/2] = level(cb/count), level(cr/count)
+		}
+	})
+}
+
+// sample returns the mean over a sample's square.
+func (s Scene) sample(x, y float64, side int) (mean Colour) {
+	n := float64(side * side)
+	for i := range side * side {
+		c := s(x+(float64(i%side)+0.5)/float64(side), y+(float64(i/side)+0.5)/float64(side))
+		mean.Y += min(max(c.Y, 0), 255) / n
+		mean.Cb += min(max(c.Cb, 0), 255) / n
+		mean.Cr += min(max(c.Cr, 0), 255) / n
+	}
+	return mean
+}
+
+func level(v float64) byte { return byte(min(max(v, 16), 240) + 0.5) }
+
+// parallel calls do for each of n rows, on all processors.
+func parallel(n int, do func(row int)) {
 	var next atomic.Int64
 	var workers sync.WaitGroup
-	for range r.cfg.Threads {
+	for range min(n, runtime.GOMAXPROCS(0)) {
 		workers.Go(func() {
-			rows := [2][]rgb{make([]rgb, r.cfg.Width), make([]rgb, r.cfg.Width)}
-			for {
-				y0 := int(next.Add(bandRows)) - bandRows
-				if y0 >= r.cfg.Height {
-					return
-				}
-				r.band(s, dst, rows, n, y0, min(y0+bandRows, r.cfg.Height))
+			for row := int(next.Add(1)) - 1; row < n; row = int(next.Add(1)) - 1 {
+				do(row)
 			}
 		})
 	}
 	workers.Wait()
-}
-
-func (r *Renderer) band(s *stage, dst []byte, rows [2][]rgb, n, y0, y1 int) {
-	w, cw := r.cfg.Width, (r.cfg.Width+1)/2
-	luma, u, v := r.planes(dst)
-	for y := y0; y < y1; y += 2 {
-		top, bottom := rows[0], rows[0]
-		s.row(top, y)
-		lumaRow(luma[y*w:][:w], top)
-		if y+1 < y1 {
-			bottom = rows[1]
-			s.row(bottom, y+1)
-			lumaRow(luma[(y+1)*w:][:w], bottom)
-		}
-		chromaRow(u[y/2*cw:][:cw], v[y/2*cw:][:cw], top, bottom)
-	}
-	if r.cfg.Noise > 0 {
-		r.grain(dst, n, y0, y1)
-	}
-}
-
-// lumaRow converts with Y = 16 + 219/255 (0.2126 R + 0.7152 G + 0.0722 B), coefficients times
-// 1<<16.
-func lumaRow(dst []byte, row []rgb) {
-	for x, c := range row {
-		dst[x] = byte((11966*int(c.r) + 40254*int(c.g) + 4064*int(c.b) + 33<<23) >> 24)
-	}
-}
-
-// chromaRow averages two rows, and 1-2-1 across, since chroma is sited on the left column. The
-// coefficients are those of BT.709 times 1<<16 and 224/255.
-func chromaRow(u, v []byte, top, bottom []rgb) {
-	at := func(x int) (r, g, b int) {
-		p, q := top[x], bottom[x]
-		return int(p.r + q.r), int(p.g + q.g), int(p.b + q.b)
-	}
-	last := len(top) - 1
-	lr, lg, lb := at(0)
-	for x := range u {
-		mr, mg, mb := at(2 * x)
-		rr, rg, rb := at(min(2*x+1, last))
-		r, g, b := lr+2*mr+rr, lg+2*mg+rg, lb+2*mb+rb
-		u[x] = byte((-6596*r - 22189*g + 28785*b + 257<<26) >> 27)
-		v[x] = byte((28785*r - 26145*g - 2640*b + 257<<26) >> 27)
-		lr, lg, lb = rr, rg, rb
-	}
-}
-
-// WriteY4M renders all frames to w as YUV4MPEG2. A frame is written while the next one is drawn.
-func WriteY4M(w io.Writer, cfg Config) error {
-	r, err := New(cfg)
-	if err != nil {
-		return err
-	}
-	out := bufio.NewWriterSize(w, 1<<20)
-	fmt.Fprintf(out, "YUV4MPEG2 W%d H%d F%d:%d Ip A1:1 C420mpeg2 XCOLORRANGE=LIMITED\n",
-		cfg.Width, cfg.Height, cfg.RateNum, cfg.RateDen)
-	drawn, idle := make(chan []byte), make(chan []byte, 2)
-	stop := make(chan struct{})
-	defer close(stop)
-	idle <- make([]byte, r.FrameSize())
-	idle <- make([]byte, r.FrameSize())
-	go func() {
-		defer close(drawn)
-		for n := range cfg.Frames {
-			select {
-			case frame := <-idle:
-				r.Frame(frame, n)
-				select {
-				case drawn <- frame:
-				case <-stop:
-					return
-				}
-			case <-stop:
-				return
-			}
-		}
-	}()
-	for frame := range drawn {
-		out.WriteString("FRAME\n") // errors stick to out, and Write below returns them
-		if _, err := out.Write(frame); err != nil {
-			return fmt.Errorf("scene: write frame: %w", err)
-		}
-		idle <- frame
-	}
-	if err := out.Flush(); err != nil {
-		return fmt.Errorf("scene: write frame: %w", err)
-	}
-	return nil
 }

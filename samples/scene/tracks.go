@@ -3,6 +3,7 @@ package scene
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,7 +23,7 @@ var notes = [...]struct {
 // WriteTracks writes the other streams of a clip to dir: audio.wav, subtitles.srt, and
 // chapters.txt with titles, in FFmpeg's metadata format.
 func WriteTracks(dir string, cfg Config) error {
-	if err := cfg.check(); err != nil {
+	if err := cfg.Check(); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o777); err != nil {
@@ -59,16 +60,15 @@ func wav(samples int) []byte {
 	b = le.AppendUint32(append(b, "data"...), uint32(size))
 	for n := range samples {
 		note, at := notes[n/sampleRate%len(notes)], n%sampleRate
-		a := at * note.hz * turn / sampleRate
-		v := sin(a)*6 + sin(2*a)*2 + sin(3*a)
+		a := 2 * math.Pi * float64(at*note.hz%sampleRate) / sampleRate
+		v := 16384.0 / 9 * (6*math.Sin(a) + 2*math.Sin(2*a) + math.Sin(3*a))
 		// Struck within 5 ms, then decaying; silent at the end of the second, so that nothing
 		// clicks.
-		left := sampleRate - at
-		loud := min(at*1000/240, left*1000/sampleRate)
-		loud = loud * left / sampleRate
-		right := 250 + 500*at/sampleRate
-		b = le.AppendUint16(b, uint16(v*loud/1000*(1000-right)/(9*1000)))
-		b = le.AppendUint16(b, uint16(v*loud/1000*right/(9*1000)))
+		left := 1 - float64(at)/sampleRate
+		v *= min(float64(at)/240, left) * left
+		right := 0.25 + 0.5*float64(at)/sampleRate
+		b = le.AppendUint16(b, uint16(int16(v*(1-right))))
+		b = le.AppendUint16(b, uint16(int16(v*right)))
 	}
 	return b
 }

@@ -11,15 +11,14 @@ import (
 
 	"vidfilter/batch/queue"
 	"vidfilter/batch/queue/jetstream/pki"
+	"vidfilter/internal/e2e"
 )
 
 // BenchmarkTasks measures the queue's cost per task: the time from one to the next, with nothing
 // to do.
 func BenchmarkTasks(b *testing.B) {
 	e, err := Embedded(b.TempDir(), Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	e2e.Must(b, err)
 	defer e.Close()
 	ctx, stop := context.WithCancel(b.Context())
 	defer stop()
@@ -38,9 +37,7 @@ func BenchmarkTasks(b *testing.B) {
 	}()
 	b.ResetTimer()
 	for i := range b.N {
-		if err := e.Submit(ctx, queue.Job{ID: fmt.Sprint("job-", i), First: queue.Task{Name: "a"}}, false); err != nil {
-			b.Fatal(err)
-		}
+		e2e.Must(b, e.Submit(ctx, queue.Job{ID: fmt.Sprint("job-", i), First: queue.Task{Name: "a"}}, false))
 	}
 	for range b.N {
 		<-ended
@@ -50,18 +47,12 @@ func BenchmarkTasks(b *testing.B) {
 // BenchmarkBlobs sends a file of 64 MB through TLS to the server and back, each megabyte synced.
 func BenchmarkBlobs(b *testing.B) {
 	s, err := Serve(ServeOptions{Dir: b.TempDir(), Addr: "127.0.0.1:0"})
-	if err != nil {
-		b.Fatal(err)
-	}
+	e2e.Must(b, err)
 	defer s.Close()
 	e, err := Connect("tls://"+s.Addr().String(), s.Creds(pki.Submitter), ConnectOptions{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	e2e.Must(b, err)
 	defer e.Close()
-	if err := e.Submit(b.Context(), queue.Job{ID: "a", Site: "nowhere", First: queue.Task{Name: "plan"}}, false); err != nil {
-		b.Fatal(err)
-	}
+	e2e.Must(b, e.Submit(b.Context(), queue.Job{ID: "a", Site: "nowhere", First: queue.Task{Name: "plan"}}, false))
 	data := make([]byte, 64<<20)
 	_, _ = rand.Read(data)
 	b.SetBytes(int64(len(data)))

@@ -111,8 +111,7 @@ func spoiled(t *testing.T, from, name string, spoil func([]byte) []byte) {
 	dir := filepath.Join(t.TempDir(), "queue")
 	e2e.Must(t, os.CopyFS(dir, os.DirFS(from)))
 	file := filepath.Join(dir, name)
-	b, err := os.ReadFile(file)
-	e2e.Must(t, err)
+	b := e2e.Read(t, file)
 	if b = spoil(b); b == nil {
 		e2e.Must(t, os.Remove(file))
 	} else {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"vidfilter/batch/queue"
+	"vidfilter/internal/e2e"
 )
 
 // FuzzStored reads anything as a job's record and as an outcome: what is taken names its job, comes
@@ -13,9 +14,7 @@ import (
 func FuzzStored(f *testing.F) {
 	r := newRecord(queue.Job{ID: "job", First: queue.Task{Name: "plan"}})
 	b, err := json.Marshal(r)
-	if err != nil {
-		f.Fatal(err)
-	}
+	e2e.Must(f, err)
 	next := []byte(`{"next":[{"name":"part-1"},{"name":"part-2"}],"then":{"name":"join"}}`)
 	f.Add("job", b, next)
 	f.Add("job", b, []byte(`{"end":true,"result":{"x":1}}`))
@@ -33,9 +32,7 @@ func FuzzStored(f *testing.F) {
 			return
 		}
 		b, err := json.Marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		if again := decodeRecord(key, b); !reflect.DeepEqual(again, r) {
 			t.Errorf("stored as %s, it comes back as %+v instead of %+v", b, again, r)
 		}

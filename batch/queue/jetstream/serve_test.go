@@ -178,8 +178,7 @@ func TestBlobsFail(t *testing.T) {
 func TestRefused(t *testing.T) {
 	one, other := served(t, ServeOptions{}), served(t, ServeOptions{})
 	read := func(file string) string {
-		b, err := os.ReadFile(file)
-		e2e.Must(t, err)
+		b := e2e.Read(t, file)
 		return string(b)
 	}
 	write := func(parts ...string) string {
@@ -257,8 +256,7 @@ func TestServeTwice(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	before, err := os.ReadFile(s.Creds(pki.Submitter))
-	e2e.Must(t, err)
+	before := e2e.Read(t, s.Creds(pki.Submitter))
 	e2e.Must(t, s.Close())
 	again := served(t, ServeOptions{Dir: filepath.Dir(s.Creds(pki.Submitter))})
 	after, err := os.ReadFile(again.Creds(pki.Submitter))

@@ -3,7 +3,6 @@ package batch
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -193,8 +192,7 @@ func look(t *testing.T, name string) (c clipInfo) {
 			Format string `json:"pix_fmt"`
 		}
 	}
-	out, err := exec.Command("ffprobe", "-v", "error", "-of", "json", "-count_packets", "-show_streams", name).Output()
-	e2e.Must(t, err)
+	out := e2e.Run(t, "ffprobe", "-v", "error", "-of", "json", "-count_packets", "-show_streams", name)
 	e2e.Must(t, json.Unmarshal(out, &m))
 	var kinds []string
 	for _, s := range m.Streams {

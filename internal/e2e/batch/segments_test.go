@@ -2,7 +2,6 @@ package batch
 
 import (
 	"encoding/json"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -15,11 +14,7 @@ import (
 // ffmpeg returns the output of the ffmpeg program.
 func ffmpeg(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := exec.Command("ffmpeg", append([]string{"-v", "error", "-nostdin"}, args...)...).Output()
-	if err != nil {
-		t.Fatalf("ffmpeg %v: %v", args, err)
-	}
-	return string(out)
+	return string(e2e.Run(t, "ffmpeg", append([]string{"-v", "error", "-nostdin"}, args...)...))
 }
 
 // pictures returns the decoded frames of a video with their times, in hashes.

@@ -147,9 +147,7 @@ func TestNoFolder(t *testing.T) {
 func TestNoQueue(t *testing.T) {
 	e2e.Start(t, true)
 	in, out := folder(t, "short.mp4"), filepath.Join(t.TempDir(), "out")
-	if err := os.MkdirAll(filepath.Join(out, ".vidfilter"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.MkdirAll(filepath.Join(out, ".vidfilter"), 0o755))
 	queue := filepath.Join(out, ".vidfilter", "queue")
 	e2e.Put(t, queue, nil)
 	contains(t, run(t, 4, in, "-o", out), queue, "not a directory")

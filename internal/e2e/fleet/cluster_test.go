@@ -76,9 +76,7 @@ func check[T any](t *testing.T, v T, err error) T {
 func (c *cluster) write(name string, b []byte) string {
 	c.t.Helper()
 	name = filepath.Join(c.dir, name)
-	if err := os.WriteFile(name, b, 0o600); err != nil {
-		c.t.Fatal(err)
-	}
+	e2e.Must(c.t, os.WriteFile(name, b, 0o600))
 	return name
 }
 

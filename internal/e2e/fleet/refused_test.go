@@ -68,8 +68,7 @@ func TestRefused(t *testing.T) {
 // withoutCertificates leaves the token and its seed.
 func withoutCertificates(t *testing.T, from, to string) {
 	t.Helper()
-	b, err := os.ReadFile(from)
-	e2e.Must(t, err)
+	b := e2e.Read(t, from)
 	for rest := b; ; {
 		var block *pem.Block
 		if block, rest = pem.Decode(rest); block == nil {
@@ -175,8 +174,7 @@ func TestCredentials(t *testing.T) {
 	w.Says("at once")
 	run(t, "serve", "drain", "all", "--state", s.State).exit(0)
 	w.exit(0)
-	log, err := os.ReadFile(filepath.Join(s.State, "audit.log"))
-	e2e.Must(t, err)
+	log := e2e.Read(t, filepath.Join(s.State, "audit.log"))
 	for _, want := range []string{
 		`"role":"serve","action":"issue","about":"render-07"`, `"action":"rotate"`, `"action":"revoke"`, `"action":"drain","about":"all"`,
 		`"by":"submitter","role":"submitter","action":"submitted","job":"long-mp4`,

@@ -52,8 +52,7 @@ func TestRemote(t *testing.T) {
 
 func resident(t *testing.T, pid int) (kB int) {
 	t.Helper()
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	e2e.Must(t, err)
+	b := e2e.Read(t, fmt.Sprintf("/proc/%d/status", pid))
 	_, rest, _ := strings.Cut(string(b), "VmRSS:")
 	if _, err := fmt.Sscan(rest, &kB); err != nil {
 		t.Fatal(err)

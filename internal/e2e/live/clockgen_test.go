@@ -1,6 +1,7 @@
 package live
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -44,27 +45,26 @@ func generate(w io.Writer, size string) error {
 		return fmt.Errorf("%s=%s: %w", generating, size, err)
 	}
 	const drawn, fps, noise = 8, 30, 4 * 256
-	r, err := scene.New(scene.Config{Width: width, Height: height, Frames: drawn, RateNum: fps, RateDen: 1, Noise: noise})
-	if err != nil {
+	var y4m bytes.Buffer
+	if err := scene.WriteY4M(&y4m, scene.Config{Width: width, Height: height, Frames: drawn, RateNum: fps, RateDen: 1, Noise: noise}); err != nil {
 		return err
 	}
-	var pictures [][]byte
-	for n := range drawn {
-		pictures = append(pictures, make([]byte, r.FrameSize()))
-		r.Frame(pictures[n], n)
-	}
+	const mark = "FRAME\n"
+	from := bytes.Index(y4m.Bytes(), []byte(mark))
+	header, frames := y4m.Bytes()[:from], y4m.Bytes()[from:]
+	pictures := slices.Collect(slices.Chunk(frames, len(frames)/drawn))
 	for n := drawn - 2; n > 0; n-- { // to and fro
 		pictures = append(pictures, pictures[n])
 	}
-	if _, err := fmt.Fprintf(w, "YUV4MPEG2 W%d H%d F%d:1 Ip A1:1 C420mpeg2\n", width, height, fps); err != nil {
+	if _, err := w.Write(header); err != nil {
 		return err
 	}
 	tick := time.NewTicker(time.Second / fps)
 	for n := 0; ; n++ {
 		<-tick.C
 		p := pictures[n%len(pictures)]
-		drawClock(p, width, uint32(time.Now().UnixMilli()))
-		if _, err := w.Write(slices.Concat([]byte("FRAME\n"), p)); err != nil {
+		drawClock(p[len(mark):], width, uint32(time.Now().UnixMilli()))
+		if _, err := w.Write(p); err != nil {
 			return nil // the reader has enough
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
-	"os"
 	"testing"
 
 	"vidfilter/internal/e2e"
@@ -15,10 +14,7 @@ import (
 func TestSpoiltAV1(t *testing.T) {
 	e2e.Start(t, true)
 	src := clip(t, "spoilt.ivf", pictures+yuv+"-c:v libaom-av1 -cpu-used 8 -threads 1")
-	whole, err := os.ReadFile(src)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := e2e.Read(t, src)
 	want := len(frames(t, src))
 	said := 0
 	for i, f := range ivfFrames(whole) {

@@ -136,15 +136,10 @@ func TestPipes(t *testing.T) {
 					src = clip(t, in.name+"."+in.ending, in.args)
 				}
 			}
-			data, err := os.ReadFile(src)
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := e2e.Read(t, src)
 			media, said := pipe(t, bytes.NewReader(data), "-i - -o - --format "+c.format)
 			out := output(c.format)
-			if err := os.WriteFile(out, media, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, os.WriteFile(out, media, 0o644))
 			if n := len(frames(t, out)); n != 20 {
 				t.Errorf("%d frames instead of 20: %s", n, said)
 			}

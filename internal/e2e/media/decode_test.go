@@ -29,25 +29,19 @@ func init() { av.SetLog(astiav.LogLevelQuiet, func(astiav.LogLevel, string) {}) 
 func hashes(t *testing.T, path string, threads int) (list []string, layout pipeline.Layout) {
 	t.Helper()
 	cpu, err := kernels.NewCPU(1, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer cpu.Close()
 	pool := pipeline.NewPool(cpu, 1)
 	defer pool.Close()
 	in, err := decode.Open(context.Background(), path, pool, decode.Options{Threads: threads})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer in.Close()
 	for {
 		f, err := in.Next(context.Background())
 		if err == io.EOF {
 			return list, layout
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		sum := md5.New()
 		for i, y := range f.Rows() {
 			sum.Write(f.Row(i, y))

@@ -97,16 +97,12 @@ func withUnits(t *testing.T, name, pixels string, list func(n int) []units.Unit)
 	t.Helper()
 	data, err := os.ReadFile(clip(t, name+"-bare.hevc", "-f lavfi -i testsrc2=s=256x128:r=25:d=0.16 -pix_fmt "+pixels+" -c:v libx265 -preset ultrafast "+
 		"-x265-params aud=1:bframes=0:log-level=none:pools=1:colorprim=bt2020:transfer=smpte2084:colormatrix=bt2020nc"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	var out []byte
 	delimiter := []byte("\x00\x00\x00\x01\x46\x01")
 	for n, picture := range bytes.Split(data, delimiter)[1:] {
 		au, err := units.StreamOf("hevc", nil).Insert(append(bytes.Clone(delimiter), picture...), list(n))
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		out = append(out, au...)
 	}
 	return put(t, name+".hevc", out)

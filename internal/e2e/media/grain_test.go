@@ -3,7 +3,6 @@ package media
 import (
 	"encoding/json"
 	"math"
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -50,8 +49,7 @@ func TestFilmGrain(t *testing.T) {
 			t.Errorf("noise of %.1f is shown, the source has %.1f", got, want)
 		}
 	}
-	text, err := os.ReadFile(table)
-	e2e.Must(t, err)
+	text := e2e.Read(t, table)
 	if n := strings.Count(string(text), "\nE "); !strings.HasPrefix(string(text), "filmgrn1\nE 0 12000000 ") || n != 2 {
 		t.Errorf("%d scenes: %s", n, text)
 	}

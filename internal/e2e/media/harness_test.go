@@ -85,16 +85,10 @@ func pipe(t *testing.T, in io.Reader, args string) (out []byte, said string) {
 	return stdout.Bytes(), stderr.String()
 }
 
+// run is e2e.Run.
 func run(t *testing.T, name string, args ...string) []byte {
 	t.Helper()
-	cmd := exec.Command(name, args...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("%s %s: %v: %s", name, strings.Join(args, " "), err, stderr.String())
-	}
-	return out
+	return e2e.Run(t, name, args...)
 }
 
 // media is ffprobe's description of a file.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -101,10 +100,7 @@ func TestSpoiltSound(t *testing.T) {
 			if c.name == "two" {
 				second = "-f lavfi -i sine=f=880:r=48000:d=0.8 -map 0 -map 1 -map 2 "
 			}
-			data, err := os.ReadFile(clip(t, "sound-"+c.name+"."+c.ending, both+second+bframes+yuv+"-c:a aac"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := e2e.Read(t, clip(t, "sound-"+c.name+"."+c.ending, both+second+bframes+yuv+"-c:a aac"))
 			data = bytes.Clone(data)
 			if c.ending == "flv" { // the packet that describes the sound goes by as sound
 				at := bytes.Index(data, []byte{0xaf, 0})
@@ -151,9 +147,7 @@ func notKept(t *testing.T, src, said string) string {
 			NotKept []string `json:"not_kept"`
 		}
 	}
-	if err := json.Unmarshal(run(t, e2e.Program, "info", "--json", src), &info); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, json.Unmarshal(run(t, e2e.Program, "info", "--json", src), &info))
 	words := string(run(t, e2e.Program, "info", src))
 	for _, name := range info.Streams[0].NotKept { // what every output loses, and this one
 		if !strings.Contains(words, name) || !strings.Contains(line, name) {
@@ -169,9 +163,7 @@ func notKept(t *testing.T, src, said string) string {
 	var done struct {
 		NotKept []string `json:"not_kept"`
 	}
-	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &done); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, json.Unmarshal([]byte(lines[len(lines)-1]), &done))
 	if got := strings.Join(done.NotKept, ", "); got != line {
 		t.Errorf("--progress json says %q is not kept, the terminal %q", got, line)
 	}
@@ -209,10 +201,7 @@ func TestNotKept(t *testing.T) {
 	}
 	t.Run("dolby-vision", func(t *testing.T) {
 		e2e.Start(t, true)
-		data, err := os.ReadFile(clip(t, "kept-undescribed.mp4", short+h264+yuv))
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := e2e.Read(t, clip(t, "kept-undescribed.mp4", short+h264+yuv))
 		src := put(t, "kept-dovi.mp4", withDolbyVision(t, data))
 		_, said := filter(t, src, "mp4", "")
 		if got := notKept(t, src, said); got != "Dolby Vision" {
@@ -305,10 +294,7 @@ func TestWhatStreamsSay(t *testing.T) {
 		if _, said := filter(t, src, "mkv", ""); strings.Contains(said, "creation time") {
 			t.Errorf("the file says when it was made: %s", said)
 		}
-		data, err := os.ReadFile(src)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := e2e.Read(t, src)
 		data = bytes.Clone(data)
 		at := bytes.Index(data, []byte("mdhd"))
 		binary.BigEndian.PutUint32(data[at+8:], 3600000000)
@@ -377,9 +363,7 @@ func TestBottomFieldFirst(t *testing.T) {
 		"-c:v libx264 -flags +ilme+ildct -preset veryfast -x264-params log-level=none:bff=1:threads=1")
 	out, said := filter(t, src, "mov", "--encoder libx264 --preset medium")
 	trace, err := exec.Command("ffmpeg", "-v", "trace", "-nostdin", "-i", out, "-map", "0:v", "-c", "copy", "-bsf:v", "trace_headers", "-f", "null", "-").CombinedOutput()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	orders := map[string]int{}
 	for line := range strings.Lines(string(trace)) {
 		if f := strings.Fields(line); len(f) > 3 && slices.Contains(f, "pic_struct") {
@@ -397,10 +381,7 @@ func TestSpliceTable(t *testing.T) {
 	for _, to := range containers() {
 		t.Run(to, func(t *testing.T) {
 			e2e.Start(t, to == "ts")
-			data, err := os.ReadFile(clip(t, "unspliced.ts", both+bframes+yuv+"-c:a mp2"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			data := e2e.Read(t, clip(t, "unspliced.ts", both+bframes+yuv+"-c:a mp2"))
 			src := put(t, "spliced.ts", withSplices(t, data))
 			if n := len(probe(t, src).of(probe(t, src).kind("data")[0])); n < 5 {
 				t.Fatalf("the clip has %d splices", n)

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"maps"
-	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -111,10 +110,7 @@ func TestMatroskaKeepsEverything(t *testing.T) {
 		font := output("ttf")
 		// It wants an output, too, and complains that it writes nothing there.
 		_ = exec.Command("ffmpeg", "-v", "quiet", "-nostdin", "-y", "-dump_attachment:t:0", font, "-i", f).Run()
-		data, err := os.ReadFile(font)
-		if err != nil {
-			t.Fatal(err)
-		}
+		data := e2e.Read(t, font)
 		fonts[i] = string(data)
 	}
 	if want, got := fonts[0], fonts[1]; len(want) == 0 || want != got {

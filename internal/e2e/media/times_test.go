@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -136,14 +135,8 @@ func TestClockJumps(t *testing.T) {
 		t.Run(fmt.Sprintf("by %g s", offset-901), func(t *testing.T) {
 			e2e.Start(t, offset == 3 || offset == 900.5)
 			const args = "-f lavfi -i testsrc2=s=96x64:r=25:d=1 -f lavfi -i sine=r=48000:d=1 " + bframes + yuv + "-c:a mp2 -muxdelay 0 "
-			a, err := os.ReadFile(clip(t, "jump-a.ts", args+"-output_ts_offset 900"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			b, err := os.ReadFile(clip(t, fmt.Sprintf("jump-%g.ts", offset), fmt.Sprint(args, "-output_ts_offset ", offset)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			a := e2e.Read(t, clip(t, "jump-a.ts", args+"-output_ts_offset 900"))
+			b := e2e.Read(t, clip(t, fmt.Sprintf("jump-%g.ts", offset), fmt.Sprint(args, "-output_ts_offset ", offset)))
 			src := put(t, fmt.Sprintf("jumps-%g.ts", offset), append(a, b...))
 			out, said := filter(t, src, "mp4", "")
 			list := times(t, out)
@@ -248,10 +241,7 @@ func TestJoinsInSync(t *testing.T) {
 			var all []byte
 			for n := range 3 {
 				name := fmt.Sprintf("flash-%d-%d-%g.ts", i%2, n, overlap)
-				b, err := os.ReadFile(clip(t, name, dark+coding+fmt.Sprintf("-output_ts_offset %g", 5+float64(n)*(1.6-overlap))))
-				if err != nil {
-					t.Fatal(err)
-				}
+				b := e2e.Read(t, clip(t, name, dark+coding+fmt.Sprintf("-output_ts_offset %g", 5+float64(n)*(1.6-overlap))))
 				all = append(all, b...)
 			}
 			src := put(t, fmt.Sprintf("flashes-%g.ts", overlap), all)
@@ -293,9 +283,7 @@ func beeps(t *testing.T, path string) (list []float64) {
 			Samples int    `json:"nb_samples"`
 		}
 	}
-	if err := json.Unmarshal(run(t, "ffprobe", "-v", "quiet", "-of", "json", "-show_frames", "-select_streams", "a:0", "file:"+path), &decoded); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, json.Unmarshal(run(t, "ffprobe", "-v", "quiet", "-of", "json", "-show_frames", "-select_streams", "a:0", "file:"+path), &decoded))
 	pcm := run(t, "ffmpeg", "-v", "quiet", "-nostdin", "-i", "file:"+path, "-map", "0:a:0", "-ac", "1", "-f", "s16le", "pipe:1")
 	quiet := silence
 	for _, f := range decoded.Frames {

@@ -19,16 +19,12 @@ func described(t *testing.T) string {
 	t.Helper()
 	data, err := os.ReadFile(clip(t, "bare.hevc", "-f lavfi -i testsrc2=s=96x64:r=25:d=3.6 -pix_fmt yuv420p10le -c:v libx265 -preset ultrafast "+
 		"-x265-params aud=1:keyint=25:min-keyint=25:scenecut=0:bframes=3:open-gop=0:log-level=none:pools=1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	var out []byte
 	delimiter := []byte("\x00\x00\x00\x01\x46\x01")
 	for n, picture := range bytes.Split(data, delimiter)[1:] {
 		au, err := units.StreamOf("hevc", nil).Insert(append(delimiter, picture...), unitstest.All(n))
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		out = append(out, au...)
 	}
 	return put(t, "described.hevc", out)

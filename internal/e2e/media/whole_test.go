@@ -2,7 +2,6 @@ package media
 
 import (
 	"bytes"
-	"os"
 	"testing"
 
 	"vidfilter/internal/e2e"
@@ -100,10 +99,7 @@ func TestWholeInputs(t *testing.T) {
 // A transport stream may begin in the middle of a packet, and be joined from others.
 func TestWholeTransportStreams(t *testing.T) {
 	e2e.Start(t, true)
-	data, err := os.ReadFile(clip(t, "whole.ts", both+yuv+"-c:v mpeg2video -bf 2 -c:a mp2"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := e2e.Read(t, clip(t, "whole.ts", both+yuv+"-c:v mpeg2video -bf 2 -c:a mp2"))
 	filter(t, put(t, "late.ts", append([]byte("half a packet"), data...)), "mkv", "")
 	filter(t, put(t, "twice.ts", bytes.Repeat(data, 2)), "mkv", "")
 }

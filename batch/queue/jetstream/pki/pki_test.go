@@ -20,8 +20,7 @@ func open(t *testing.T, dir string, hosts ...string) *Keys {
 
 func read(t *testing.T, file string) []byte {
 	t.Helper()
-	b, err := os.ReadFile(file)
-	e2e.Must(t, err)
+	b := e2e.Read(t, file)
 	return b
 }
 
