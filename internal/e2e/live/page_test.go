@@ -186,7 +186,6 @@ func TestSliderWhilePicturesCome(t *testing.T) {
 }
 
 func TestBrowserCamera(t *testing.T) {
-	t.Parallel()
 	s := serve(t, "-i", "browser", "-r", "3")
 	p := look(t, s.url)
 	p.until("vidfilter.state")
