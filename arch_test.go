@@ -204,7 +204,7 @@ var rules = []rule{
 		imports: []string{"encode", "encode/formats", "internal/av", "live/sound", "pipeline", astiav, sys},
 		why:     "writes frames as they come, from any source"},
 	{folder: "live/livetest", what: "for tests: pictures and sound to show and to record",
-		imports: []string{"kernels", "kernels/kerneltest", "pipeline", astiav},
+		imports: []string{"internal/e2e", "kernels", "kernels/kerneltest", "pipeline", astiav},
 		why:     "imports none of the packages under test"},
 	{folder: "live/web", what: "the page of a session and its socket",
 		imports: []string{"internal/site", "internal/wake", "live", "live/access", "live/coded", "live/opus", "live/preview", "pipeline", socket},

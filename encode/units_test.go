@@ -14,6 +14,7 @@ import (
 	"vidfilter/decode"
 	"vidfilter/encode"
 	"vidfilter/internal/av"
+	"vidfilter/internal/e2e"
 	"vidfilter/internal/units"
 	"vidfilter/internal/units/unitstest"
 	"vidfilter/pipeline"
@@ -206,6 +207,7 @@ func describe(t *testing.T, path string, box []byte) {
 // dolbyRecord returns profile and compatibility by a file's record, "" if it has none.
 func dolbyRecord(t *testing.T, path string) string {
 	t.Helper()
+	e2e.Needs(t, "ffprobe")
 	told, err := exec.Command("ffprobe", "-v", "error", "-select_streams", "v:0", "-of", "default=nk=1:nw=1", "-show_entries",
 		"stream_side_data=dv_profile,dv_bl_signal_compatibility_id", path).Output()
 	if err != nil {

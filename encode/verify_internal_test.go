@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"vidfilter/internal/e2e"
 )
 
 // An encoder that swallows a frame is found out, though the file holds all that it gave.
@@ -21,9 +23,10 @@ func TestVerifyCountsWhatTheEncoderGave(t *testing.T) {
 // A file with a read error has not reached its end. The error stands for a server that
 // disconnects.
 func TestInspectFailsHalfway(t *testing.T) {
+	e2e.Needs(t, "ffmpeg")
 	file, err := exec.Command("ffmpeg", "-v", "error", "-i", "../samples/noisy.mp4", "-c", "copy", "-f", "mpegts", "pipe:1").Output()
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", strconv.Itoa(len(file)+188))

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"testing"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/samples/scene"
 )
 
@@ -205,12 +206,12 @@ func TestCommitted(t *testing.T) {
 
 // TestDecode checks that the committed clips hold the frames that the generator makes.
 func TestDecode(t *testing.T) {
-	ffmpeg := program(t, "ffmpeg")
+	e2e.Needs(t, "ffmpeg")
 	for name, c := range map[string]struct {
 		noise int
 		want  float64 // dB after the encoder's loss, which spends its bits on grain
 	}{"clean.mp4": {0, 39}, "noisy.mp4": {noise, 32.5}} {
-		out, err := exec.Command(ffmpeg, "-v", "error", "-nostdin", "-i", name,
+		out, err := exec.Command("ffmpeg", "-v", "error", "-nostdin", "-i", name,
 			"-map", "0:v", "-f", "yuv4mpegpipe", "-").Output()
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -230,9 +231,9 @@ func TestDecode(t *testing.T) {
 }
 
 func TestStreams(t *testing.T) {
-	ffprobe := program(t, "ffprobe")
+	e2e.Needs(t, "ffprobe")
 	for _, name := range []string{"clean.mp4", "noisy.mp4"} {
-		out, err := exec.Command(ffprobe, "-v", "error", "-of", "json",
+		out, err := exec.Command("ffprobe", "-v", "error", "-of", "json",
 			"-show_streams", "-show_chapters", "-show_format", name).Output()
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -289,15 +290,6 @@ func BenchmarkFrame4K(b *testing.B) {
 		n++
 	}
 	b.ReportMetric(float64(runtime.GOMAXPROCS(0)), "threads")
-}
-
-func program(t *testing.T, name string) string {
-	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		t.Skipf("no %s program here", name)
-	}
-	return path
 }
 
 // planes takes a 640x360 YUV4MPEG2 stream apart: all luma, all U, all V.

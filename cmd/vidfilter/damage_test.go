@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -35,11 +34,7 @@ var damagedClips = []struct {
 func makeDamagedClips(t *testing.T) string {
 	t.Helper()
 	shortSkip(t)
-	for _, name := range []string{"ffmpeg", "ffprobe"} {
-		if _, err := exec.LookPath(name); err != nil {
-			t.Skip("no ", name)
-		}
-	}
+	e2e.NeedsFFmpeg(t)
 	dir := t.TempDir()
 	for _, c := range damagedClips {
 		e2e.Must(t, makeClip(filepath.Join(dir, c.name), "96x64", 1, c.args...))

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"vidfilter/internal/e2e"
 )
 
 // TestRecordFile: a recording of a file has all its pictures at their times, however slow the
@@ -17,9 +19,7 @@ import (
 func TestRecordFile(t *testing.T) {
 	shortSkip(t)
 	t.Parallel()
-	if _, err := exec.LookPath("ffmpeg"); err != nil {
-		t.Skip("no ffmpeg to make a clip")
-	}
+	e2e.NeedsFFmpeg(t)
 	dir := t.TempDir()
 	uneven := []string{"-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=s=320x180:r=30:d=1", "-vf", `select='lt(n,9)+not(mod(n,4))'`,
 		"-fps_mode", "vfr", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "ultrafast", filepath.Join(dir, "in.mp4")}
@@ -80,9 +80,7 @@ func pictureTimes(t *testing.T, file string) (times []float64) {
 func TestRecordSound(t *testing.T) {
 	shortSkip(t)
 	t.Parallel()
-	if _, err := exec.LookPath("ffmpeg"); err != nil {
-		t.Skip("no ffmpeg to make a clip")
-	}
+	e2e.NeedsFFmpeg(t)
 	dir := t.TempDir()
 	clip := []string{
 		"-v", "error", "-nostdin", "-f", "lavfi", "-i", "color=black:s=160x90:r=25:d=2",

@@ -102,9 +102,7 @@ func (p *program) wantExit(want int) {
 // ffprobe returns the output of that program, or skips the test.
 func ffprobe(t *testing.T, args ...string) string {
 	t.Helper()
-	if _, err := exec.LookPath("ffprobe"); err != nil {
-		t.Skip("no ffprobe to look at the result")
-	}
+	e2e.Needs(t, "ffprobe")
 	out, err := exec.Command("ffprobe", append([]string{"-v", "error", "-of", "csv=p=0"}, args...)...).Output()
 	if err != nil {
 		t.Fatalf("ffprobe %q: %v", args, err)
@@ -136,9 +134,7 @@ func wantOnly(t *testing.T, dir string, names ...string) {
 // longClip takes seconds to filter with slow options, so that a signal finds it in the middle.
 func longClip(t *testing.T) string {
 	t.Helper()
-	if _, err := exec.LookPath("ffmpeg"); err != nil {
-		t.Skip("no ffmpeg to make a clip")
-	}
+	e2e.Needs(t, "ffmpeg")
 	path := filepath.Join(t.TempDir(), "long.mp4")
 	e2e.Must(t, makeClip(path, "320x180", 20, "-c:v", "libx264", "-preset", "ultrafast", "-c:a", "aac"))
 	return path
@@ -468,9 +464,7 @@ func TestClosedDirectory(t *testing.T) {
 // TestMemoryDoesNotGrow holds a film of a minute against one of five seconds.
 func TestMemoryDoesNotGrow(t *testing.T) {
 	shortSkip(t)
-	if _, err := exec.LookPath("ffmpeg"); err != nil {
-		t.Skip("no ffmpeg to make clips")
-	}
+	e2e.Needs(t, "ffmpeg")
 	dir := t.TempDir()
 	peak := func(seconds float64) float64 {
 		name := strconv.FormatFloat(seconds, 'f', -1, 64) + ".mp4"

@@ -35,6 +35,9 @@ func (c cleaner) Run() int {
 // files. Each script finds in.mp4, 50 frames of 96x64 with B-frames and a tone, where the ffmpeg
 // program can make it.
 func TestScripts(t *testing.T) {
+	if e2e.Complete { // no script is skipped then
+		e2e.Needs(t, "ffmpeg", "ffprobe", "clang-19")
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,

@@ -16,6 +16,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"vidfilter/internal/e2e"
 )
 
 // process is a program that makes driver calls for a test (testdata/call.c), on threads 0 to 3.
@@ -50,6 +52,7 @@ func launch(t *testing.T, options string) *caller {
 	if *gpu {
 		t.Skip("not about a real GPU")
 	}
+	e2e.Needs(t, "clang-19")
 	folder, err := testFolder()
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,8 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"vidfilter/internal/e2e"
 )
 
 // module returns PTX as clang writes it, as far as the driver reads it.
@@ -162,6 +164,7 @@ func TestFibresOfTheLibrary(t *testing.T) {
 	if *gpu {
 		t.Skip("not about a real GPU")
 	}
+	e2e.Needs(t, "clang-19")
 	t.Setenv("CPPFLAGS", "-DVF_UCONTEXT")
 	folder, err := Build(kernelList)
 	if err != nil {

@@ -149,6 +149,7 @@ func OnDriver(t *testing.T, folder func() (string, error), options string) bool 
 	if os.Getenv(child) == t.Name() {
 		return true
 	}
+	e2e.Needs(t, "clang-19")
 	driver, err := folder()
 	if err != nil {
 		t.Fatal(err)

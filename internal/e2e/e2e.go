@@ -111,15 +111,30 @@ func Start(t *testing.T, quick bool) {
 	t.Parallel()
 }
 
-// NeedsFFmpeg skips a test where the ffmpeg and ffprobe programs are missing.
-func NeedsFFmpeg(t testing.TB) {
+// Complete is set by make test: a test then fails where it lacks a program of make setup-test.
+var Complete = os.Getenv("VIDFILTER_TEST_COMPLETE") != ""
+
+// Needs skips a test where one of these programs, which make setup-test installs, is missing.
+func Needs(t testing.TB, programs ...string) {
 	t.Helper()
-	for _, name := range []string{"ffmpeg", "ffprobe"} {
+	for _, name := range programs {
 		if _, err := exec.LookPath(name); err != nil {
-			t.Skip("needs the ffmpeg and ffprobe programs")
+			Lacks(t, name)
 		}
 	}
 }
+
+// Lacks skips a test for lack of a program.
+func Lacks(t testing.TB, name string) {
+	t.Helper()
+	if Complete {
+		t.Fatalf("needs %s: make setup-test", name)
+	}
+	t.Skipf("needs %s: make setup-test", name)
+}
+
+// NeedsFFmpeg skips a test where the ffmpeg and ffprobe programs are missing.
+func NeedsFFmpeg(t testing.TB) { t.Helper(); Needs(t, "ffmpeg", "ffprobe") }
 
 // Note makes the go command run a test again when the program's sources change: it caches results
 // by the files a test has opened or looked at, and sees neither those a build reads nor those

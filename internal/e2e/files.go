@@ -60,6 +60,7 @@ func Make(t testing.TB, name string, write func(path string) error) string {
 // ffmpeg's without the output, split by Fields. No test may change the file.
 func Clip(t testing.TB, name, args string) string {
 	t.Helper()
+	Needs(t, "ffmpeg")
 	return Make(t, name, func(path string) error {
 		list := append([]string{"-v", "error", "-nostdin", "-y", "-threads", "1"}, Fields(args)...)
 		out, err := exec.Command("ffmpeg", append(list, "file:"+path)...).CombinedOutput()

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
@@ -103,9 +104,7 @@ func YUV420(w, h int) pipeline.Format {
 // Program runs one of FFmpeg's programs, or skips the test if it is missing.
 func Program(t *testing.T, name string, args ...string) []byte {
 	t.Helper()
-	if _, err := exec.LookPath(name); err != nil {
-		t.Skipf("no %s on this machine", name)
-	}
+	e2e.Needs(t, name)
 	var out, said bytes.Buffer
 	cmd := exec.Command(name, args...)
 	cmd.Stdout, cmd.Stderr = &out, &said

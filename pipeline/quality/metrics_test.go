@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/pipeline"
 )
 
@@ -289,10 +290,7 @@ func TestAccumulator(t *testing.T) {
 
 // The figures match those of ffmpeg's psnr and ssim filters, within the digits usually quoted.
 func TestAgainstFFmpeg(t *testing.T) {
-	ffmpeg, err := exec.LookPath("ffmpeg")
-	if err != nil {
-		t.Skip("no ffmpeg program to compare with")
-	}
+	e2e.Needs(t, "ffmpeg")
 	for _, c := range []struct {
 		layout pipeline.Layout
 		w, h   int
@@ -323,8 +321,8 @@ func TestAgainstFFmpeg(t *testing.T) {
 				format = c.layout.String()
 			}
 			got := acc.Score()
-			psnr := run(t, ffmpeg, c.layout, c.w, c.h, raw, format, "psnr")
-			ssim := run(t, ffmpeg, c.layout, c.w, c.h, raw, format, "ssim")
+			psnr := run(t, c.layout, c.w, c.h, raw, format, "psnr")
+			ssim := run(t, c.layout, c.w, c.h, raw, format, "ssim")
 			check := func(what string, got float64, all map[string]float64, key string, within float64) {
 				want, ok := all[strings.ToLower(key)]
 				if !ok || got != want && !(math.Abs(got-want) <= within) {
@@ -344,7 +342,7 @@ func TestAgainstFFmpeg(t *testing.T) {
 var figure = regexp.MustCompile(`(\w+):(inf|[-\d.]+)`)
 
 // run returns the figures of an ffmpeg filter over two raw videos by their names in lower case.
-func run(t *testing.T, ffmpeg string, layout pipeline.Layout, w, h int, raw [2]bytes.Buffer, format, filter string) map[string]float64 {
+func run(t *testing.T, layout pipeline.Layout, w, h int, raw [2]bytes.Buffer, format, filter string) map[string]float64 {
 	t.Helper()
 	args := []string{"-hide_banner", "-nostdin"}
 	for i := range raw {
@@ -355,7 +353,7 @@ func run(t *testing.T, ffmpeg string, layout pipeline.Layout, w, h int, raw [2]b
 		args = append(args, "-f", "rawvideo", "-pix_fmt", layout.String(), "-s", fmt.Sprintf("%dx%d", w, h), "-i", name)
 	}
 	graph := fmt.Sprintf("[0:v]format=%s[a];[1:v]format=%[1]s[b];[a][b]%s", format, filter)
-	out, err := exec.Command(ffmpeg, append(args, "-lavfi", graph, "-f", "null", "-")...).CombinedOutput()
+	out, err := exec.Command("ffmpeg", append(args, "-lavfi", graph, "-f", "null", "-")...).CombinedOutput()
 	if err != nil {
 		t.Fatalf("ffmpeg: %v\n%s", err, out)
 	}

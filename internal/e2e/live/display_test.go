@@ -8,20 +8,19 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"vidfilter/internal/e2e"
 )
 
 // flag makes a clip of 160x90, red on the left and blue on the right, to be shown turned
 // clockwise.
 func flag(t *testing.T, filter string, turn int) string {
 	t.Helper()
-	ffmpeg, err := exec.LookPath("ffmpeg")
-	if err != nil {
-		t.Skip("needs ffmpeg")
-	}
+	e2e.Needs(t, "ffmpeg")
 	path := filepath.Join(t.TempDir(), "flag.mp4")
 	source := "color=red:s=80x90:r=10:d=2[a];color=blue:s=80x90:r=10:d=2[b];[a][b]hstack," + filter
 	args := strings.Fields("-v error -nostdin -filter_complex " + source + " -c:v libx264 -preset ultrafast -pix_fmt yuv420p")
-	if out, err := exec.Command(ffmpeg, append(args, path)...).CombinedOutput(); err != nil {
+	if out, err := exec.Command("ffmpeg", append(args, path)...).CombinedOutput(); err != nil {
 		t.Fatalf("ffmpeg: %v: %s", err, out)
 	}
 	b, err := os.ReadFile(path)

@@ -51,7 +51,7 @@ func openFirefox(t *testing.T) *firefox {
 	path, err := exec.LookPath("firefox-esr")
 	if err != nil {
 		if path, err = exec.LookPath("firefox"); err != nil {
-			t.Skip("needs Firefox")
+			e2e.Lacks(t, "firefox-esr")
 		}
 	}
 	home := t.TempDir()

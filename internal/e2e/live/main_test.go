@@ -102,7 +102,7 @@ func look(t *testing.T, url string) *page {
 func blank(t *testing.T, most time.Duration, flags ...chromedp.ExecAllocatorOption) *page {
 	t.Helper()
 	if browser == "" {
-		t.Skip("needs Chromium")
+		e2e.Lacks(t, "chromium")
 	}
 	ctx, end := chromedp.NewExecAllocator(context.Background(), append(browserFlags(browser), flags...)...)
 	ctx, cancel := chromedp.NewContext(ctx)

@@ -14,14 +14,11 @@ import (
 // stairs makes a clip of 3 seconds, 10 pictures a second, each with another grey: 50 + 6 n.
 func stairs(t *testing.T) string {
 	t.Helper()
-	ffmpeg, err := exec.LookPath("ffmpeg")
-	if err != nil {
-		t.Skip("needs ffmpeg")
-	}
+	e2e.Needs(t, "ffmpeg")
 	path := filepath.Join(t.TempDir(), "stairs.mp4")
 	source := "color=black:s=160x90:r=10:d=3,format=yuv420p,geq=lum='50+6*N':cb=128:cr=128"
 	args := strings.Fields("-v error -nostdin -filter_complex " + source + " -c:v libx264 -g 12 -qp 0 -pix_fmt yuv420p")
-	if out, err := exec.Command(ffmpeg, append(args, path)...).CombinedOutput(); err != nil {
+	if out, err := exec.Command("ffmpeg", append(args, path)...).CombinedOutput(); err != nil {
 		t.Fatalf("ffmpeg: %v: %s", err, out)
 	}
 	return path

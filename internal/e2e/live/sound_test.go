@@ -10,21 +10,20 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"vidfilter/internal/e2e"
 )
 
 // flashing makes a clip of 2 seconds that turns white and beeps at once: each half second, 0.2 s
 // after its begin, for 0.1 s.
 func flashing(t *testing.T) string {
 	t.Helper()
-	ffmpeg, err := exec.LookPath("ffmpeg")
-	if err != nil {
-		t.Skip("needs ffmpeg")
-	}
+	e2e.Needs(t, "ffmpeg")
 	path := filepath.Join(t.TempDir(), "flash.mp4")
 	args := append(strings.Fields("-v error -nostdin -f lavfi -i color=black:s=160x90:r=25:d=2 -f lavfi -i"),
 		"aevalsrc='if(between(mod(t,0.5),0.2,0.3),0.5*sin(2*PI*1000*t),0)':s=44100:d=2",
 		"-vf", "drawbox=color=white:t=fill:enable='between(mod(t,0.5),0.199,0.299)'", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-c:a", "aac", path)
-	if out, err := exec.Command(ffmpeg, args...).CombinedOutput(); err != nil {
+	if out, err := exec.Command("ffmpeg", args...).CombinedOutput(); err != nil {
 		t.Fatalf("ffmpeg: %v: %s", err, out)
 	}
 	return path
@@ -142,10 +141,7 @@ func TestSound(t *testing.T) {
 // TestMicrophone: a page sends its microphone beside its camera where its user wants that. Another
 // page hears it, the recording has it, and the page itself does not play it.
 func TestMicrophone(t *testing.T) {
-	ffprobe, err := exec.LookPath("ffprobe")
-	if err != nil {
-		t.Skip("needs ffprobe")
-	}
+	e2e.Needs(t, "ffprobe")
 	out := filepath.Join(t.TempDir(), "out.mkv")
 	s := serve(t, "-i", "browser", "-r", "1", "--record", out)
 	own := look(t, s.url)
@@ -170,7 +166,7 @@ func TestMicrophone(t *testing.T) {
 	if code := s.stop(); code != 0 {
 		t.Fatalf("exit code %d: %s", code, s.Err)
 	}
-	b, err := exec.Command(ffprobe, "-v", "error", "-show_entries", "stream=codec_name", "-count_packets", "-show_entries", "stream=nb_read_packets",
+	b, err := exec.Command("ffprobe", "-v", "error", "-show_entries", "stream=codec_name", "-count_packets", "-show_entries", "stream=nb_read_packets",
 		"-of", "csv=p=0", out).CombinedOutput()
 	if got := strings.Fields(string(b)); err != nil || len(got) != 2 || !strings.HasPrefix(got[1], "opus,") || len(got[1]) < len("opus,10") {
 		t.Errorf("the recording: %v %s", err, b)

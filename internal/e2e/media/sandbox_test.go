@@ -98,9 +98,7 @@ func TestSandboxOfDriver(t *testing.T) {
 	offered(t)
 	root, err := e2e.Root()
 	e2e.Must(t, err)
-	if _, err := exec.LookPath("clang-19"); err != nil {
-		t.Skip("the test driver needs clang-19: make setup-test")
-	}
+	e2e.Needs(t, "clang-19")
 	folder := strings.TrimSpace(string(run(t, filepath.Join(root, "scripts/testdriver.sh"))))
 	in, outcome := clip(t, "h264.mp4", inputArgs("h264.mp4")), map[string]string{}
 	for mode, says := range map[string]string{"on": "sandbox: no_new_privs", "off": "--sandbox off"} {
