@@ -1,7 +1,7 @@
 # `make help` lists the targets. Each target installs or builds what it lacks on a fresh Debian 12 or 13.
 .DEFAULT_GOAL := build
 SHELL := /bin/sh
-.PHONY: build demo test test-race test-soak latency sandbox-cost test-damage test-asan test-faults test-fuzz test-gpu lab quality ptx lint fmt bench samples install uninstall clean distclean env help setup setup-test
+.PHONY: build demo test test-soak latency sandbox-cost test-damage test-asan test-faults test-fuzz test-gpu lab quality ptx lint fmt bench samples install uninstall clean distclean env help setup setup-test
 
 PREFIX ?= /usr/local
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -17,15 +17,17 @@ build: setup ## build bin/vidfilter (FFmpeg is built once, into a cache)
 demo: build ## filter a sample and say where the result is
 	@scripts/demo.sh
 
-# The live tests measure delay while a browser, the program and its encoders share the cores: they run alone.
-test: build setup-test ## every test that this machine can run
-	@$(RUN) go test -vet=off -timeout 30m $$(go list ./... | grep -v /e2e/live) && go test -vet=off -timeout 30m ./internal/e2e/live
+# Concurrent code is tested under the race detector only; of TWICE, what -short leaves, and all without the detector.
+# Jobs of cmd run encode. Tests from outside run a program built without the detector. Those of live measure delay while
+# browser, program and encoders share the cores: they run alone.
+RACE = ./batch/... ./decode/... ./internal/site ./live/... ./pipeline/...
+TWICE = ./cmd/... ./gpu
+ALONE = ./internal/e2e/live
+GOTEST = go test -vet=off -timeout 30m $(TESTFLAGS)
 
-# Packages with goroutines; encode runs in the jobs of cmd. Tests from outside run a program built without the detector.
-RACE = ./batch/... ./cmd/... ./decode/... ./gpu ./internal/site ./kernels ./live/... ./pipeline/...
-
-test-race: build setup-test ## the tests of concurrent code, under the race detector
-	@$(RUN) go test -vet=off -timeout 30m -race -short $(RACE)
+test: build setup-test ## every test, concurrent code under the race detector
+	@$(RUN) export VIDFILTER_TEST_COMPLETE=1 && $(GOTEST) -race $(RACE) && $(GOTEST) -race -short $(TWICE) && \
+	$(GOTEST) $$(go list ./... | grep -vxF "$$(go list $(RACE) $(ALONE))") && $(GOTEST) $(ALONE)
 
 SOAK ?= 1h
 test-soak: build setup-test ## an hour of live pictures, then of a batch: nothing may grow (SOAK=10m is shorter)
@@ -65,12 +67,15 @@ lab: build ## run the papers' experiments here and keep the report in docs/measu
 quality: build ## measure the denoiser on CLIPS or drawn clips, beside ffmpeg's filters if that program is installed
 	@bin/vidfilter lab --quality $(CLIPS)
 
+# What the same compiler made of the same text comes from the cache.
+MKPTX = go run ./kernels/mkptx -cache "$$(scripts/ffmpeg.sh --cache)/ptx"
+
 ptx: setup-test ## compile the CUDA kernels again
-	@$(RUN) go run ./kernels/mkptx
+	@$(RUN) $(MKPTX)
 
 lint: setup-test ## gofmt, go vet, staticcheck, shellcheck; compare the PTX with its sources
 	@test -z "$$(gofmt -l $(GOFILES))" || { echo "not gofmt-ed:"; gofmt -l $(GOFILES); exit 1; }
-	@$(RUN) go vet ./... && go tool staticcheck ./... && go run ./kernels/mkptx -check
+	@$(RUN) go vet ./... && go tool staticcheck ./... && $(MKPTX) -check
 	@shellcheck scripts/*.sh samples/*.sh gpu/libcuda/*.sh .ci/run
 
 fmt: ## format the Go sources
@@ -105,15 +110,17 @@ uninstall: ## remove the files of install
 clean: ## remove the files built in the tree
 	rm -rf bin demo samples/4k.mp4 samples/8k.mp4
 
-distclean: clean ## remove the cached FFmpeg build too
+distclean: clean ## remove the cached builds too
 	rm -rf "$$(scripts/ffmpeg.sh --cache)"
 
 env: ## print the environment for plain go commands: eval "$$(make env)"
 	@scripts/setup.sh build >&2 && scripts/ffmpeg.sh >/dev/null && scripts/env.sh
 
+# While FFmpeg is built, packages that do without it are compiled on the cores that it leaves idle; the others fail.
 setup:
 	@scripts/setup.sh build
-	@scripts/ffmpeg.sh >/dev/null && scripts/libcuda.sh >/dev/null
+	@[ -f "$$(scripts/ffmpeg.sh --path)/done" ] || { $(RUN) nice go build -o /dev/null ./cmd/vidfilter; } >/dev/null 2>&1 & \
+	scripts/ffmpeg.sh >/dev/null && scripts/libcuda.sh >/dev/null && wait
 setup-test:
 	@scripts/setup.sh build test
 

@@ -53,15 +53,11 @@ func finishAll(dir string) (steps int, err error) {
 
 // However often it is killed, every output is whole and made once.
 func TestKilled(t *testing.T) {
-	rounds := 25
-	if testing.Short() {
-		rounds = 5
-	}
 	dir := tree(t, "source")
 	root := filepath.Join(dir, "out")
 	must(t, os.Mkdir(root, 0o755))
 	inodes := map[string]inode{}
-	for range rounds {
+	for range 25 {
 		c := exec.Command(os.Args[0])
 		c.Env = append(os.Environ(), "BATCH_TEST_FINISH="+dir)
 		must(t, c.Start())

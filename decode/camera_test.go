@@ -33,9 +33,6 @@ func TestCamera(t *testing.T) {
 		{"changed", testChanged},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if testing.Short() && (c.name == "flicker" || c.name == "times") {
-				t.Skip("takes a second")
-			}
 			folder.Clear(t)
 			c.test(t, folder)
 		})

@@ -13,6 +13,7 @@ import (
 // TestDenoiseCoarse compares streams with noise at half and a quarter of the size, of every layout
 // and depth, with the reference.
 func TestDenoiseCoarse(t *testing.T) {
+	compares(t)
 	if !onDriver(t, "") {
 		return
 	}

@@ -210,6 +210,7 @@ func yuv(l pipeline.Layout, width, height int) pipeline.Format {
 
 // TestDenoise compares all tiers, layouts and options with the reference.
 func TestDenoise(t *testing.T) {
+	compares(t)
 	type test struct {
 		name  string
 		clips []noisyClip
@@ -263,6 +264,7 @@ func TestDenoise(t *testing.T) {
 // reference, in the middle and at the end. The test driver takes each layout once, with the tiers
 // and kinds of scan in turn.
 func TestDenoiseStreams(t *testing.T) {
+	compares(t)
 	if !onDriver(t, "") {
 		return
 	}
@@ -333,6 +335,7 @@ func (s *some) Denoise(ctx context.Context, j denoise.Job) (denoise.Wait, error)
 // TestDenoiseDeepPlain: planes that are not filtered keep their bits, and clips of other depths may
 // follow each other.
 func TestDenoiseDeepPlain(t *testing.T) {
+	compares(t)
 	if !onDriver(t, "") {
 		return
 	}
@@ -394,9 +397,7 @@ func TestDenoiseBits(t *testing.T) {
 
 // TestDenoiseVectors: the vectors are the reference's.
 func TestDenoiseVectors(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long under the race detector, and shares nothing")
-	}
+	compares(t)
 	if !onDriver(t, "") {
 		return
 	}

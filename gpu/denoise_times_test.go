@@ -24,9 +24,7 @@ import (
 //
 //	VIDFILTER_TEST_GPU=1 go test ./gpu -run 'TestDenoiseTimes' -v
 func TestDenoiseTimes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long under the race detector, and shares nothing")
-	}
+	compares(t)
 	if !onDriver(t, "") {
 		return
 	}

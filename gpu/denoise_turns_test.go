@@ -227,9 +227,7 @@ func freeOn(t *testing.T, u *unit) int64 {
 //
 //	VIDFILTER_TEST_GPU=1 go test ./gpu -run TestDenoiseTurnsTimes -v
 func TestDenoiseTurnsTimes(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long under the race detector, and shares nothing")
-	}
+	compares(t)
 	if !onDriver(t, "") {
 		return
 	}

@@ -27,6 +27,15 @@ func onDriver(t *testing.T, options string) bool {
 	return testdriver.OnDevice(t, options)
 }
 
+// compares skips a test of results under -short, which the race detector runs with: it slows the
+// reference down, and finds nothing in tests that filter one frame after another.
+func compares(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short")
+	}
+}
+
 func open(t *testing.T, o Options) *Backend {
 	t.Helper()
 	if o.Log == nil {

@@ -29,6 +29,7 @@ func seen(src *pipeline.Frame, width, height int, from func(x, y int) (int, int)
 // the bits of the whole, wherever blocks begin. Tensor cores, for large radii, sum in an order that
 // depends on the place in the block: there a sample in 100 may be rounded the other way.
 func TestSeenFromElsewhere(t *testing.T) {
+	compares(t)
 	if !onDriver(t, "") {
 		return
 	}
@@ -69,6 +70,7 @@ func TestSeenFromElsewhere(t *testing.T) {
 // TestDenoiseSeenFromElsewhere: a frame that is mirrored comes out mirrored, if patches and cells
 // lie as far from the left as from the right; see denoise's TestTurned.
 func TestDenoiseSeenFromElsewhere(t *testing.T) {
+	compares(t)
 	if !onDriver(t, "") {
 		return
 	}

@@ -79,6 +79,7 @@ func (c recursiveCase) source(rng *rand.Rand) *pipeline.Frame {
 // 1 level, and 99 % of them are equal. Every fourth case has more bits and the bounds of
 // kerneltest.
 func TestRecursive(t *testing.T) {
+	compares(t)
 	if !onDriver(t, "") {
 		return
 	}
@@ -86,9 +87,6 @@ func TestRecursive(t *testing.T) {
 	rng := rand.New(rand.NewPCG(31, 32))
 	totals := map[int]*kerneltest.Difference{}
 	for i, c := range recursiveCases() {
-		if testing.Short() && i%7 > 0 {
-			continue
-		}
 		if i%4 == i/30%4 {
 			c.format.Layout = deepLayouts[i/4%len(deepLayouts)]
 		}
@@ -105,7 +103,7 @@ func TestRecursive(t *testing.T) {
 	}
 	for depth, d := range totals {
 		t.Logf("%d bits: %s", depth, d)
-		if !testing.Short() && d.TooMany() { // of a few cases, one may lie between two levels everywhere
+		if d.TooMany() {
 			t.Errorf("%d bits: too many differ: %s", depth, d)
 		}
 	}
@@ -115,6 +113,7 @@ func TestRecursive(t *testing.T) {
 // limits: lines cut into pieces, as on devices with little shared memory, and variants that exist
 // only for measurements.
 func TestRecursiveVariants(t *testing.T) {
+	compares(t)
 	if !onDriver(t, "") {
 		return
 	}
@@ -125,9 +124,6 @@ func TestRecursiveVariants(t *testing.T) {
 			continue
 		}
 		for i, size := range [][2]int{{1100, 9}, {7, 2101}, {131, 67}} {
-			if testing.Short() && i < 2 && v.Compute > 61 {
-				continue
-			}
 			c := recursiveCase{
 				format: pipeline.Format{Layout: layoutFor(v, pipeline.NV12), Width: size[0], Height: size[1], Matrix: pipeline.BT709},
 				draw:   drawingNames[i], p: kernels.Params{Filter: kernels.Recursive, SigmaS: 300, SigmaR: 80, Iterations: 2}, interlaced: i == 1,
@@ -154,6 +150,7 @@ func cramped(v kernels.Variant, p kernels.Params) kernels.Planner {
 // TestRecursiveStays filters so many long lines that each block processes several pairs of them,
 // loading the next while it filters one.
 func TestRecursiveStays(t *testing.T) {
+	compares(t)
 	if !onDriver(t, "") {
 		return
 	}

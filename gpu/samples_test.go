@@ -17,6 +17,7 @@ import (
 // unchanged, in each layout, matrix, range and field order, in pictures of whole vectors and
 // others.
 func TestNoChangeKeepsBits(t *testing.T) {
+	compares(t)
 	if !onDriver(t, "") {
 		return
 	}
@@ -46,6 +47,7 @@ func TestNoChangeKeepsBits(t *testing.T) {
 // TestBeyondSurvives: no kernel that takes YUV flattens different samples that map to the same
 // word.
 func TestBeyondSurvives(t *testing.T) {
+	compares(t)
 	if !onDriver(t, "") {
 		return
 	}

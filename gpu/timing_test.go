@@ -44,6 +44,7 @@ func layoutFor(v kernels.Variant, l pipeline.Layout) pipeline.Layout {
 
 // TestEachVariant compares every variant with the reference, including those never chosen.
 func TestEachVariant(t *testing.T) {
+	compares(t)
 	if !onDriver(t, "") {
 		return
 	}
@@ -51,7 +52,7 @@ func TestEachVariant(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for i, v := range kernels.Variants() {
 		for j, l := range testedLayouts(v) {
-			if slow && i%2 != j || testing.Short() && v.Radii[0] > 6 {
+			if slow && i%2 != j {
 				continue
 			}
 			f := pipeline.Format{Layout: l, Width: 75, Height: 41, Matrix: pipeline.BT709}

@@ -75,9 +75,6 @@ var metamorphicLayouts = []pipeline.Layout{
 // reference bit for bit; on others a sample in 1,000 may be rounded the other way, since sums are
 // taken in another order. The recursive filter is not transposed, since it takes rows first.
 func TestTurned(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long under the race detector, and shares nothing")
-	}
 	eachPath(t, func(t *testing.T, filter func(*pipeline.Frame, Params) *pipeline.Frame) {
 		total := kerneltest.Difference{}
 		for i, l := range metamorphicLayouts {
@@ -106,9 +103,6 @@ func TestTurned(t *testing.T) {
 // TestCropped: away from its borders, a part of a picture comes out as in the whole. It begins
 // elsewhere in tiles and vectors, which do not count.
 func TestCropped(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long under the race detector, and shares nothing")
-	}
 	const margin = 32 // more than any filter of these tests reaches, and even
 	eachPath(t, func(t *testing.T, filter func(*pipeline.Frame, Params) *pipeline.Frame) {
 		for i, l := range metamorphicLayouts {

@@ -45,18 +45,12 @@ func idleParams() (all []Params) {
 
 // TestNoChangeKeepsBits: samples of any value come out bit-identical where no word changes.
 func TestNoChangeKeepsBits(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long under the race detector, and shares nothing")
-	}
 	eachPath(t, func(t *testing.T, filter func(*pipeline.Frame, Params) *pipeline.Frame) {
 		rng := rand.New(rand.NewPCG(5, 6))
 		for i, size := range [][2]int{{1, 1}, {2, 2}, {7, 5}, {64, 16}, {131, 33}} {
 			for _, l := range append(deepLayouts[i:][:5:5], testLayouts...) {
 				for _, m := range testMatrices {
 					for _, full := range []bool{false, true} {
-						if testing.Short() && full == (i%2 > 0) {
-							continue
-						}
 						src := kerneltest.Frame(pipeline.Format{Layout: l, Width: size[0], Height: size[1], Matrix: m, FullRange: full})
 						src.Interlaced = (i+int(m))%2 == 1
 						kerneltest.Noise(src, rng)

@@ -531,12 +531,8 @@ func TestMeterIsNeverNegative(t *testing.T) {
 
 // Random chains on the real scheduler with random failures, cancellations and stops.
 func TestRunRandomSchedules(t *testing.T) {
-	rounds := 300
-	if testing.Short() {
-		rounds = 50
-	}
 	before := runtime.NumGoroutine()
-	for seed := range rounds {
+	for seed := range 300 {
 		rng := rand.New(rand.NewPCG(uint64(seed), 1))
 		r := newRig(t, rng.IntN(40))
 		slots := 1

@@ -153,8 +153,9 @@ func complete(t *testing.T, words string) (offered []string) {
 func TestCompletionOffersEveryFlag(t *testing.T) {
 	for _, cmd := range allCommands() {
 		path := strings.TrimPrefix(cmd.CommandPath()+" ", "vidfilter ")
+		offered := complete(t, path+"--")
 		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
-			if offered := complete(t, path+"--"+f.Name); !f.Hidden && !slices.Contains(offered, "--"+f.Name) {
+			if !f.Hidden && !slices.Contains(offered, "--"+f.Name) {
 				t.Errorf("%s--%s is not offered: %q", path, f.Name, offered)
 			}
 			c, named := f.Value.(interface{ Choices() []string })

@@ -134,10 +134,7 @@ func wantOnly(t *testing.T, dir string, names ...string) {
 // longClip takes seconds to filter with slow options, so that a signal finds it in the middle.
 func longClip(t *testing.T) string {
 	t.Helper()
-	e2e.Needs(t, "ffmpeg")
-	path := filepath.Join(t.TempDir(), "long.mp4")
-	e2e.Must(t, makeClip(path, "320x180", 20, "-c:v", "libx264", "-preset", "ultrafast", "-c:a", "aac"))
-	return path
+	return e2e.Clip(t, "long.mp4", "-f lavfi -i testsrc2=s=320x180:r=25:d=20 -f lavfi -i sine=d=20 -shortest -c:v libx264 -preset ultrafast -c:a aac")
 }
 
 // slow makes the filter the bottleneck.

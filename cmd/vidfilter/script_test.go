@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -27,7 +26,12 @@ func TestMain(m *testing.M) {
 type cleaner struct{ *testing.M }
 
 func (c cleaner) Run() int {
-	defer removeBaseClip()
+	var err error
+	if e2e.Work, err = os.MkdirTemp("", "vidfilter-test-"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(e2e.Work)
 	return c.M.Run()
 }
 
@@ -43,10 +47,11 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("SAMPLE", committedSample(t))
-			if clip := baseClip(t); clip != "" {
-				return os.Symlink(clip, filepath.Join(e.WorkDir, "in.mp4"))
+			if _, err := exec.LookPath("ffmpeg"); err != nil {
+				return nil
 			}
-			return nil
+			clip := e2e.Clip(t, "in.mp4", "-f lavfi -i testsrc2=s=96x64:r=25:d=2 -f lavfi -i sine=d=2 -shortest -c:v libx264 -preset fast -c:a aac -b:a 32k")
+			return os.Symlink(clip, filepath.Join(e.WorkDir, "in.mp4"))
 		},
 		Condition: func(name string) (bool, error) {
 			if name == "root" { // whom permissions do not stop
@@ -78,38 +83,6 @@ func committedSample(t testing.TB) string {
 func videoArgs(size string, seconds float64) []string {
 	return []string{"-v", "error", "-nostdin", "-y", "-f", "lavfi", "-i", fmt.Sprintf("testsrc2=s=%s:r=25:d=%g", size, seconds),
 		"-f", "lavfi", "-i", fmt.Sprintf("sine=d=%g", seconds), "-shortest"}
-}
-
-var made struct {
-	once sync.Once
-	path string
-	err  error
-}
-
-// baseClip makes in.mp4 once for all tests; "" where there is no ffmpeg program.
-func baseClip(t testing.TB) string {
-	made.once.Do(func() {
-		if _, err := exec.LookPath("ffmpeg"); err != nil {
-			return
-		}
-		dir, err := os.MkdirTemp("", "vidfilter-test")
-		if err != nil {
-			made.err = err
-			return
-		}
-		made.path = filepath.Join(dir, "in.mp4")
-		made.err = makeClip(made.path, "96x64", 2, "-c:v", "libx264", "-preset", "fast", "-c:a", "aac", "-b:a", "32k")
-	})
-	if made.err != nil {
-		t.Fatal(made.err)
-	}
-	return made.path
-}
-
-func removeBaseClip() {
-	if made.path != "" {
-		os.RemoveAll(filepath.Dir(made.path))
-	}
 }
 
 func makeClip(path, size string, seconds float64, args ...string) error {

@@ -178,8 +178,7 @@ func OnCameras(t *testing.T) Folder {
 		return Folder(os.Getenv(Variable))
 	}
 	folder := Folder(t.TempDir())
-	cmd := exec.Command(os.Args[0], "-test.run=^"+regexp.QuoteMeta(t.Name())+"$", "-test.timeout=5m", "-test.v",
-		fmt.Sprintf("-test.short=%v", testing.Short()))
+	cmd := exec.Command(os.Args[0], "-test.run=^"+regexp.QuoteMeta(t.Name())+"$", "-test.timeout=5m", "-test.v")
 	cmd.Env = append(folder.Environ(Build(t)), child+"="+t.Name(), "GORACE=atexit_sleep_ms=0")
 	out, err := cmd.CombinedOutput()
 	if err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {

@@ -7,6 +7,9 @@
 //	go run ./kernels/mkptx -only X   compile those whose names begin with X, and leave the others
 //	go run ./kernels/mkptx -list     print one variant a line: NAME SOURCE FLAGS...
 //
+// With -cache FOLDER, what the same clang has compiled before from the same preprocessed text with the
+// same flags comes from there.
+//
 // PTX of clang 19 for compute capability 6.1 and PTX ISA 6.0 loads on every GPU since 2016 with
 // every driver since 2017.
 package main
@@ -14,6 +17,7 @@ package main
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"errors"
 	"flag"
 	"fmt"
@@ -37,7 +41,9 @@ func main() {
 	list := flag.Bool("list", false, "print the variants, and compile nothing")
 	check := flag.Bool("check", false, "compare with the existing files instead of writing")
 	only := flag.String("only", "", "the beginning of the names of the kernels to compile")
-	clang := flag.String("clang", "clang-19", "the compiler")
+	var c compiler
+	flag.StringVar(&c.clang, "clang", "clang-19", "the compiler")
+	flag.StringVar(&c.cache, "cache", "", "the `folder` that keeps compiled modules")
 	flag.Parse()
 	if *list {
 		printList()
@@ -45,7 +51,7 @@ func main() {
 	}
 	var failed error
 	for _, l := range libraries {
-		failed = errors.Join(failed, makeAll(l, *clang, *only, *check))
+		failed = errors.Join(failed, makeAll(l, c, *only, *check))
 	}
 	if failed != nil {
 		fmt.Fprintln(os.Stderr, "mkptx:", failed)
@@ -61,9 +67,9 @@ func printList() {
 	}
 }
 
-func makeAll(l *kernels.Library, clang, only string, check bool) error {
+func makeAll(l *kernels.Library, c compiler, only string, check bool) error {
 	variants := slices.DeleteFunc(l.Variants(), func(v kernels.Variant) bool { return !strings.HasPrefix(v.Name, only) })
-	texts, err := compileAll(clang, variants)
+	texts, err := c.compileAll(variants)
 	if err != nil {
 		return err
 	}
@@ -149,7 +155,7 @@ func compare(l *kernels.Library, texts map[string][]byte) error {
 }
 
 // compileAll compiles on all cores.
-func compileAll(clang string, variants []kernels.Variant) (map[string][]byte, error) {
+func (c compiler) compileAll(variants []kernels.Variant) (map[string][]byte, error) {
 	texts := make(map[string][]byte)
 	var errs error
 	var mu sync.Mutex
@@ -158,7 +164,7 @@ func compileAll(clang string, variants []kernels.Variant) (map[string][]byte, er
 	for _, v := range variants {
 		free <- struct{}{}
 		wg.Go(func() {
-			text, err := compile(clang, v)
+			text, err := c.compile(v)
 			mu.Lock()
 			texts[v.Name], errs = text, errors.Join(errs, err)
 			mu.Unlock()
@@ -169,8 +175,45 @@ func compileAll(clang string, variants []kernels.Variant) (map[string][]byte, er
 	return texts, errs
 }
 
-// compile returns the PTX of a variant. Multiply-adds are fused only where the source says so.
-func compile(clang string, v kernels.Variant) ([]byte, error) {
+// compiler is clang, with a folder that keeps its output unless it is "".
+type compiler struct{ clang, cache string }
+
+// compile returns the PTX of a variant.
+func (c compiler) compile(v kernels.Variant) ([]byte, error) {
+	args := arguments(v)
+	if c.cache == "" {
+		ptx, err := c.run(v.Name, args, "-S")
+		return tidy(ptx), err
+	}
+	source, err := c.run(v.Name, args, "-E", "-P", "-dD") // which also prints the compiler's version
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(c.cache, fmt.Sprintf("%x", sha256.Sum256(fmt.Appendf(source, "%q", args))))
+	ptx, err := os.ReadFile(file)
+	if err != nil {
+		if ptx, err = c.run(v.Name, args, "-S"); err == nil {
+			err = keep(file, ptx)
+		}
+	}
+	return tidy(ptx), err
+}
+
+// keep writes a file whole or not at all.
+func keep(file string, data []byte) error {
+	part := fmt.Sprintf("%s.%d", file, os.Getpid())
+	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+		return err
+	}
+	if err := os.WriteFile(part, data, 0o666); err != nil {
+		return err
+	}
+	return os.Rename(part, file)
+}
+
+// arguments returns those of clang but for the kind of output. Multiply-adds are fused only where
+// the source says so.
+func arguments(v kernels.Variant) []string {
 	isa := "+ptx60"
 	switch {
 	case v.Compute >= 90:
@@ -181,14 +224,18 @@ func compile(clang string, v kernels.Variant) ([]byte, error) {
 	args := []string{"-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-std=c++17", "-O3", "-Wall", "-Werror",
 		"-Wno-unused-function", "-ffp-contract=off", "-mllvm", "-pragma-unroll-threshold=1000000", fmt.Sprintf("--cuda-gpu-arch=sm_%d", v.Compute), "-Xclang", "-target-feature", "-Xclang", isa}
 	args = append(args, v.Flags()...)
-	args = append(args, "-I", "kernels/cuda", "-S", "-o", "-", v.SourceFile())
-	var stdout, stderr bytes.Buffer
-	cmd := exec.Command(clang, args...)
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("%s: %w\n%s", v.Name, err, stderr.String())
+	return append(args, "-I", "kernels/cuda", "-o", "-", v.SourceFile())
+}
+
+func (c compiler) run(name string, args []string, output ...string) ([]byte, error) {
+	var stderr bytes.Buffer
+	cmd := exec.Command(c.clang, slices.Concat(output, args)...)
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w\n%s", name, err, stderr.String())
 	}
-	return tidy(stdout.Bytes()), nil
+	return out, nil
 }
 
 // tidy drops comments and whitespace, a third of the text.

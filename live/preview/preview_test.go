@@ -259,9 +259,6 @@ func TestPreviewSizes(t *testing.T) {
 		{1, 1, 1}, {2, 2, 1}, {63, 17, 1}, {65, 33, 1}, {641, 361, 1}, {4096, 1148, 1}, {4096, 1150, 1.5}, {4, 9000, 2.5},
 	} {
 		t.Run(fmt.Sprintf("%dx%d", c.w, c.h), func(t *testing.T) {
-			if testing.Short() && c.w > 1000 {
-				t.Skip("-short")
-			}
 			camera, v := newCamera(t, livetest.YUV420(c.w, c.h)), &viewer{t: t}
 			p := newPreview(t, preview.Options{BitRate: 20e6})
 			for n := range 2 {
@@ -385,12 +382,8 @@ func TestPreviewBitRate(t *testing.T) {
 
 // The stamp is readable at rates that ruin the picture, also in a picture meant for a higher rate.
 func TestStampAtLowRate(t *testing.T) {
-	size := livetest.YUV420(1280, 720)
-	if testing.Short() {
-		size = livetest.YUV420(640, 360)
-	}
 	for _, first := range []int64{300_000, 4_000_000} {
-		c, v := newCamera(t, size), &viewer{t: t}
+		c, v := newCamera(t, livetest.YUV420(1280, 720)), &viewer{t: t}
 		p := newPreview(t, preview.Options{BitRate: first})
 		for n := range 25 {
 			v.checkStamp(n, v.show(c.encode(p, n, n == 10)))

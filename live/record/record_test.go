@@ -367,9 +367,6 @@ func recording(t *testing.T, path string, env ...string) (*exec.Cmd, io.Reader) 
 // After a kill, the recording plays up to the last second, in every format.
 func TestRecorderKilled(t *testing.T) {
 	for _, ending := range []string{"mp4", "mov", "mkv"} {
-		if testing.Short() && ending != "mp4" {
-			continue
-		}
 		dir := t.TempDir()
 		path := filepath.Join(dir, "out."+ending)
 		cmd, out := recording(t, path, "RECORD_TEST_PAUSE=1")

@@ -74,9 +74,6 @@ func TestPrefix(t *testing.T) {
 
 // In a cluster everything has three copies, and one server may go.
 func TestCluster(t *testing.T) {
-	if testing.Short() {
-		t.Skip("elections take seconds")
-	}
 	t.Parallel() // it mostly waits
 	var routes []*url.URL
 	var ports []int

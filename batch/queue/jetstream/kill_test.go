@@ -135,10 +135,7 @@ func embedChild(dir, notes string) error {
 // However often it is killed, the queue loses nothing, and one result of each task counts for
 // good.
 func TestKillEmbedded(t *testing.T) {
-	kills := 25
-	if testing.Short() {
-		kills = 5
-	}
+	const kills = 25
 	dir, notes := filepath.Join(t.TempDir(), "queue"), filepath.Join(t.TempDir(), "notes")
 	finished, killed := false, 0
 	for i := 0; i < kills && !finished; i++ {
