@@ -23,7 +23,7 @@ demo: build ## filter a sample and say where the result is
 RACE = ./batch/... ./decode/... ./internal/site ./live/... ./pipeline/...
 TWICE = ./cmd/... ./gpu
 ALONE = ./internal/e2e/live
-GOTEST = go test -vet=off -timeout 30m $(TESTFLAGS)
+GOTEST = go test -vet=off -timeout 30m -p $$(($$(nproc) + 1)) $(TESTFLAGS) # one more than cores, since tests also wait
 
 test: build setup-test ## every test, concurrent code under the race detector
 	@$(RUN) export VIDFILTER_TEST_COMPLETE=1 && $(GOTEST) -race $(RACE) && $(GOTEST) -race -short $(TWICE) && \
@@ -121,7 +121,7 @@ setup:
 	@scripts/setup.sh build
 	@[ -f "$$(scripts/ffmpeg.sh --path)/done" ] || { $(RUN) nice go build -o /dev/null ./cmd/vidfilter; } >/dev/null 2>&1 & \
 	scripts/ffmpeg.sh >/dev/null && scripts/libcuda.sh >/dev/null && wait
-setup-test:
+setup-test: ## install the programs that tests need
 	@scripts/setup.sh build test
 
 help: ## list the targets
