@@ -119,6 +119,7 @@ func TestRecordSound(t *testing.T) {
 // TestRecordStdinSound: the sound that a program writes beside a camera is recorded at its times.
 func TestRecordStdinSound(t *testing.T) {
 	shortSkip(t)
+	e2e.NeedsFFmpeg(t)
 	t.Parallel()
 	dir := t.TempDir()
 	p := vidfilterIn(t, dir, "live", "-i", "test", "--size", "160x90", "--sound", "-", "--no-page", "--record", "out.mp4", "-r", "1", "--device", "cpu")

@@ -151,6 +151,7 @@ func complete(t *testing.T, words string) (offered []string) {
 }
 
 func TestCompletionOffersEveryFlag(t *testing.T) {
+	shortSkip(t)
 	for _, cmd := range allCommands() {
 		path := strings.TrimPrefix(cmd.CommandPath()+" ", "vidfilter ")
 		offered := complete(t, path+"--")
