@@ -18,9 +18,10 @@ demo: build ## filter a sample and say where the result is
 	@scripts/demo.sh
 
 # Concurrent code is tested under the race detector only; of TWICE, what -short leaves, and all without the detector.
-# Jobs of cmd run encode. Tests from outside run a program built without the detector. Those of live measure delay while
-# browser, program and encoders share the cores: they run alone.
-RACE = ./batch/... ./decode/... ./internal/site ./live/... ./pipeline/...
+# Jobs of cmd run encode, and sessions of live run kernels and live/preview, whose goroutines only compute. Tests from
+# outside run a program built without the detector. Those of live measure delay while browser, program and encoders share
+# the cores: they run alone.
+RACE = ./batch/... ./decode/... ./internal/site ./pipeline $$(go list ./live/... | grep -v /preview)
 TWICE = ./cmd/... ./gpu
 ALONE = ./internal/e2e/live
 GOTEST = go test -vet=off -timeout 30m -p $$(($$(nproc) + 1)) $(TESTFLAGS) # one more than cores, since tests also wait
