@@ -7,8 +7,8 @@
 //	go run ./kernels/mkptx -only X   compile those whose names begin with X, and leave the others
 //	go run ./kernels/mkptx -list     print one variant a line: NAME SOURCE FLAGS...
 //
-// With -cache FOLDER, what the same clang has compiled before from the same preprocessed text with the
-// same flags comes from there.
+// With -cache FOLDER, what the same clang has compiled before from the same preprocessed text with
+// the same flags comes from there.
 //
 // PTX of clang 19 for compute capability 6.1 and PTX ISA 6.0 loads on every GPU since 2016 with
 // every driver since 2017.
