@@ -90,6 +90,9 @@ func NewCPU(threads int, isaName string) (*CPU, error) {
 // Name returns a description such as "cpu (avx512, 8 threads)".
 func (c *CPU) Name() string { return fmt.Sprintf("cpu (%s, %s)", c.isa, countThreads(c.threads)) }
 
+// Threads returns how many threads filter.
+func (c *CPU) Threads() int { return c.threads }
+
 func countThreads(n int) string {
 	if n == 1 {
 		return "1 thread"

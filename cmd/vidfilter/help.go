@@ -108,7 +108,7 @@ func newOptionsTopic(cli.Stdio) *cobra.Command {
 // exitHelp lists exit codes with their meanings.
 func exitHelp(codes ...int) string {
 	var texts []string
-	for _, e := range job.ExitTexts {
+	for _, e := range contract.ExitTexts {
 		if slices.Contains(codes, e.Code) {
 			texts = append(texts, fmt.Sprintf("%d %s", e.Code, e.Text))
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"vidfilter/internal/contract"
 	"vidfilter/internal/hint"
 	"vidfilter/internal/text"
 )
@@ -14,6 +15,9 @@ type UsageError struct{ msg, hint string }
 func (e *UsageError) Error() string { return e.msg }
 
 func (e *UsageError) Hint() string { return e.hint }
+
+// ExitStatus is for contract.ExitCode.
+func (e *UsageError) ExitStatus() int { return contract.ExitUsage }
 
 // Usagef returns a UsageError. The hint comes first so that nobody forgets it.
 func Usagef(hint, format string, args ...any) error {

@@ -38,9 +38,9 @@ func gpuObject(g GPUTimes) *contract.GPU {
 	return &contract.GPU{CopyIn: ms(g.CopyIn), Kernel: ms(g.Kernel), CopyOut: ms(g.CopyOut), Overlap: rounded(g.Overlap)}
 }
 
-func doneObject(r Result, err error, code int, cause string, warnings []string) contract.Done {
+func doneObject(r Result, err error, warnings []string) contract.Done {
 	d := contract.Done{
-		Type: contract.TypeDone, ExitCode: code, Cause: cause, Frame: r.Frames, OutTime: r.OutDuration.Seconds(),
+		Type: contract.TypeDone, ExitCode: contract.ExitCode(err), Cause: contract.CauseOf(err), Frame: r.Frames, OutTime: r.OutDuration.Seconds(),
 		Elapsed: rounded(r.Elapsed.Seconds()), InSize: r.InBytes, Size: r.OutBytes, Output: contract.Name(r.Output),
 		Spared: contract.Name(r.Spared), Verified: r.Verified, Unverified: r.Unverified, Interrupted: r.Interrupted,
 		Warnings: append([]string{}, warnings...), Damage: map[string]int64{}, NotKept: r.NotKept, Noise: r.Noise,

@@ -114,14 +114,14 @@ func TestJSONProgress(t *testing.T) {
 
 func TestJSONDone(t *testing.T) {
 	r := Result{Frames: 3, Elapsed: time.Second, PSNR: math.Inf(1), SSIM: 0.5, HasStats: true, Damage: map[string]int64{"x": 1}}
-	b, err := json.Marshal(doneObject(r, errors.New("a \"b\"\n"), 1, "", []string{"w"}))
+	b, err := json.Marshal(doneObject(r, errors.New("a \"b\"\n"), []string{"w"}))
 	e2e.Must(t, err)
 	var got map[string]any
 	e2e.Must(t, json.Unmarshal(b, &got))
 	if psnr, measured := got["psnr"]; psnr != nil || !measured || got["ssim"] != 0.5 || got["error"] != "a \"b\"\n" {
 		t.Errorf("%s", b)
 	}
-	b, _ = json.Marshal(doneObject(Result{}, nil, 0, "", nil))
+	b, _ = json.Marshal(doneObject(Result{}, nil, nil))
 	for _, part := range []string{`"warnings":[]`, `"damage":{}`, `"exit_code":0`} {
 		if !strings.Contains(string(b), part) {
 			t.Errorf("%s lacks %s", b, part)

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"vidfilter/internal/contract"
 	"vidfilter/internal/sandbox"
 )
 
@@ -19,6 +20,17 @@ import (
 type Interruption struct{ Signal syscall.Signal }
 
 func (i Interruption) Error() string { return "interrupted by " + unix.SignalName(i.Signal) }
+
+// ExitStatus is for contract.ExitCode.
+func (i Interruption) ExitStatus() int {
+	switch i.Signal {
+	case syscall.SIGINT:
+		return contract.ExitInterrupt
+	case syscall.SIGQUIT:
+		return contract.ExitQuit
+	}
+	return contract.ExitTerminated
+}
 
 // IgnoreWriteSignals makes writes to a closed pipe or beyond the file size limit fail with
 // EPIPE and EFBIG, in Go and C, so that they are reported instead of killing the program

@@ -17,6 +17,35 @@ import (
 	"vidfilter/pipeline"
 )
 
+// Abilities that only some backends have.
+type (
+	// threaded backends filter on threads of the CPU.
+	threaded interface{ Threads() int }
+	// forecaster backends know their frames per second ahead: as asked, and at fast quality.
+	forecaster interface {
+		Expect(p kernels.Params, width, height int) (asked, fast float64)
+	}
+	// coder backends have devices that decode and encode video.
+	coder interface {
+		Devices() int
+		Decoding(host *pipeline.Pool) (*gpu.Decoding, error)
+		Encoding() (*gpu.Encoding, error)
+	}
+	// holder backends have frames in memory of their own, which may stay there for an encoder.
+	holder interface {
+		Devices() int
+		Free() int64
+		KeepResults(p *pipeline.Pool)
+	}
+	// sharer backends filter several streams side by side, each on one device.
+	sharer interface{ Share() (*gpu.Backend, func()) }
+	// timer backends measure their work.
+	timer interface {
+		Stats() gpu.Stats
+		ColdStart() gpu.ColdStart
+	}
+)
+
 // OpenBackend opens the device of --device. auto falls back to the CPU, and reports it by tell,
 // once the caller knows that there will be something to filter.
 func (o *Options) OpenBackend(u *cli.UI) (b kernels.Backend, tell func(), err error) {
@@ -51,7 +80,7 @@ func (j *job) decodeOptions(filters kernels.Backend) (o decode.Options, d *gpu.D
 	o = j.o.DecodeOptions(j.ui)
 	how, _, _ := strings.Cut(j.o.HWAccel, ",") // nvenc alone decodes as auto does
 	must := how == "nvdec"
-	b, onGPU := filters.(*gpu.Backend)
+	b, onGPU := filters.(coder)
 	onGPU = onGPU && j.o.System == nil
 	switch {
 	case how == "none", !must && (!onGPU || j.o.passes() && j.encoding == nil || j.o.Join != ""):
@@ -62,7 +91,7 @@ func (j *job) decodeOptions(filters kernels.Backend) (o decode.Options, d *gpu.D
 		return o, nil, hint.Says("--hwaccel nvdec decodes on the GPU that filters, and the job filters on the CPU", "--hwaccel auto does without", gpu.ErrDevice)
 	}
 	host := j.frames
-	if j.onlyDevice(b) {
+	if b.Devices() == 1 && j.onlyDevice(filters) {
 		host = nil
 	}
 	if d, err = b.Decoding(host); err != nil {
@@ -79,9 +108,9 @@ func (j *job) decodeOptions(filters kernels.Backend) (o decode.Options, d *gpu.D
 
 // onlyDevice reports whether nothing but a filter or an encoder on the GPU reads the samples of the
 // input.
-func (j *job) onlyDevice(b *gpu.Backend) bool {
+func (j *job) onlyDevice(b kernels.Backend) bool {
 	encodes := j.encoding != nil && j.encoding.Beside(b)
-	return j.o.Params.Filter != kernels.Denoise && (!j.o.passes() || encodes) && !j.looksOnHost() && b.Devices() == 1
+	return j.o.Params.Filter != kernels.Denoise && (!j.o.passes() || encodes) && !j.looksOnHost()
 }
 
 // looksOnHost reports whether the CPU reads the samples of frames beside the filter.
@@ -119,16 +148,16 @@ func (j *job) openEncoding() (err error) {
 	if !j.o.usesNVENC() || j.o.Join != "" {
 		return nil
 	}
-	b, ok := j.backend.(*gpu.Backend)
+	b, ok := j.backend.(coder)
 	if !ok {
 		o := j.o.gpuOptions(j.ui)
 		if o.All = false; len(o.Indexes) > 1 {
 			o.Indexes = o.Indexes[:1]
 		}
-		if b, err = gpu.Open(o); err != nil {
+		if j.encoder, err = gpu.Open(o); err != nil {
 			return hint.Add(err, "NVENC needs an NVIDIA GPU; without it the CPU encodes")
 		}
-		j.encoder = b
+		b = j.encoder
 	}
 	j.encoding, err = b.Encoding()
 	return err
@@ -197,32 +226,25 @@ func threadsIn(memory int64, size int) int {
 	return max(n, 1)
 }
 
-// gpuStats returns the times of the GPUs, or false on the CPU.
-func (j *job) gpuStats() (gpu.Stats, bool) {
-	b, ok := j.backend.(*gpu.Backend)
-	if !ok {
-		return gpu.Stats{}, false
-	}
-	return b.Stats(), true
-}
-
 func (j *job) gpuTimes() *cli.GPUTimes {
-	s, ok := j.gpuStats()
+	b, ok := j.backend.(timer)
 	if !ok {
 		return nil
 	}
+	s := b.Stats()
 	in, kernel, out := s.PerFrame()
 	return &cli.GPUTimes{CopyIn: in, Kernel: kernel, CopyOut: out, Overlap: s.Overlap()}
 }
 
 // tellGPU reports GPU times with --verbose.
 func (j *job) tellGPU() {
-	s, ok := j.gpuStats()
-	if !ok || s.Frames == 0 {
+	b, ok := j.backend.(timer)
+	if !ok || b.Stats().Frames == 0 {
 		return
 	}
+	s := b.Stats()
 	in, kernel, out := s.PerFrame()
-	j.ui.Debugf("cold start: %v", j.backend.(*gpu.Backend).ColdStart())
+	j.ui.Debugf("cold start: %v", b.ColdStart())
 	j.ui.Debugf("a frame on the GPU: copy in %s, kernel %s, copy out %s; overlap %.2f",
 		milliseconds(in), milliseconds(kernel), milliseconds(out), s.Overlap())
 }

@@ -11,7 +11,6 @@ import (
 
 	"vidfilter/internal/cli"
 	"vidfilter/kernels"
-	"vidfilter/live"
 )
 
 func (o *Options) filterFlags(t cli.Table) {
@@ -30,7 +29,7 @@ func (o *Options) PictureFlags(t cli.Table) {
 		}
 		f.Hidden = opt.Alias
 	}
-	t.Add(cli.OneOf(&o.FieldOrder, live.FieldOrder.Names), live.FieldOrder.Name, "", live.FieldOrder.Usage())
+	t.Add(cli.OneOf(&o.FieldOrder, kernels.FieldOrder.Names), kernels.FieldOrder.Name, "", kernels.FieldOrder.Usage())
 }
 
 var metavar = map[kernels.Kind]string{kernels.Number: "X", kernels.Whole: "N", kernels.Name: "NAME", kernels.Switch: "bool"}
@@ -65,7 +64,7 @@ func (o *Options) withFilterOption(opt kernels.Option, s string) (kernels.Params
 func FilterGiven(fs *pflag.FlagSet) (given bool) {
 	fs.Visit(func(f *pflag.Flag) {
 		_, some := kernels.OptionNamed(f.Name)
-		given = given || some || f.Name == live.FieldOrder.Name
+		given = given || some || f.Name == kernels.FieldOrder.Name
 	})
 	return given
 }

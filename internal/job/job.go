@@ -98,7 +98,7 @@ func (j *job) write(ctx context.Context) error {
 	if j.o.Join != "" {
 		return j.join(ctx)
 	}
-	_, onCPU := j.backend.(*kernels.CPU)
+	_, onCPU := j.backend.(threaded)
 	j.inFlight = j.o.inFlight(j.frameSize(), onCPU)
 	j.tellSlow()
 	err := j.writeVideo(ctx)
@@ -370,8 +370,8 @@ func (j *job) template() encode.Template {
 // for some more. They are on the device if the encoder takes them from there.
 func (j *job) poolOfResults(b kernels.Backend, more int) *pipeline.Pool {
 	p := pipeline.NewPool(b, j.inFlight+more+b.Held(j.o.Params))
-	if b, ok := b.(*gpu.Backend); ok && j.encoding != nil && j.encoding.Beside(b) && j.o.System == nil && !j.looksOnHost() {
-		b.KeepResults(p)
+	if h, ok := b.(holder); ok && j.encoding != nil && j.encoding.Beside(b) && j.o.System == nil && !j.looksOnHost() {
+		h.KeepResults(p)
 	}
 	return p
 }

@@ -24,7 +24,7 @@ type noiseSeen struct {
 
 // watch adds the noise of every frame that a filter denoises.
 func (s *noiseSeen) watch(f pipeline.Filter) {
-	if d, ok := f.(*kernels.Denoiser); ok {
+	if d, ok := f.(interface{ OnNoise(func(noise.Model, bool)) }); ok {
 		d.OnNoise(s.add)
 	}
 }
@@ -112,12 +112,12 @@ func (j *job) gray() bool {
 
 // tellSlow says what to expect of the denoiser on a CPU that is slower than the video plays.
 func (j *job) tellSlow() {
-	cpu, ok := j.backend.(*kernels.CPU)
+	b, ok := j.backend.(forecaster)
 	if !ok || j.o.Params.Filter != kernels.Denoise {
 		return
 	}
 	v := j.in.Video().CodecParameters()
-	asked, fast := cpu.Expect(j.o.Params, v.Width(), v.Height())
+	asked, fast := b.Expect(j.o.Params, v.Width(), v.Height())
 	if asked >= min(j.in.FrameRate().Float64(), 24) {
 		return
 	}

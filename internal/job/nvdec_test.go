@@ -353,7 +353,7 @@ func runOptions(o *Options) (code int, said string) {
 	if err != nil {
 		fmt.Fprintln(&stderr, err)
 	}
-	return ExitCode(err), stderr.String()
+	return contract.ExitCode(err), stderr.String()
 }
 
 // sameVideos compares the frames of two files.

@@ -465,7 +465,7 @@ func checkRefusal(t *testing.T, name string, o *Options, code int, says string) 
 	u := o.OpenUI(nowhere)
 	_, err := Run(context.Background(), o, u, nil)
 	u.Close("")
-	if got := ExitCode(err); got != code || !strings.Contains(fmt.Sprintf("%v; %s", err, hint.Of(err)), says) || hint.Of(err) == "" {
+	if got := contract.ExitCode(err); got != code || !strings.Contains(fmt.Sprintf("%v; %s", err, hint.Of(err)), says) || hint.Of(err) == "" {
 		t.Errorf("%s: exit code %d, want %d: %v (%s); want %q and advice", name, got, code, err, hint.Of(err), says)
 	}
 	if e2e.Exists(o.Output) {
@@ -506,8 +506,8 @@ func TestNVENCFaults(t *testing.T) {
 			if got := whatIsIn(t, out); got.frames != 5 {
 				t.Errorf("%s fails, and %d frames are there, without an error", name, got.frames)
 			}
-		case ExitCode(err) != contract.ExitDevice || !strings.Contains(err.Error(), "NVENC") || hint.Of(err) == "" || e2e.Exists(out):
-			t.Errorf("%s: exit code %d: %v", name, ExitCode(err), err)
+		case contract.ExitCode(err) != contract.ExitDevice || !strings.Contains(err.Error(), "NVENC") || hint.Of(err) == "" || e2e.Exists(out):
+			t.Errorf("%s: exit code %d: %v", name, contract.ExitCode(err), err)
 		default:
 			t.Logf("%s: %v", name, err)
 		}
@@ -531,8 +531,8 @@ func TestNVENCWithoutMemory(t *testing.T) {
 			_, err = Run(context.Background(), o, u, nil)
 			u.Close("")
 			t.Log(err)
-			if err != nil && (ExitCode(err) != contract.ExitDevice || !strings.Contains(err.Error(), "out of memory") || !strings.Contains(hint.Of(err), "memory") || e2e.Exists(out)) {
-				t.Errorf("exit code %d: %v, hint %q", ExitCode(err), err, hint.Of(err))
+			if err != nil && (contract.ExitCode(err) != contract.ExitDevice || !strings.Contains(err.Error(), "out of memory") || !strings.Contains(hint.Of(err), "memory") || e2e.Exists(out)) {
+				t.Errorf("exit code %d: %v, hint %q", contract.ExitCode(err), err, hint.Of(err))
 			}
 			if err == nil && whatIsIn(t, out).frames != 6 {
 				t.Error("frames are missing")

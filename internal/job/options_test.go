@@ -26,7 +26,7 @@ func base(more ...string) []string { return append([]string{"-i", "in.mp4", "-o"
 func wantUsage(t *testing.T, err error, words ...string) {
 	t.Helper()
 	var usage *cli.UsageError
-	if !errors.As(err, &usage) || ExitCode(err) != contract.ExitUsage {
+	if !errors.As(err, &usage) || contract.ExitCode(err) != contract.ExitUsage {
 		t.Fatalf("error %v is no usage error", err)
 	}
 	if usage.Hint() == "" || strings.ContainsAny(usage.Error()+usage.Hint(), "\n") {

@@ -117,7 +117,7 @@ func (j *job) choose(d *division) (whole string) {
 
 // decoders returns how many decoders work for one fast encoder by default, or why one does.
 func (j *job) decoders() (n int, why string) {
-	b, onGPU := j.backend.(*gpu.Backend)
+	b, onGPU := j.backend.(coder)
 	switch {
 	case !onGPU || j.decoding == nil || !j.in.OnDevice():
 		return 1, "the CPU decodes"
@@ -135,7 +135,7 @@ func (j *job) decoders() (n int, why string) {
 // has one.
 func (j *job) encoders() (n int, why string) {
 	codec := encode.CodecOf(j.o.Encoder)
-	_, onCPU := j.backend.(*kernels.CPU)
+	_, onCPU := j.backend.(threaded)
 	cores := j.o.Threads
 	if cores == 0 {
 		cores = runtime.GOMAXPROCS(0)
@@ -331,7 +331,7 @@ func (j *job) mostWaiting(f pipeline.Format) int {
 		return j.o.FramesInFlight
 	}
 	free := pipeline.FreeMemory()
-	if b, ok := j.backend.(*gpu.Backend); ok && j.encoding != nil {
+	if b, ok := j.backend.(holder); ok && j.encoding != nil {
 		if here := b.Free(); here < free || b.Devices() == 1 {
 			free = here
 		}
@@ -405,7 +405,7 @@ type worker struct {
 // way.
 func (j *job) newWorker(workers, waiting int) (w *worker, err error) {
 	w = &worker{job: j, backend: j.backend, end: func() {}}
-	if b, ok := j.backend.(*gpu.Backend); ok {
+	if b, ok := j.backend.(sharer); ok {
 		w.backend, w.end = b.Share()
 	}
 	if w.options, w.decoding, err = j.decodeOptions(w.backend); err != nil {

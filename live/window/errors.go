@@ -1,12 +1,13 @@
 package window
 
 import (
-	"errors"
 	"fmt"
+
+	"vidfilter/internal/contract"
 )
 
 // ErrWindow is wrapped by all errors of SDL or the desktop.
-var ErrWindow = errors.New("no window")
+var ErrWindow = contract.NewClass(contract.ExitDevice, "no window")
 
 // Error is an error of SDL or the desktop. It wraps ErrWindow.
 type Error struct{ text, hint string }
