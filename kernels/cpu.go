@@ -20,6 +20,7 @@ import (
 // CPU is the backend that filters on the CPU's cores. All filters of a CPU share its threads:
 // concurrent frames take turns, tile by tile.
 type CPU struct {
+	Host
 	isa     isa.ISA
 	threads int
 	work    chan work
@@ -106,10 +107,11 @@ func (c *CPU) Input() pipeline.Allocator { return c }
 // Held returns 0.
 func (c *CPU) Held(Params) int { return 0 }
 
-// Alloc returns memory of the C heap, aligned to pipeline.PitchAlign and not cleared.
-func (c *CPU) Alloc(size int) (pipeline.Memory, error) { return allocHost(size) }
+// Host allocates memory of the C heap, aligned to pipeline.PitchAlign and not cleared.
+type Host struct{}
 
-func allocHost(size int) (pipeline.Memory, error) {
+// Alloc implements pipeline.Allocator.
+func (Host) Alloc(size int) (pipeline.Memory, error) {
 	p := C.vf_alloc(C.size_t(max(size, 1)))
 	if p == nil {
 		return pipeline.Memory{}, fmt.Errorf("kernels: allocate %d bytes: out of memory", size)

@@ -613,8 +613,7 @@ func (j *job) explainAll(faults []error) error {
 }
 
 func (j *job) measure(ctx context.Context, res *cli.Result) {
-	o := j.o.DecodeOptions(j.ui)
-	o.Log = nil
+	o := j.o.decoding(nil)
 	score, err := CompareVideos(ctx, Clip{j.o.Input, o}, Clip{res.Output, decode.Options{Threads: j.o.Threads, FieldOrder: o.FieldOrder}})
 	if err != nil {
 		j.ui.Warn("cannot measure PSNR and SSIM", "error", err)

@@ -176,10 +176,8 @@ func openClip(t *testing.T, clip string, d decode.Device, pool *pipeline.Pool, l
 }
 
 func hostPool(t *testing.T) *pipeline.Pool {
-	cpu, err := kernels.NewCPU(1, "")
-	e2e.Must(t, err)
-	pool := pipeline.NewPool(cpu, 1)
-	t.Cleanup(func() { pool.Close(); _ = cpu.Close() })
+	pool := pipeline.NewPool(kernels.Host{}, 1)
+	t.Cleanup(pool.Close)
 	return pool
 }
 

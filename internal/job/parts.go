@@ -79,9 +79,7 @@ func (j *job) scan(ctx context.Context, coded bool) (parts []decode.Range, whole
 	if coded {
 		shortest = min(max(length/12, shortestPart), longestPart)
 	}
-	o := j.o.DecodeOptions(j.ui)
-	o.Log = nil
-	cuts, err := decode.Scan(ctx, j.o.Input, o, shortest, j.o.window())
+	cuts, err := decode.Scan(ctx, j.o.Input, j.o.decoding(nil), shortest, j.o.window())
 	if err != nil {
 		return nil, err.Error()
 	}
