@@ -79,9 +79,13 @@ func without(filter kernels.Filter, all []kernels.Option) int {
 	return slices.IndexFunc(all, func(o kernels.Option) bool { return !slices.Contains(o.Filters(), filter) })
 }
 
-// CheckFilter fills in the defaults of the filter, and refuses arguments that do not apply to it.
+// CheckFilter fills in the defaults of the filter, and refuses arguments that do not apply to it or
+// exclude each other.
 // The environment may hold options of any filter.
 func (o *Options) CheckFilter(fs *pflag.FlagSet) error {
+	if err := cli.CheckRivals(fs); err != nil && o.Part == nil { // a part may have the noise twice: see checkNoise
+		return err
+	}
 	given, f := givenOptions(fs, false), fs.Lookup("filter")
 	infer := f != nil && !f.Changed && o.System == nil
 	if infer && len(given) > 0 {
@@ -95,9 +99,6 @@ func (o *Options) CheckFilter(fs *pflag.FlagSet) error {
 	o.Params = o.Params.WithDefaults()
 	if err := o.Params.Validate(); err != nil {
 		return cli.Usagef("for their values: "+optionsHelp, "%v", err)
-	}
-	if only := fs.Lookup("luma-only"); only != nil && only.Value.String() == "true" && o.Params.Chroma != 0 {
-		return cli.Usagef("give one of them", "--luma-only and --chroma exclude each other")
 	}
 	return o.checkNoise()
 }
