@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os/exec"
 	"syscall"
 	"testing"
 
@@ -40,7 +39,6 @@ func TestExitCode(t *testing.T) {
 		{fmt.Errorf("check: %w: %w", decode.ErrUnreadable, encode.ErrDamaged), 6},
 		{fmt.Errorf("worker: %w", new(jetstream.Error)), 7},
 		{fmt.Errorf("worker: %w: %w", new(jetstream.Error), gpu.ErrDevice), 7},
-		{fmt.Errorf("child: %w", new(exec.ExitError)), 1}, // its ExitCode is the child's
 		{hint.Says("x", "", encode.ErrDamaged), 6},
 		{cli.Interruption{Signal: syscall.SIGINT}, 130},
 		{cli.Interruption{Signal: syscall.SIGQUIT}, 131},

@@ -52,8 +52,8 @@ func (s *Shortage) Error() string {
 
 func (s *Shortage) Unwrap() error { return s.err }
 
-// ExitStatus overrides what the library took it for.
-func (s *Shortage) ExitStatus() int { return contract.ExitFailed }
+// Is adds a class, which comes before the one that the library took it for.
+func (s *Shortage) Is(target error) bool { return target == contract.Class(contract.ExitFailed) }
 
 // Hint says what to do.
 func (s *Shortage) Hint() string { return s.Of.Advice() }

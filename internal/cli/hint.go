@@ -16,8 +16,7 @@ func (e *UsageError) Error() string { return e.msg }
 
 func (e *UsageError) Hint() string { return e.hint }
 
-// ExitStatus is for contract.ExitCode.
-func (e *UsageError) ExitStatus() int { return contract.ExitUsage }
+func (e *UsageError) Unwrap() error { return contract.Class(contract.ExitUsage) }
 
 // Usagef returns a UsageError. The hint comes first so that nobody forgets it.
 func Usagef(hint, format string, args ...any) error {

@@ -21,15 +21,15 @@ type Interruption struct{ Signal syscall.Signal }
 
 func (i Interruption) Error() string { return "interrupted by " + unix.SignalName(i.Signal) }
 
-// ExitStatus is for contract.ExitCode.
-func (i Interruption) ExitStatus() int {
+// Unwrap returns the class of the signal.
+func (i Interruption) Unwrap() error {
 	switch i.Signal {
 	case syscall.SIGINT:
-		return contract.ExitInterrupt
+		return contract.Class(contract.ExitInterrupt)
 	case syscall.SIGQUIT:
-		return contract.ExitQuit
+		return contract.Class(contract.ExitQuit)
 	}
-	return contract.ExitTerminated
+	return contract.Class(contract.ExitTerminated)
 }
 
 // IgnoreWriteSignals makes writes to a closed pipe or beyond the file size limit fail with

@@ -1,9 +1,10 @@
 package contract
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
-	"slices"
+	"strconv"
 	"syscall"
 )
 
@@ -40,13 +41,17 @@ var ExitTexts = []struct {
 	{ExitTerminated, "terminated"},
 }
 
-// precedence orders the codes of an error that wraps several: a shortage may look like any other
-// failure, and a damaged input may be why the output is damaged.
+// precedence orders the codes of an error that is of several classes: a shortage may look like any
+// other failure, and a damaged input may be why the output is damaged.
 var precedence = []int{
 	ExitFailed, ExitUsage, ExitInterrupt, ExitQuit, ExitTerminated, ExitQueue, ExitDevice, ExitOutput, ExitDamaged, ExitInput,
 }
 
-// NewClass returns an error with an exit code, for others to wrap.
+// Class returns the error that stands for an exit code: errors that cause the code match it by
+// errors.Is.
+func Class(code int) error { return class{code, ""} }
+
+// NewClass returns an error with a text that matches a class, for others to wrap.
 func NewClass(code int, text string) error { return &class{code, text} }
 
 type class struct {
@@ -54,57 +59,26 @@ type class struct {
 	text string
 }
 
-func (c *class) Error() string   { return c.text }
-func (c *class) ExitStatus() int { return c.code }
+func (c class) Error() string        { return cmp.Or(c.text, "exit code "+strconv.Itoa(c.code)) }
+func (c class) Is(target error) bool { return target == Class(c.code) }
 
-// ExitCode returns the exit code for an error. Errors set it by a method ExitStatus() int; of
-// several in err's tree, precedence decides. Without any it is ExitFailed.
+// ExitCode returns the exit code for an error: ExitFailed, unless the error is of a class.
 func ExitCode(err error) int {
 	if err == nil {
 		return ExitDone
 	}
-	best := len(precedence)
-	walk(err, func(e error) {
-		if at := slices.Index(precedence, statusOf(e)); at >= 0 {
-			best = min(best, at)
+	for _, code := range precedence {
+		if errors.Is(err, Class(code)) || code == ExitOutput && (errors.Is(err, syscall.EPIPE) || isWrite(err)) {
+			return code
 		}
-	})
-	if best == len(precedence) {
-		return ExitFailed
 	}
-	return precedence[best]
+	return ExitFailed
 }
 
-// statusOf returns the exit code of an error by itself, -1 if it has none.
-func statusOf(err error) int {
-	switch e := err.(type) {
-	case interface{ ExitStatus() int }:
-		return e.ExitStatus()
-	case *fs.PathError: // package os names the operation
-		if e.Op == "write" {
-			return ExitOutput
-		}
-	case syscall.Errno:
-		if e == syscall.EPIPE {
-			return ExitOutput
-		}
-	}
-	return -1
-}
-
-// walk visits all errors of err's tree.
-func walk(err error, visit func(error)) {
-	visit(err)
-	switch e := err.(type) {
-	case interface{ Unwrap() error }:
-		if inner := e.Unwrap(); inner != nil {
-			walk(inner, visit)
-		}
-	case interface{ Unwrap() []error }:
-		for _, inner := range e.Unwrap() {
-			walk(inner, visit)
-		}
-	}
+// isWrite reports whether printing failed: package os names the operation.
+func isWrite(err error) bool {
+	path, ok := errors.AsType[*fs.PathError](err)
+	return ok && path.Op == "write"
 }
 
 // CauseOf returns the cause of an error as Done has it, "" for most. Errors set it by a method

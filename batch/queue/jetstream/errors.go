@@ -28,8 +28,8 @@ type Error struct {
 func (e *Error) Error() string { return e.msg }
 func (e *Error) Unwrap() error { return e.err }
 
-// ExitStatus is for contract.ExitCode.
-func (e *Error) ExitStatus() int { return contract.ExitQueue }
+// Is adds the class.
+func (e *Error) Is(target error) bool { return target == contract.Class(contract.ExitQueue) }
 
 // errorf returns an Error with a hint. Its text does not repeat that of the cause.
 func errorf(advice string, cause error, format string, args ...any) error {
