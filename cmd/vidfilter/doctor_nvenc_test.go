@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -19,18 +17,11 @@ func TestDoctorNVENC(t *testing.T) {
 	if e2e.Sanitized {
 		t.Skip("sanitizers and the sandbox do not go together")
 	}
-	if !testdriver.OnDevice(t, "") {
+	if !testdriver.OnDriver(t, testdriver.Folder, "leaks=1") {
 		return
 	}
 	path, err := e2e.Build()
 	e2e.Must(t, err)
-	if os.Getenv(testdriver.RealDevice) != "" {
-		p := e2e.Begin(t, exec.Command(path, "doctor", "--nvenc"))
-		if code := p.Wait(); code != contract.ExitDone && code != contract.ExitDevice {
-			t.Errorf("exit code %d: %s", code, p.Said())
-		}
-		return
-	}
 	for _, c := range []struct {
 		encoder  string
 		settings string

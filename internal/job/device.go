@@ -46,8 +46,8 @@ type (
 	}
 )
 
-// OpenBackend opens the device of --device. auto falls back to the CPU, and reports it by tell,
-// once the caller knows that there will be something to filter.
+// OpenBackend opens the device of --device. auto falls back to the CPU; the caller reports that by
+// tell once the job has begun.
 func (o *Options) OpenBackend(u *cli.UI) (b kernels.Backend, tell func(), err error) {
 	tell = func() {}
 	if o.System != nil {
@@ -74,8 +74,8 @@ func (o *Options) OpenBackend(u *cli.UI) (b kernels.Backend, tell func(), err er
 	return cpu, tell, nil
 }
 
-// decodeOptions are those of --hwaccel, too, for which it prepares the GPU of the filter's backend.
-// The decoding, if there is one, is to be closed after its input.
+// decodeOptions returns the options of the decoder. If NVDEC is to decode, it prepares the GPU of
+// the filter's backend: close d after the input. Otherwise d is nil.
 func (j *job) decodeOptions(filters kernels.Backend) (o decode.Options, d *gpu.Decoding, err error) {
 	o = j.o.DecodeOptions(j.ui)
 	how, _, _ := strings.Cut(j.o.HWAccel, ",") // nvenc alone decodes as auto does
@@ -106,8 +106,7 @@ func (j *job) decodeOptions(filters kernels.Backend) (o decode.Options, d *gpu.D
 	return o, d, nil
 }
 
-// onlyDevice reports whether nothing but a filter or an encoder on the GPU reads the samples of the
-// input.
+// onlyDevice reports whether only the GPU reads the samples of the input: a filter or an encoder.
 func (j *job) onlyDevice(b kernels.Backend) bool {
 	encodes := j.encoding != nil && j.encoding.Beside(b)
 	return j.o.Params.Filter != kernels.Denoise && (!j.o.passes() || encodes) && !j.looksOnHost()
@@ -118,7 +117,7 @@ func (j *job) looksOnHost() bool {
 	return j.o.Compare != "" || j.o.GrainTable != "" || j.o.keepsGrain()
 }
 
-// chooseNVENC has NVENC encode what the chosen encoder would, if --hwaccel says so.
+// chooseNVENC replaces the encoder by NVENC's of the same codec, for --hwaccel nvenc.
 func (o *Options) chooseNVENC(named bool) error {
 	codec := encode.CodecOf(o.Encoder)
 	if !strings.HasSuffix(o.HWAccel, "nvenc") || codec.OnDevice != "" {
@@ -191,15 +190,15 @@ func (o *Options) otherwise(err error) error {
 // onlyCPU advises to filter on the CPU.
 func onlyCPU(err error) error { return hint.Add(err, "--device cpu filters on the CPU") }
 
-// framesInFlight is how many frames may wait for the encoder: enough to even out the stages, but
-// few compared with those in the decoder and encoder.
+// framesInFlight is how many frames may wait for the encoder: enough to even out the stages, and
+// few beside the frames in the decoder and encoder.
 const framesInFlight = 4
 
 // mostInFlight is how many bytes of frames may wait for the encoder: four frames at 8K, one at
 // 8192x8192. The CPU takes so long for a frame that a third of it will do.
 const mostInFlight = 198e6
 
-// inFlight returns how many frames of so many bytes may wait for the encoder.
+// inFlight returns how many frames of size bytes may wait for the encoder.
 func (o *Options) inFlight(size int, onCPU bool) int {
 	if o.FramesInFlight > 0 {
 		return o.FramesInFlight
@@ -215,8 +214,8 @@ func (o *Options) inFlight(size int, onCPU bool) int {
 	return int(min(max(room, 1), framesInFlight))
 }
 
-// threadsIn returns how many threads an encoder may have in a job's memory, of which each takes
-// some frames of so many bytes; 0: as many as it likes.
+// threadsIn returns how many threads an encoder may start in a job's memory, 0 for any number. Each
+// holds some frames of size bytes.
 func threadsIn(memory int64, size int) int {
 	const part, frames = 4, 3
 	n := int(min(memory/part/frames/int64(size), math.MaxInt32))

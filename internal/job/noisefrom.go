@@ -125,8 +125,7 @@ func (o *Options) checkNoise() error {
 	return nil
 }
 
-// measureNoise measures the noise where --noise-from says, if it is given. Tell is told what may be
-// wrong with it.
+// measureNoise measures the noise for --noise-from, if it is given. It reports doubts by tell.
 func (o *Options) measureNoise(ctx context.Context, frames *pipeline.Pool, tell func(string)) error {
 	n := o.NoiseFrom
 	if n == nil || o.Join != "" {

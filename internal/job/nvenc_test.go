@@ -544,55 +544,5 @@ func TestNVENCWithoutMemory(t *testing.T) {
 	}
 }
 
-// A GPU with NVENC encodes; one without is refused by its name. This is the test for real devices.
-func TestNVENCOfThisGPU(t *testing.T) {
-	if !testdriver.OnDevice(t, "") {
-		return
-	}
-	clip := drawn(t, "clip.y4m", "420", 320, 192, 12)
-	deep := drawn(t, "deep.y4m", "420p10", 320, 192, 8)
-	full := drawn(t, "full.y4m", "444", 320, 192, 8)
-	devices, err := gpu.Devices()
-	e2e.Must(t, err)
-	all, refused := devices[0].Encodes()
-	t.Logf("%s: %v, %v", devices[0].Name, all, refused)
-	if name := devices[0].Name; strings.Contains(name, "H100") || strings.Contains(name, "H200") || strings.Contains(name, "A100") {
-		if refused == nil || !strings.Contains(refused.Error(), "has no NVENC") {
-			t.Errorf("%s is a chip without NVENC, and says %v", name, refused)
-		}
-	}
-	has := func(codec string, chroma, depth int) bool {
-		return slices.ContainsFunc(all, func(c gpu.Coding) bool { return c.Codec == codec && c.Chroma == chroma && c.Depth == depth })
-	}
-	for _, c := range []struct {
-		codec         string
-		chroma, depth int
-		clip, args    string
-	}{
-		{"h264", 420, 8, clip, ""}, {"h264", 444, 8, full, ""}, {"hevc", 420, 8, clip, "--device cpu"}, {"hevc", 420, 10, deep, "--preset slow"},
-		{"hevc", 444, 8, full, ""}, {"av1", 420, 8, clip, ""}, {"av1", 420, 10, deep, "--bitrate 5M"},
-	} {
-		out := filepath.Join(t.TempDir(), "out.mp4")
-		args := slices.Concat(quiet, []string{"-i", c.clip, "-o", out, "-r", "1", "--hwaccel", "nvenc", "--codec", c.codec}, strings.Fields(c.args))
-		if !has(c.codec, c.chroma, c.depth) {
-			o, err := Parse(args, nil)
-			e2e.Must(t, err)
-			says := "does not encode"
-			if refused != nil {
-				says = refused.Error()
-			}
-			checkRefusal(t, c.codec, o, contract.ExitDevice, says)
-			continue
-		}
-		if code, said := runJob(t, args...); code != 0 {
-			t.Errorf("%s of %d, %d bits: exit code %d:\n%s", c.codec, c.chroma, c.depth, code, said)
-			continue
-		}
-		if d := psnr(t, out, c.clip); d < 30 {
-			t.Errorf("%s of %d, %d bits: %.1f dB", c.codec, c.chroma, c.depth, d)
-		}
-	}
-}
-
 // nowhere takes what jobs say.
 var nowhere = cli.Stdio{Err: io.Discard, Out: io.Discard}
