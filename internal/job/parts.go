@@ -167,7 +167,8 @@ func (j *job) frameSize() int {
 	return max(size, 1)
 }
 
-// Whole returns why one process must filter and encode the whole video; "" if others may take parts.
+// Whole returns why one process must filter and encode the whole video; "" if others may take
+// parts.
 func (o *Options) Whole() string {
 	if o.Stats {
 		return "--stats compares the whole video"
