@@ -47,8 +47,8 @@ func (a *app) newDoctorCommand(s cli.Stdio) *cobra.Command {
 		Long: withExits("Print what the kernel offers for the sandbox, and prove it: a process like that\n"+
 			"of a job tries to read, write, connect, run programs and reach other processes.\n"+
 			"The exit code is 1 if something is open that such a process does not need.\n"+
-			"--nvenc tests NVENC instead, which is experimental: a small video is encoded with\n"+
-			"each codec, format and setting, and compared. docs/nvenc.md: what to send us.",
+			"--nvenc tests NVENC instead, which is experimental: it encodes a small video\n"+
+			"with each codec, format and setting, and compares them. See docs/nvenc.md.",
 			contract.ExitFailed, contract.ExitOutput, contract.ExitDevice),
 		Example: "  vidfilter doctor\n  vidfilter doctor --sandbox off                 # the same without it\n" +
 			"  vidfilter doctor --nvenc >nvenc.txt            # takes some minutes",
