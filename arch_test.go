@@ -9,6 +9,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"slices"
@@ -124,7 +125,7 @@ var rules = []rule{
 		imports: []string{"internal/units"},
 		why:     "tests of every package that carries units import it"},
 	{folder: "internal/av", what: "the parts of FFmpeg's C interface that go-astiav lacks",
-		imports: []string{"internal/units", "pipeline", "C", astiav},
+		imports: []string{"internal/contract", "internal/units", "pipeline", "C", astiav},
 		why:     "decode and encode share it; it knows neither"},
 	{folder: "internal/fidelity", what: "what files say of themselves, and what one has lost of another",
 		imports: []string{"encode/formats", "internal/av", "internal/contract", "internal/units", "C"},
@@ -141,7 +142,7 @@ var rules = []rule{
 		imports: []string{"C", "encode/formats", "internal/av", "internal/contract", "internal/durable", "internal/fidelity", "internal/hint", "internal/machine", "internal/sandbox", "internal/text", "internal/units", "pipeline", astiav, sys},
 		why:     "FFmpeg's boundary on the way out; inputs can be anything, so it does not know decode"},
 	{folder: "gpu", what: "the CUDA backend: devices, pinned memory, streams",
-		imports: []string{"denoise", "denoise/device", "denoise/plane", "gpu/surface", "internal/machine", "kernels", "pipeline", "C", cu},
+		imports: []string{"C", "denoise", "denoise/device", "denoise/plane", "gpu/surface", "internal/contract", "internal/machine", "kernels", "pipeline", cu},
 		why:     "the only importer of cu, which loads a driver: everything else must run where there is none"},
 	{folder: "gpu/surface", what: "makes frames of a hardware decoder's surfaces: CUDA kernel and launches",
 		imports: []string{"kernels", "pipeline"},
@@ -158,7 +159,7 @@ var rules = []rule{
 	{folder: "batch/queue", what: "the queue's interface",
 		why: "engines implement it and tasks use it: it knows no engine and no video"},
 	{folder: "batch/queue/jetstream", what: "the queue on NATS JetStream: embedded, served or in a cluster",
-		imports: []string{"batch/queue", "batch/queue/jetstream/pki", "internal/durable", "internal/hint", "internal/wake", nats},
+		imports: []string{"batch/queue", "batch/queue/jetstream/pki", "internal/contract", "internal/durable", "internal/hint", "internal/wake", nats},
 		why:     "the only importer of NATS, so that another engine can replace it"},
 	{folder: "batch/queue/jetstream/pki", what: "keys, certificates and accounts of a server",
 		imports: []string{"internal/durable", "internal/hint", nats},
@@ -244,7 +245,7 @@ var rules = []rule{
 		imports: []string{"decode", "denoise", "denoise/cpu", "denoise/noise", "denoise/plane", "encode", "internal/isa", "internal/text", "kernels", "lab/measure", "lab/report", "pipeline", "pipeline/quality", "samples/scene"},
 		why:     "measures what comes out of whole filters, codecs before and after them too"},
 	{folder: "internal/job", what: "one job: options, input, filter, output, exit code",
-		imports: []string{"batch/queue/jetstream", "decode", "denoise", "denoise/grain", "denoise/noise", "encode", "encode/formats", "gpu", "internal/av", "internal/cli", "internal/contract", "internal/fidelity", "internal/hint", "internal/machine", "internal/sandbox", "kernels", "live", "pipeline", "pipeline/quality", astiav, pflag},
+		imports: []string{"decode", "denoise", "denoise/grain", "denoise/noise", "encode", "encode/formats", "gpu", "internal/av", "internal/cli", "internal/contract", "internal/fidelity", "internal/hint", "internal/machine", "internal/sandbox", "kernels", "pipeline", "pipeline/quality", astiav, pflag},
 		why:     "filters one file: it starts no queue and no live session"},
 	{folder: "internal/batchrun", what: "connects a batch with its queue and screen",
 		imports: []string{"batch", "batch/display", "batch/queue", "batch/queue/jetstream", "batch/queue/jetstream/pki", "batch/status", "batch/tally", "batch/tasks", "decode", "encode", "gpu", "internal/cli", "internal/contract", "internal/durable", "internal/hint", "internal/job", "internal/machine", "internal/sandbox", "internal/site", "internal/text", "internal/wake", pflag},
@@ -463,6 +464,21 @@ func skipFolder(name string) error {
 		return fs.SkipDir
 	}
 	return nil
+}
+
+// A job links neither the queue nor live, through any package.
+func TestJobLinksNoServer(t *testing.T) {
+	out, err := exec.Command("go", "list", "-deps", "./internal/job").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range strings.Fields(string(out)) {
+		for _, not := range []string{nats, pion, module + "/live", module + "/batch", module + "/lab"} {
+			if within(p, not+"/...") {
+				t.Errorf("internal/job links %s", p)
+			}
+		}
+	}
 }
 
 func TestImportRules(t *testing.T) {

@@ -3,22 +3,22 @@
 package encode
 
 import (
-	"errors"
 	"fmt"
 
+	"vidfilter/internal/contract"
 	"vidfilter/internal/hint"
 )
 
 // ErrOutput is wrapped by every error of the output: it exists, cannot be written, the disk is
 // full, or the container cannot hold a stream.
-var ErrOutput = errors.New("output not written")
+var ErrOutput = contract.NewClass(contract.ExitOutput, "output not written")
 
 // ErrOption is wrapped by every error of an option that only the encoder can judge, such as an
 // unknown encoder or pixel format.
-var ErrOption = errors.New("option not understood")
+var ErrOption = contract.NewClass(contract.ExitUsage, "option not understood")
 
 // ErrDamaged is wrapped by the errors of Verify: the file is finished and wrong.
-var ErrDamaged = errors.New("output not verified")
+var ErrDamaged = contract.NewClass(contract.ExitDamaged, "output not verified")
 
 // misused returns an error that wraps ErrOption.
 func misused(advice, format string, args ...any) error {

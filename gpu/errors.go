@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+
+	"vidfilter/internal/contract"
 )
 
 // ErrDevice is wrapped by every error caused by a device: none is present, or it cannot do the
 // job.
-var ErrDevice = errors.New("device not available")
+var ErrDevice = contract.NewClass(contract.ExitDevice, "device not available")
 
 // ErrNVENC is wrapped, too, by those caused by NVENC: the CPU can encode without it.
 var ErrNVENC = errors.New("NVENC not available")
@@ -46,6 +48,17 @@ func (e *Error) Is(target error) bool { return e.nvenc != nil && errors.Is(e.nve
 
 // Hint suggests a remedy to the user; "" if there is none.
 func (e *Error) Hint() string { return e.hint }
+
+// Cause is for contract.Done.
+func (e *Error) Cause() string {
+	switch {
+	case errors.Is(e.nvenc, ErrNVENCFull):
+		return contract.CauseSession
+	case errors.Is(e.nvenc, ErrNVENCLacks):
+		return contract.CauseNVENC
+	}
+	return ""
+}
 
 // failed wraps err, from a call of cu or of our own C code, in an Error that names the operation.
 // It returns nil for nil, and err itself if it wraps an Error already, from a step of the

@@ -18,6 +18,7 @@ import (
 	"gorgonia.org/cu"
 
 	"vidfilter/gpu/surface"
+	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
 
@@ -334,7 +335,10 @@ func (e *Encoding) Discard() {
 
 // Beside reports whether the frames of a backend are on the encoding's device. Those of others come
 // through the host's memory.
-func (e *Encoding) Beside(b *Backend) bool { return len(b.units) == 1 && b.units[0] == e.unit }
+func (e *Encoding) Beside(b kernels.Backend) bool {
+	own, ok := b.(*Backend)
+	return ok && len(own.units) == 1 && own.units[0] == e.unit
+}
 
 // KeepResults has a pool for the results of filters, which an encoding beside them takes, be in the
 // memory of the device alone, as far as encoders take them.

@@ -20,6 +20,7 @@ import (
 // CPU is the backend that filters on the CPU's cores. All filters of a CPU share its threads:
 // concurrent frames take turns, tile by tile.
 type CPU struct {
+	Host
 	isa     isa.ISA
 	threads int
 	work    chan work
@@ -90,6 +91,9 @@ func NewCPU(threads int, isaName string) (*CPU, error) {
 // Name returns a description such as "cpu (avx512, 8 threads)".
 func (c *CPU) Name() string { return fmt.Sprintf("cpu (%s, %s)", c.isa, countThreads(c.threads)) }
 
+// Threads returns how many threads filter.
+func (c *CPU) Threads() int { return c.threads }
+
 func countThreads(n int) string {
 	if n == 1 {
 		return "1 thread"
@@ -103,10 +107,11 @@ func (c *CPU) Input() pipeline.Allocator { return c }
 // Held returns 0.
 func (c *CPU) Held(Params) int { return 0 }
 
-// Alloc returns memory of the C heap, aligned to pipeline.PitchAlign and not cleared.
-func (c *CPU) Alloc(size int) (pipeline.Memory, error) { return allocHost(size) }
+// Host allocates memory of the C heap, aligned to pipeline.PitchAlign and not cleared.
+type Host struct{}
 
-func allocHost(size int) (pipeline.Memory, error) {
+// Alloc implements pipeline.Allocator.
+func (Host) Alloc(size int) (pipeline.Memory, error) {
 	p := C.vf_alloc(C.size_t(max(size, 1)))
 	if p == nil {
 		return pipeline.Memory{}, fmt.Errorf("kernels: allocate %d bytes: out of memory", size)

@@ -17,9 +17,10 @@ func NewDenoiser(e denoise.Engine, pool *pipeline.Pool, p Params, auto denoise.T
 	return &Denoiser{denoise.NewFilter(e, pool, p.Denoising(auto)), p, auto}
 }
 
-// Retune changes the options of a causal filter for the frames to come. It refuses another tier.
+// Retune changes the options of a causal filter for the frames to come. It refuses another tier or
+// filter.
 func (d *Denoiser) Retune(p Params) bool {
-	if p.tier(d.auto) != d.params.tier(d.auto) {
+	if p.Filter != Denoise || p.tier(d.auto) != d.params.tier(d.auto) {
 		return false
 	}
 	d.Filter.Retune(p.Denoising(d.auto))

@@ -173,6 +173,13 @@ var lumaOnly = Option{
 	},
 }
 
+// FieldOrder overrides the interlacing of the input. It is not in the table, as it changes frames
+// before they are filtered: Get and Set do not work.
+var FieldOrder = Option{
+	Name: "field-order", Title: "Field order", Kind: Name, Names: []string{"auto", "progressive", "tff", "bff"},
+	Help: "auto takes the input's word",
+}
+
 // Option is an entry of the table.
 type Option struct {
 	Name    string // of the flag

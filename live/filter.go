@@ -15,15 +15,8 @@ import (
 // filter may be.
 type Filter struct {
 	kernels.Params
-	FieldOrder string // one of FieldOrder's names
+	FieldOrder string // one of kernels.FieldOrder's names
 	Off        bool   // pictures are left as they are, until an option is set
-}
-
-// FieldOrder overrides the interlacing of the input. It is not in kernels.Options because it
-// changes frames before they are filtered.
-var FieldOrder = kernels.Option{
-	Name: "field-order", Title: "Field order", Kind: kernels.Name, Names: []string{"auto", "progressive", "tff", "bff"},
-	Help: "auto takes the input's word",
 }
 
 // FilterOf returns the filter with parameters p. An option at its derived default stays derived.
@@ -41,7 +34,7 @@ func unfiltered() kernels.Params { return kernels.DefaultParams(0) }
 
 // Resolved returns the parameters to filter with, or an error if one is out of its range.
 func (f Filter) Resolved() (kernels.Params, error) {
-	if !slices.Contains(FieldOrder.Names, f.FieldOrder) {
+	if !slices.Contains(kernels.FieldOrder.Names, f.FieldOrder) {
 		return kernels.Params{}, fmt.Errorf("unknown field order %q", f.FieldOrder)
 	}
 	p := f.WithAutomatic()
@@ -71,7 +64,7 @@ func (f *Filter) Choose(to kernels.Filter) {
 
 // MarshalJSON writes all options under their names in JSON.
 func (f Filter) MarshalJSON() ([]byte, error) {
-	all := map[string]any{FieldOrder.JSON(): f.FieldOrder, "off": f.Off}
+	all := map[string]any{kernels.FieldOrder.JSON(): f.FieldOrder, "off": f.Off}
 	for _, o := range kernels.Options() {
 		all[o.JSON()] = o.Value(f.Params)
 	}
@@ -108,7 +101,7 @@ func (f *Filter) Apply(changes map[string]any) error {
 			f.Params = p
 		}
 	}
-	if order, given := changes[FieldOrder.JSON()]; given {
+	if order, given := changes[kernels.FieldOrder.JSON()]; given {
 		f.FieldOrder = fmt.Sprint(order)
 	}
 	return nil
@@ -131,7 +124,7 @@ type Control struct {
 
 // Controls returns the options that the filter has.
 func (f Filter) Controls() (all []Control) {
-	for _, o := range append(kernels.Options(), FieldOrder) {
+	for _, o := range append(kernels.Options(), kernels.FieldOrder) {
 		if d, ok := o.In(f.Filter); ok {
 			all = append(all, Control{
 				o.JSON(), o.Title, o.Help, o.Unit, o.Names, o.Kind == kernels.Switch, o.Kind == kernels.Whole,
@@ -171,8 +164,8 @@ func (f Filter) Settings() (all []Setting) {
 			all = append(all, Setting{o, o.Value(p), o.Text(p)})
 		}
 	}
-	if f.FieldOrder != FieldOrder.Names[0] {
-		all = append(all, Setting{FieldOrder, f.FieldOrder, f.FieldOrder})
+	if f.FieldOrder != kernels.FieldOrder.Names[0] {
+		all = append(all, Setting{kernels.FieldOrder, f.FieldOrder, f.FieldOrder})
 	}
 	return all
 }
@@ -213,7 +206,7 @@ func (f Filter) Words() string {
 			all = append(all, fmt.Sprintf("%s %.3g", o.Name, o.Get(p)))
 		}
 	}
-	if slices.Contains(FieldOrder.Names[1:], f.FieldOrder) {
+	if slices.Contains(kernels.FieldOrder.Names[1:], f.FieldOrder) {
 		all = append(all, f.FieldOrder)
 	}
 	return strings.Join(all, ", ")

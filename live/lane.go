@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 
-	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
 
@@ -26,8 +25,8 @@ func (n *lane) retune(f Filter, ahead int) bool {
 		return true
 	}
 	p, err := resolved(f, ahead)
-	d, ok := n.filter.(*kernels.Denoiser)
-	if err != nil || !ok || f.FieldOrder != n.by.FieldOrder || p.Filter != kernels.Denoise || !d.Retune(p) {
+	r, ok := n.filter.(retuner)
+	if err != nil || !ok || f.FieldOrder != n.by.FieldOrder || !r.Retune(p) {
 		return false
 	}
 	n.by, n.stale = f, true
@@ -64,11 +63,11 @@ func (n *lane) again(held *Shot) filtering {
 			some = true
 			return emit(out)
 		}
-		if d, ok := n.filter.(*kernels.Denoiser); ok {
-			if err := d.Again(ctx, seen); err != nil {
+		if r, ok := n.filter.(repeater); ok {
+			if err := r.Again(ctx, seen); err != nil {
 				return err
 			}
-			if err := d.Drain(ctx, seen); err != nil || some {
+			if err := r.Drain(ctx, seen); err != nil || some {
 				return err
 			}
 		}

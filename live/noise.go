@@ -48,12 +48,12 @@ func (s *Session) Noise() *Noise {
 
 // watchNoise keeps the noise that a filter finds.
 func (s *Session) watchNoise(filter any) {
-	d, ok := filter.(*kernels.Denoiser)
+	m, ok := filter.(meter)
 	if !ok {
 		s.noise.Store(nil)
 		return
 	}
-	d.OnNoise(func(m noise.Model, _ bool) { s.noise.Store(&m) })
+	m.OnNoise(func(m noise.Model, _ bool) { s.noise.Store(&m) })
 }
 
 const (

@@ -5,14 +5,31 @@ import (
 	"slices"
 	"time"
 
+	"vidfilter/denoise/noise"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
 
-// drainer is a filter that can emit the frames that it holds and continue.
-type drainer interface {
-	Drain(ctx context.Context, emit pipeline.Emit) error
-}
+// Abilities that only some filters have.
+type (
+	// A drainer can emit the frames that it holds and continue.
+	drainer interface {
+		Drain(ctx context.Context, emit pipeline.Emit) error
+	}
+	// A retuner can go on with other parameters; false if it cannot with these.
+	retuner interface{ Retune(p kernels.Params) bool }
+	// A repeater keeps the frames it has filtered: Known returns them, oldest first, and Again
+	// filters the last once more.
+	repeater interface {
+		drainer
+		Known() []*pipeline.Frame
+		Again(ctx context.Context, emit pipeline.Emit) error
+	}
+	// A meter measures noise.
+	meter interface {
+		OnNoise(seen func(m noise.Model, clean bool))
+	}
+)
 
 // filterAll filters the newest picture as soon as there is one, and the held picture again when
 // the filter changes and no other comes.
@@ -154,11 +171,11 @@ func (l *loop) adopt(ctx context.Context, want settings) error {
 	return nil
 }
 
-// known returns the pictures that a denoiser in use knows, oldest first, which are the caller's.
+// known returns the pictures that a filter in use knows, oldest first. They are the caller's.
 func (l *loop) known() []*pipeline.Frame {
 	for _, n := range l.lanes {
-		if d, ok := n.filter.(*kernels.Denoiser); ok {
-			return d.Known()
+		if r, ok := n.filter.(repeater); ok {
+			return r.Known()
 		}
 	}
 	return nil

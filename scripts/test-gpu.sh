@@ -57,6 +57,7 @@ sanitizer() { # sanitizer TOOL
 	sed -n 's/^model name.*: /processor: /p' /proc/cpuinfo | sort | uniq -c
 } | tee -a "$report"
 step conformance conformance
+step nvenc sh -c 'bin/vidfilter doctor --nvenc || [ $? = 5 ]' # 5: there is none
 lines=20
 step memcheck sanitizer memcheck
 step racecheck sanitizer racecheck

@@ -35,22 +35,32 @@ type findings struct {
 }
 
 func (a *app) newDoctorCommand(s cli.Stdio) *cobra.Command {
-	var asJSON bool
+	var asJSON, nvenc bool
 	var mode string
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	t := cli.NewTable(fs, "Options")
 	t.Flag(&asJSON, "json", "", "print JSON")
+	t.Flag(&nvenc, "nvenc", "", "test NVENC instead, and print a report")
 	job.SandboxFlag(t, &mode)
 	return withFlags(&cobra.Command{
 		Use: "doctor [options]", Short: "Check what protects this machine from files",
 		Long: withExits("Print what the kernel offers for the sandbox, and prove it: a process like that\n"+
 			"of a job tries to read, write, connect, run programs and reach other processes.\n"+
-			"The exit code is 1 if something is open that such a process does not need.",
-			contract.ExitFailed, contract.ExitOutput),
-		Example: "  vidfilter doctor\n  vidfilter doctor --sandbox off                 # the same without it",
+			"The exit code is 1 if something is open that such a process does not need.\n"+
+			"--nvenc tests NVENC instead, which is experimental: it encodes a small video\n"+
+			"with each codec, format and setting, and compares them. See docs/nvenc.md.",
+			contract.ExitFailed, contract.ExitOutput, contract.ExitDevice),
+		Example: "  vidfilter doctor\n  vidfilter doctor --sandbox off                 # the same without it\n" +
+			"  vidfilter doctor --nvenc >nvenc.txt            # takes some minutes",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if sandbox.Inside() != nil {
 				return tryDoors()
+			}
+			switch {
+			case nvenc && asJSON:
+				return cli.Usagef("give one of them", "--nvenc and --json exclude each other")
+			case nvenc:
+				return a.tryNVENC(mode)
 			}
 			found, err := a.examine(a.guards(cmd))
 			if err != nil {

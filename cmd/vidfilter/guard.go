@@ -17,6 +17,7 @@ import (
 	"vidfilter/encode"
 	"vidfilter/internal/av"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/contract"
 	"vidfilter/internal/hint"
 	"vidfilter/internal/job"
 	"vidfilter/internal/sandbox"
@@ -178,7 +179,7 @@ func (a *app) endWard(w *ward, cmd *exec.Cmd, killed syscall.Signal, words strin
 		return w.ui.Finish(cli.Result{}, crash), nil
 	}
 	cli.PrintError(a.Err, crash)
-	return job.ExitCode(crash), nil
+	return contract.ExitCode(crash), nil
 }
 
 // adviceOn says what to do about a crash.

@@ -49,7 +49,7 @@ func rootHelp(root *cobra.Command) string {
 		first.AddFlag(root.Flags().Lookup(name))
 	}
 	fmt.Fprintf(&b, "\nOptions (vidfilter help options lists all):\n%s\n", first.FlagUsages())
-	b.WriteString(exitHelp(allCodes...))
+	b.WriteString(exitHelp())
 	return b.String()
 }
 
@@ -101,15 +101,15 @@ func newOptionsTopic(cli.Stdio) *cobra.Command {
 		Use:   "options",
 		Short: "all options",
 		Long: "Options of vidfilter -i IN -o OUT. VIDFILTER_CRF=20 sets what --crf does not.\n" +
-			groupedFlags(job.NewOptions().Flags()) + "\n" + exitHelp(allCodes...),
+			groupedFlags(job.NewOptions().Flags()) + "\n" + exitHelp(),
 	}
 }
 
-// exitHelp lists exit codes with their meanings.
+// exitHelp lists exit codes with their meanings; all without an argument.
 func exitHelp(codes ...int) string {
 	var texts []string
-	for _, e := range job.ExitTexts {
-		if slices.Contains(codes, e.Code) {
+	for _, e := range contract.ExitTexts {
+		if len(codes) == 0 || slices.Contains(codes, e.Code) {
 			texts = append(texts, fmt.Sprintf("%d %s", e.Code, e.Text))
 		}
 	}
@@ -119,9 +119,4 @@ func exitHelp(codes ...int) string {
 // withExits ends the description of a command with its exit codes.
 func withExits(long string, codes ...int) string {
 	return strings.TrimSpace(long) + "\n\n" + exitHelp(append([]int{contract.ExitDone, contract.ExitFailed, contract.ExitUsage}, codes...)...)
-}
-
-// allCodes are those of a job.
-var allCodes = []int{
-	contract.ExitDone, contract.ExitFailed, contract.ExitUsage, contract.ExitInput, contract.ExitOutput, contract.ExitDevice, contract.ExitDamaged, contract.ExitQueue, contract.ExitInterrupt, contract.ExitQuit, contract.ExitTerminated,
 }

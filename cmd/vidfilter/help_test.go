@@ -11,9 +11,9 @@ import (
 
 	"vidfilter/encode/formats"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/contract"
 	"vidfilter/internal/job"
 	"vidfilter/kernels"
-	"vidfilter/live"
 )
 
 // optionsHelp is vidfilter help options.
@@ -53,7 +53,7 @@ func TestHelpNamesValues(t *testing.T) {
 		}
 	}
 	for _, list := range [][]string{
-		live.FieldOrder.Names, job.CompareNames, job.ProgressNames, job.DeviceNames, formats.Names(),
+		kernels.FieldOrder.Names, job.CompareNames, job.ProgressNames, job.DeviceNames, formats.Names(),
 	} {
 		for _, name := range list {
 			if !strings.Contains(help, name) {
@@ -97,10 +97,10 @@ func TestHelpNamesExitCodes(t *testing.T) {
 		_, help, _ := try(nil, strings.Fields(args)...)
 		help = strings.Join(strings.Fields(help), " ")
 		for i, code := range []int{0, 1, 2, 3, 4, 5, 6, 7, 130, 131, 143} {
-			if job.ExitTexts[i].Code != code {
+			if contract.ExitTexts[i].Code != code {
 				t.Errorf("exit code %d is not in its place", code)
 			}
-			if !strings.Contains(help, fmt.Sprintf("%d %s", code, job.ExitTexts[i].Text)) {
+			if !strings.Contains(help, fmt.Sprintf("%d %s", code, contract.ExitTexts[i].Text)) {
 				t.Errorf("%s: exit code %d is missing", args, code)
 			}
 		}

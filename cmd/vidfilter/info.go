@@ -122,12 +122,7 @@ func saveNoise(to *encode.Target, m noise.Model) error {
 }
 
 func inspect(ctx context.Context, path string, measure bool) (info fileInfo, err error) {
-	cpu, err := kernels.NewCPU(1, "")
-	if err != nil {
-		return info, err
-	}
-	defer cpu.Close()
-	pool := pipeline.NewPool(cpu, 1)
+	pool := pipeline.NewPool(kernels.Host{}, 1)
 	defer pool.Close()
 	in, err := decode.Open(ctx, path, pool, decode.Options{Layouts: denoise.Takes, MaxPixels: decode.DefaultMaxPixels()})
 	if err != nil {

@@ -52,7 +52,7 @@ func (a *app) run(args []string) int {
 		return o.OpenUI(a.Stdio).Finish(cli.Result{}, err)
 	}
 	cli.PrintError(a.Err, err)
-	return job.ExitCode(err)
+	return contract.ExitCode(err)
 }
 
 // checkDashes refuses ffmpeg's long options behind a single dash, which pflag would take apart

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"syscall"
+
+	"vidfilter/internal/contract"
 )
 
 // Shortage is the error of work for which the system had too little. Libraries report it as an
@@ -49,6 +51,9 @@ func (s *Shortage) Error() string {
 }
 
 func (s *Shortage) Unwrap() error { return s.err }
+
+// Is adds a class, which comes before the one that the library took it for.
+func (s *Shortage) Is(target error) bool { return target == contract.Class(contract.ExitFailed) }
 
 // Hint says what to do.
 func (s *Shortage) Hint() string { return s.Of.Advice() }

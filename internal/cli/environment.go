@@ -63,17 +63,33 @@ func Source(fs *pflag.FlagSet, name string) string {
 func hiddenFromEnvironment(fs *pflag.FlagSet) (names []string) {
 	fs.Visit(func(f *pflag.Flag) {
 		names = append(names, f.Name)
-		if f.Value.Type() == "bool" && !isTrue(f.Value.String()) {
-			return
-		}
 		for _, r := range Rivals {
-			if slices.Contains(r, f.Name) {
+			if slices.Contains(r, f.Name) && isOn(f) {
 				names = append(names, r...)
 			}
 		}
 	})
 	return names
 }
+
+// CheckRivals refuses two flags of one set of Rivals.
+func CheckRivals(fs *pflag.FlagSet) error {
+	for _, set := range Rivals {
+		var given []string
+		for _, name := range set {
+			if f := fs.Lookup(name); f != nil && f.Changed && isOn(f) {
+				given = append(given, Source(fs, name))
+			}
+		}
+		if len(given) > 1 {
+			return Usagef("give one of them", "%s and %s exclude each other", given[0], given[1])
+		}
+	}
+	return nil
+}
+
+// isOn reports whether a flag is no switch, or one that is on.
+func isOn(f *pflag.Flag) bool { return f.Value.Type() != "bool" || isTrue(f.Value.String()) }
 
 func isTrue(s string) bool { return strings.Trim(strings.ToLower(s), "true1") == "" }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 
+	"vidfilter/internal/contract"
 	"vidfilter/internal/hint"
 	"vidfilter/internal/text"
 )
@@ -14,6 +15,8 @@ type UsageError struct{ msg, hint string }
 func (e *UsageError) Error() string { return e.msg }
 
 func (e *UsageError) Hint() string { return e.hint }
+
+func (e *UsageError) Unwrap() error { return contract.Class(contract.ExitUsage) }
 
 // Usagef returns a UsageError. The hint comes first so that nobody forgets it.
 func Usagef(hint, format string, args ...any) error {

@@ -34,9 +34,9 @@ func gpuObject(g GPUTimes) *contract.GPU {
 	return &contract.GPU{CopyIn: ms(g.CopyIn), Kernel: ms(g.Kernel), CopyOut: ms(g.CopyOut), Overlap: rate.Rounded(g.Overlap)}
 }
 
-func doneObject(r Result, err error, code int, cause string, warnings []string) contract.Done {
+func doneObject(r Result, err error, warnings []string) contract.Done {
 	d := r.Done
-	d.Type, d.ExitCode, d.Cause, d.Warnings = contract.TypeDone, code, cause, append([]string{}, warnings...)
+	d.Type, d.ExitCode, d.Cause, d.Warnings = contract.TypeDone, contract.ExitCode(err), contract.CauseOf(err), append([]string{}, warnings...)
 	d.FPS, d.Elapsed = rate.Rounded(r.Outcome().FPS), rate.Rounded(r.Elapsed)
 	if d.Damage == nil {
 		d.Damage = map[string]int64{}

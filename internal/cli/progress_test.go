@@ -115,14 +115,14 @@ func TestJSONProgress(t *testing.T) {
 
 func TestJSONDone(t *testing.T) {
 	r := Result{Done: contract.Done{Frame: 3, Elapsed: 1, PSNR: new(contract.Number(math.Inf(1))), SSIM: new(contract.Number(0.5))}}
-	b, err := json.Marshal(doneObject(r, errors.New("a \"b\"\n"), 1, "", []string{"w"}))
+	b, err := json.Marshal(doneObject(r, errors.New("a \"b\"\n"), []string{"w"}))
 	e2e.Must(t, err)
 	var got map[string]any
 	e2e.Must(t, json.Unmarshal(b, &got))
 	if psnr, measured := got["psnr"]; psnr != nil || !measured || got["ssim"] != 0.5 || got["error"] != "a \"b\"\n" {
 		t.Errorf("%s", b)
 	}
-	b, _ = json.Marshal(doneObject(Result{}, nil, 0, "", nil))
+	b, _ = json.Marshal(doneObject(Result{}, nil, nil))
 	for _, part := range []string{`"warnings":[]`, `"damage":{}`, `"exit_code":0`} {
 		if !strings.Contains(string(b), part) {
 			t.Errorf("%s lacks %s", b, part)

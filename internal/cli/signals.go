@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"vidfilter/internal/contract"
 	"vidfilter/internal/sandbox"
 )
 
@@ -19,6 +20,17 @@ import (
 type Interruption struct{ Signal syscall.Signal }
 
 func (i Interruption) Error() string { return "interrupted by " + unix.SignalName(i.Signal) }
+
+// Unwrap returns the class of the signal.
+func (i Interruption) Unwrap() error {
+	switch i.Signal {
+	case syscall.SIGINT:
+		return contract.Class(contract.ExitInterrupt)
+	case syscall.SIGQUIT:
+		return contract.Class(contract.ExitQuit)
+	}
+	return contract.Class(contract.ExitTerminated)
+}
 
 // IgnoreWriteSignals makes writes to a closed pipe or beyond the file size limit fail with
 // EPIPE and EFBIG, in Go and C, so that they are reported instead of killing the program

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"vidfilter/internal/contract"
 	"vidfilter/internal/rate"
 	"vidfilter/internal/text"
 )
@@ -19,9 +20,7 @@ type UI struct {
 
 	in       io.Reader
 	interval time.Duration // 0: the mode's own
-	exitCode func(error) int
-	cause    func(error) string
-	progress *progress // in the bar; nil: none
+	progress *progress     // in the bar; nil: none
 	leave    func()
 	begun    bool // there is something to end cleanly
 }
@@ -30,12 +29,10 @@ type UI struct {
 type UIOptions struct {
 	ScreenOptions
 	NeverAsk bool
-	ExitCode func(error) int
-	Cause    func(error) string // see contract.Done
 }
 
 func NewUI(s Stdio, o UIOptions) *UI {
-	u := &UI{Screen: NewScreen(s, o.ScreenOptions), in: s.In, exitCode: o.ExitCode, cause: o.Cause}
+	u := &UI{Screen: NewScreen(s, o.ScreenOptions), in: s.In}
 	u.CanAsk = IsTerminal(s.Err) && IsTerminal(s.In) && !o.NeverAsk && o.Progress != "json"
 	u.Redraw = u.bar
 	return u
@@ -123,10 +120,10 @@ func (u *UI) setBar(s *progress) {
 
 // Finish reports the end of the job and returns the exit code. Later messages are dropped.
 func (u *UI) Finish(r Result, err error) int {
-	code := u.exitCode(err)
+	code := contract.ExitCode(err)
 	last := u.finishText(r, err)
 	if u.Mode == "json" {
-		last = Encoded(doneObject(r, err, code, u.cause(err), u.Warnings()))
+		last = Encoded(doneObject(r, err, u.Warnings()))
 	}
 	u.Close(last)
 	return code

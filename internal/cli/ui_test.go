@@ -22,7 +22,7 @@ func testUI(t *testing.T, args ...string) (*UI, *e2e.Log) {
 
 func uiFlags(t *testing.T, args []string) UIOptions {
 	t.Helper()
-	o := UIOptions{ScreenOptions: ScreenOptions{Progress: "auto"}, ExitCode: testCode, Cause: func(error) string { return "" }}
+	o := UIOptions{ScreenOptions: ScreenOptions{Progress: "auto"}}
 	fs := NewFlagSet()
 	tab := Table{fs, "Test"}
 	tab.Add(String(&o.Progress, "NAME"), "progress", "", "")
@@ -33,22 +33,7 @@ func uiFlags(t *testing.T, args []string) UIOptions {
 	return o
 }
 
-var errDamaged = errors.New("output not verified")
-
-func testCode(err error) int {
-	var i Interruption
-	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &i) && i.Signal == syscall.SIGINT:
-		return 130
-	case errors.As(err, &i):
-		return 143
-	case errors.Is(err, errDamaged):
-		return 6
-	}
-	return 1
-}
+var errDamaged = contract.NewClass(contract.ExitDamaged, "output not verified")
 
 func TestMessages(t *testing.T) {
 	say := func(u *UI) {

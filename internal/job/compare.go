@@ -23,12 +23,7 @@ type Clip struct {
 // than the other. Both need the same number of frames, size and layout; their colour metadata is
 // ignored.
 func CompareVideos(ctx context.Context, a, b Clip) (quality.Score, error) {
-	cpu, err := kernels.NewCPU(1, "")
-	if err != nil {
-		return quality.Score{}, err
-	}
-	defer cpu.Close()
-	pool := pipeline.NewPool(cpu, 1)
+	pool := pipeline.NewPool(kernels.Host{}, 1)
 	defer pool.Close()
 	x, y, err := openBoth(ctx, a, b, pool)
 	if err != nil {

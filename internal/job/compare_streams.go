@@ -25,12 +25,7 @@ func CompareStreams(ctx context.Context, a, b string) ([]fidelity.Row, error) {
 }
 
 func factsOf(ctx context.Context, path string) (fidelity.Facts, error) {
-	cpu, err := kernels.NewCPU(1, "")
-	if err != nil {
-		return nil, err
-	}
-	defer cpu.Close()
-	pool := pipeline.NewPool(cpu, 1)
+	pool := pipeline.NewPool(kernels.Host{}, 1)
 	defer pool.Close()
 	in, err := decode.Open(ctx, path, pool, decode.Options{Layouts: pipeline.Layout.Valid})
 	if err != nil {

@@ -87,12 +87,7 @@ func SegmentsOf(o *SegmentOptions, fs *pflag.FlagSet, env []string) (any, error)
 	if found.Cuts, err = decode.Scan(ctx, o.Input, o.decodeOptions(), o.length, o.window()); err != nil || o.NoiseFrom == nil {
 		return found, err
 	}
-	cpu, err := kernels.NewCPU(1, "")
-	if err != nil {
-		return nil, err
-	}
-	defer cpu.Close()
-	pool := pipeline.NewPool(cpu, 1)
+	pool := pipeline.NewPool(kernels.Host{}, 1)
 	defer pool.Close()
 	if err := o.measureNoise(ctx, pool, func(string) {}); err != nil {
 		return nil, err

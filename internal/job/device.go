@@ -15,10 +15,40 @@ import (
 	"vidfilter/internal/hint"
 	"vidfilter/internal/machine"
 	"vidfilter/kernels"
+	"vidfilter/pipeline"
 )
 
-// OpenBackend opens the device of --device. auto falls back to the CPU, and reports it by tell,
-// once the caller knows that there will be something to filter.
+// Abilities that only some backends have.
+type (
+	// threaded backends filter on threads of the CPU.
+	threaded interface{ Threads() int }
+	// forecaster backends know their frames per second ahead: as asked, and at fast quality.
+	forecaster interface {
+		Expect(p kernels.Params, width, height int) (asked, fast float64)
+	}
+	// coder backends have devices that decode and encode video.
+	coder interface {
+		Devices() int
+		Decoding(host *pipeline.Pool) (*gpu.Decoding, error)
+		Encoding() (*gpu.Encoding, error)
+	}
+	// holder backends have frames in memory of their own, which may stay there for an encoder.
+	holder interface {
+		Devices() int
+		Free() int64
+		KeepResults(p *pipeline.Pool)
+	}
+	// sharer backends filter several streams side by side, each on one device.
+	sharer interface{ Share() (*gpu.Backend, func()) }
+	// timer backends measure their work.
+	timer interface {
+		Stats() gpu.Stats
+		ColdStart() gpu.ColdStart
+	}
+)
+
+// OpenBackend opens the device of --device. auto falls back to the CPU; the caller reports that by
+// tell once the job has begun.
 func (o *Options) OpenBackend(u *cli.UI) (b kernels.Backend, tell func(), err error) {
 	tell = func() {}
 	if o.System != nil {
@@ -45,13 +75,13 @@ func (o *Options) OpenBackend(u *cli.UI) (b kernels.Backend, tell func(), err er
 	return cpu, tell, nil
 }
 
-// decodeOptions are those of --hwaccel, too, for which it prepares the GPU of the filter's backend.
-// The decoding, if there is one, is to be closed after its input.
+// decodeOptions returns the options of the decoder. If NVDEC is to decode, it prepares the GPU of
+// the filter's backend: close d after the input. Otherwise d is nil.
 func (j *job) decodeOptions(filters kernels.Backend) (o decode.Options, d *gpu.Decoding, err error) {
 	o = j.o.DecodeOptions(j.ui)
 	how, _, _ := strings.Cut(j.o.HWAccel, ",") // nvenc alone decodes as auto does
 	must := how == "nvdec"
-	b, onGPU := filters.(*gpu.Backend)
+	b, onGPU := filters.(coder)
 	onGPU = onGPU && j.o.System == nil
 	switch {
 	case how == "none", !must && (!onGPU || j.o.passes() && j.encoding == nil || j.o.Join != ""):
@@ -62,7 +92,7 @@ func (j *job) decodeOptions(filters kernels.Backend) (o decode.Options, d *gpu.D
 		return o, nil, hint.Says("--hwaccel nvdec decodes on the GPU that filters, and the job filters on the CPU", "--hwaccel auto does without", gpu.ErrDevice)
 	}
 	host := j.frames
-	if j.onlyDevice(b) {
+	if b.Devices() == 1 && j.onlyDevice(filters) {
 		host = nil
 	}
 	if d, err = b.Decoding(host); err != nil {
@@ -77,11 +107,10 @@ func (j *job) decodeOptions(filters kernels.Backend) (o decode.Options, d *gpu.D
 	return o, d, nil
 }
 
-// onlyDevice reports whether nothing but a filter or an encoder on the GPU reads the samples of the
-// input.
-func (j *job) onlyDevice(b *gpu.Backend) bool {
+// onlyDevice reports whether only the GPU reads the samples of the input: a filter or an encoder.
+func (j *job) onlyDevice(b kernels.Backend) bool {
 	encodes := j.encoding != nil && j.encoding.Beside(b)
-	return j.o.Params.Filter != kernels.Denoise && (!j.o.passes() || encodes) && !j.looksOnHost() && b.Devices() == 1
+	return j.o.Params.Filter != kernels.Denoise && (!j.o.passes() || encodes) && !j.looksOnHost()
 }
 
 // looksOnHost reports whether the CPU reads the samples of frames beside the filter.
@@ -89,7 +118,7 @@ func (j *job) looksOnHost() bool {
 	return j.o.Compare != "" || j.o.GrainTable != "" || j.o.keepsGrain()
 }
 
-// chooseNVENC has NVENC encode what the chosen encoder would, if --hwaccel says so.
+// chooseNVENC replaces the encoder by NVENC's of the same codec, for --hwaccel nvenc.
 func (o *Options) chooseNVENC(named bool) error {
 	codec := encode.CodecOf(o.Encoder)
 	if !strings.HasSuffix(o.HWAccel, "nvenc") || codec.OnDevice != "" {
@@ -119,16 +148,16 @@ func (j *job) openEncoding() (err error) {
 	if !j.o.usesNVENC() || j.o.Join != "" {
 		return nil
 	}
-	b, ok := j.backend.(*gpu.Backend)
+	b, ok := j.backend.(coder)
 	if !ok {
 		o := j.o.gpuOptions(j.ui)
 		if o.All = false; len(o.Indexes) > 1 {
 			o.Indexes = o.Indexes[:1]
 		}
-		if b, err = gpu.Open(o); err != nil {
+		if j.encoder, err = gpu.Open(o); err != nil {
 			return hint.Add(err, "NVENC needs an NVIDIA GPU; without it the CPU encodes")
 		}
-		j.encoder = b
+		b = j.encoder
 	}
 	j.encoding, err = b.Encoding()
 	return err
@@ -162,15 +191,15 @@ func (o *Options) otherwise(err error) error {
 // onlyCPU advises to filter on the CPU.
 func onlyCPU(err error) error { return hint.Add(err, "--device cpu filters on the CPU") }
 
-// framesInFlight is how many frames may wait for the encoder: enough to even out the stages, but
-// few compared with those in the decoder and encoder.
+// framesInFlight is how many frames may wait for the encoder: enough to even out the stages, and
+// few beside the frames in the decoder and encoder.
 const framesInFlight = 4
 
 // mostInFlight is how many bytes of frames may wait for the encoder: four frames at 8K, one at
 // 8192x8192. The CPU takes so long for a frame that a third of it will do.
 const mostInFlight = 198e6
 
-// inFlight returns how many frames of so many bytes may wait for the encoder.
+// inFlight returns how many frames of size bytes may wait for the encoder.
 func (o *Options) inFlight(size int, onCPU bool) int {
 	if o.FramesInFlight > 0 {
 		return o.FramesInFlight
@@ -186,8 +215,8 @@ func (o *Options) inFlight(size int, onCPU bool) int {
 	return int(min(max(room, 1), framesInFlight))
 }
 
-// threadsIn returns how many threads an encoder may have in a job's memory, of which each takes
-// some frames of so many bytes; 0: as many as it likes.
+// threadsIn returns how many threads an encoder may start in a job's memory, 0 for any number. Each
+// holds some frames of size bytes.
 func threadsIn(memory int64, size int) int {
 	const part, frames = 4, 3
 	n := int(min(memory/part/frames/int64(size), math.MaxInt32))
@@ -197,32 +226,25 @@ func threadsIn(memory int64, size int) int {
 	return max(n, 1)
 }
 
-// gpuStats returns the times of the GPUs, or false on the CPU.
-func (j *job) gpuStats() (gpu.Stats, bool) {
-	b, ok := j.backend.(*gpu.Backend)
-	if !ok {
-		return gpu.Stats{}, false
-	}
-	return b.Stats(), true
-}
-
 func (j *job) gpuTimes() *cli.GPUTimes {
-	s, ok := j.gpuStats()
+	b, ok := j.backend.(timer)
 	if !ok {
 		return nil
 	}
+	s := b.Stats()
 	in, kernel, out := s.PerFrame()
 	return &cli.GPUTimes{CopyIn: in, Kernel: kernel, CopyOut: out, Overlap: s.Overlap()}
 }
 
 // tellGPU reports GPU times with --verbose.
 func (j *job) tellGPU() {
-	s, ok := j.gpuStats()
-	if !ok || s.Frames == 0 {
+	b, ok := j.backend.(timer)
+	if !ok || b.Stats().Frames == 0 {
 		return
 	}
+	s := b.Stats()
 	in, kernel, out := s.PerFrame()
-	j.ui.Debugf("cold start: %v", j.backend.(*gpu.Backend).ColdStart())
+	j.ui.Debugf("cold start: %v", b.ColdStart())
 	j.ui.Debugf("a frame on the GPU: copy in %s, kernel %s, copy out %s; overlap %.2f",
 		milliseconds(in), milliseconds(kernel), milliseconds(out), s.Overlap())
 }

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,7 +10,6 @@ import (
 
 	"vidfilter/internal/cli"
 	"vidfilter/kernels"
-	"vidfilter/live"
 )
 
 func (o *Options) filterFlags(t cli.Table) {
@@ -30,7 +28,7 @@ func (o *Options) PictureFlags(t cli.Table) {
 		}
 		f.Hidden = opt.Alias
 	}
-	t.Add(cli.OneOf(&o.FieldOrder, live.FieldOrder.Names), live.FieldOrder.Name, "", live.FieldOrder.Usage())
+	t.Add(cli.OneOf(&o.FieldOrder, kernels.FieldOrder.Names), kernels.FieldOrder.Name, "", kernels.FieldOrder.Usage())
 }
 
 var metavar = map[kernels.Kind]string{kernels.Number: "X", kernels.Whole: "N", kernels.Name: "NAME", kernels.Switch: "bool"}
@@ -62,101 +60,78 @@ func (o *Options) withFilterOption(opt kernels.Option, s string) (kernels.Params
 }
 
 // FilterGiven reports whether an option of a filter has been given.
-func FilterGiven(fs *pflag.FlagSet) (given bool) {
-	fs.Visit(func(f *pflag.Flag) {
-		_, some := kernels.OptionNamed(f.Name)
-		given = given || some || f.Name == live.FieldOrder.Name
-	})
-	return given
+func FilterGiven(fs *pflag.FlagSet) bool {
+	return len(givenOptions(fs, false))+len(givenOptions(fs, true)) > 0 || fs.Changed(kernels.FieldOrder.Name)
 }
 
-// CheckFilter fills in the defaults of the filter, and refuses arguments that do not apply to it.
-// The environment may hold those of any filter.
-func (o *Options) CheckFilter(fs *pflag.FlagSet) (err error) {
-	o.inferFilter(fs)
+// givenOptions returns the filter options that are set by the environment or by arguments.
+func givenOptions(fs *pflag.FlagSet, environment bool) (all []kernels.Option) {
 	fs.Visit(func(f *pflag.Flag) {
-		opt, some := kernels.OptionNamed(f.Name)
-		if _, ok := opt.In(o.Params.Filter); !some || ok || cli.FromEnvironment(f) || err != nil {
-			return
+		if opt, some := kernels.OptionNamed(f.Name); some && cli.FromEnvironment(f) == environment {
+			all = append(all, opt)
 		}
-		of := opt.Filters()[0]
-		if other := o.foreign(fs, opt); other != "" {
-			err = cli.Usagef("give one of the two: a job has one filter",
-				"%s is an option of the %s filter, %s filter", cli.FlagName(f), of, other)
-			return
-		}
-		hint := fmt.Sprintf("the %s filter has %s", o.Params.Filter, strings.Join(filterFlags(o.Params.Filter), ", "))
-		if of == kernels.Recursive && o.System != nil {
-			hint = "leave it out, or choose another system: " + SystemList
-		}
-		err = cli.Usagef(hint, "%s is an option of the %s filter, not of the %s filter", cli.FlagName(f), of, o.Params.Filter)
 	})
-	if err != nil {
+	return all
+}
+
+// without returns the index of the first option that a filter lacks, -1 if it has all.
+func without(filter kernels.Filter, all []kernels.Option) int {
+	return slices.IndexFunc(all, func(o kernels.Option) bool { return !slices.Contains(o.Filters(), filter) })
+}
+
+// CheckFilter fills in the defaults of the filter, and refuses arguments that do not apply to it or
+// exclude each other.
+// The environment may hold options of any filter.
+func (o *Options) CheckFilter(fs *pflag.FlagSet) error {
+	if err := cli.CheckRivals(fs); err != nil && o.Part == nil { // a part may have the noise twice: see checkNoise
 		return err
+	}
+	given, f := givenOptions(fs, false), fs.Lookup("filter")
+	infer := f != nil && !f.Changed && o.System == nil
+	if infer && len(given) > 0 {
+		o.inferFilter(given)
+	} else if infer {
+		o.inferFilter(givenOptions(fs, true))
+	}
+	if i := without(o.Params.Filter, given); i >= 0 {
+		return o.misplaced(fs, given, given[i], infer)
 	}
 	o.Params = o.Params.WithDefaults()
 	if err := o.Params.Validate(); err != nil {
 		return cli.Usagef("for their values: "+optionsHelp, "%v", err)
 	}
-	if only := fs.Lookup("luma-only"); only != nil && only.Value.String() == "true" && o.Params.Chroma != 0 {
-		return cli.Usagef("give one of them", "--luma-only and --chroma exclude each other")
-	}
 	return o.checkNoise()
 }
 
-// foreign returns an argument that no filter has beside opt, and whose it is; "" for none or if the
-// filter is given.
-func (o *Options) foreign(fs *pflag.FlagSet, opt kernels.Option) (name string) {
-	if f := fs.Lookup("filter"); f == nil || f.Changed || o.System != nil {
-		return ""
-	}
-	fs.Visit(func(f *pflag.Flag) {
-		other, some := kernels.OptionNamed(f.Name)
-		shared := func(k kernels.Filter) bool { return slices.Contains(opt.Filters(), k) }
-		if some && !cli.FromEnvironment(f) && !slices.ContainsFunc(other.Filters(), shared) {
-			name = cmp.Or(name, fmt.Sprintf("%s of the %s", cli.FlagName(f), other.Filters()[0]))
+// inferFilter chooses the first filter that has all of some options, if the default lacks one.
+func (o *Options) inferFilter(given []kernels.Option) {
+	for i := range kernels.FilterNames() {
+		if without(o.Params.Filter, given) >= 0 && without(kernels.Filter(i), given) < 0 {
+			o.Params.Filter = kernels.Filter(i)
 		}
-	})
-	return name
-}
-
-// inferFilter chooses the filter that has all options given, unless the filter itself is given.
-// Arguments come before the environment.
-func (o *Options) inferFilter(fs *pflag.FlagSet) {
-	if f := fs.Lookup("filter"); f == nil || f.Changed || o.System != nil {
-		return
-	}
-	for _, environment := range []bool{false, true} {
-		given := 0
-		fits := map[kernels.Filter]int{}
-		fs.Visit(func(f *pflag.Flag) {
-			opt, some := kernels.OptionNamed(f.Name)
-			if !some || cli.FromEnvironment(f) != environment {
-				return
-			}
-			given++
-			for _, filter := range opt.Filters() {
-				fits[filter]++
-			}
-		})
-		if given == 0 {
-			continue
-		}
-		for i := range kernels.FilterNames() {
-			if filter := kernels.Filter(i); fits[o.Params.Filter] < given && fits[filter] == given {
-				o.Params.Filter = filter
-			}
-		}
-		return
 	}
 }
 
-// filterFlags lists the options that a filter shares with some others, or has alone.
-func filterFlags(filter kernels.Filter) (all []string) {
-	for _, opt := range kernels.Flags() {
-		if _, ok := opt.Domains[filter]; ok {
-			all = append(all, "--"+opt.Name)
-		}
+// misplaced is the error of an option that the filter lacks. If the filter was inferred, it may be
+// that no filter has opt and another of the given options.
+func (o *Options) misplaced(fs *pflag.FlagSet, given []kernels.Option, opt kernels.Option, inferred bool) error {
+	name, of := cli.FlagName(fs.Lookup(opt.Name)), opt.Filters()[0]
+	disjoint := func(other kernels.Option) bool {
+		return !slices.ContainsFunc(other.Filters(), func(k kernels.Filter) bool { return slices.Contains(opt.Filters(), k) })
 	}
-	return all
+	if i := slices.IndexFunc(given, disjoint); inferred && i >= 0 {
+		return cli.Usagef("give one of the two: a job has one filter", "%s is an option of the %s filter, %s of the %s filter",
+			name, of, cli.FlagName(fs.Lookup(given[i].Name)), given[i].Filters()[0])
+	}
+	hint := "leave it out, or choose another system: " + SystemList
+	if of != kernels.Recursive || o.System == nil {
+		var has []string
+		for _, other := range kernels.Flags() {
+			if _, ok := other.Domains[o.Params.Filter]; ok {
+				has = append(has, "--"+other.Name)
+			}
+		}
+		hint = fmt.Sprintf("the %s filter has %s", o.Params.Filter, strings.Join(has, ", "))
+	}
+	return cli.Usagef(hint, "%s is an option of the %s filter, not of the %s filter", name, of, o.Params.Filter)
 }

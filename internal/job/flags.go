@@ -78,7 +78,7 @@ func (o *Options) streamFlags(t cli.Table) {
 
 func (o *Options) runFlags(t cli.Table) {
 	t.Add(NewDevice(&o.Device), "device", "", "auto (default) cpu cuda cuda:0,2 cuda:all")
-	t.Add(cli.OneOf(&o.HWAccel, HWAccelNames), "hwaccel", "", "GPU codecs: auto (default) nvdec nvenc none")
+	t.Add(cli.OneOf(&o.HWAccel, HWAccelNames), "hwaccel", "", "auto (default) nvdec none nvenc (experimental)")
 	t.Add(cli.NewValue(&o.Threads, "N", cli.IntIn(0, MaxThreads)), "threads", "", "CPU threads; 0 (default) uses all cores")
 	t.Add(cli.NewValue(&o.Parts, "N", cli.IntIn(0, MaxParts)), "parts", "", "parts filtered side by side; 0 (default) chooses")
 	t.Add(cli.NewValue(&o.Streams, "N", cli.IntIn(0, gpu.MaxStreams)), "streams", "", "CUDA streams per GPU, up to 8; 0 (default) chooses")

@@ -42,7 +42,7 @@ func lines(s string) []string {
 }
 
 func wantUsageFuzz(t *testing.T, err error) {
-	if ExitCode(err) != contract.ExitUsage || hint.Of(err) == "" {
+	if contract.ExitCode(err) != contract.ExitUsage || hint.Of(err) == "" {
 		t.Errorf("%q, hint %q: no usage error", err, hint.Of(err))
 	}
 	if line := text.OneLine(err.Error()); !utf8.ValidString(line) || strings.ContainsAny(line, "\r\n\x1b") {

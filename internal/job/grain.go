@@ -1,7 +1,7 @@
 package job
 
 import (
-	"os"
+	"io"
 	"path/filepath"
 
 	"vidfilter/denoise/grain"
@@ -63,17 +63,9 @@ func (j *job) writeGrainTable(res cli.Result) error {
 	if j.grainTable == nil || res.Interrupted {
 		return nil
 	}
-	file, err := os.OpenFile(j.grainTable.Path(), os.O_WRONLY, 0)
-	if err != nil {
-		return encode.OutputError("write", j.o.GrainTable, err)
-	}
-	unit := j.in.Video().TimeBase()
-	err = grain.WriteTable(file, j.grain.Segments(), unit.Num(), unit.Den())
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return encode.OutputError("write", j.o.GrainTable, err)
-	}
-	return j.grainTable.Commit()
+	err := WriteTarget(j.grainTable, func(w io.Writer) error {
+		unit := j.in.Video().TimeBase()
+		return grain.WriteTable(w, j.grain.Segments(), unit.Num(), unit.Den())
+	})
+	return encode.OutputError("write", j.o.GrainTable, err)
 }

@@ -40,7 +40,7 @@ type job struct {
 	frames  *pipeline.Pool // for decoders
 
 	decoding *gpu.Decoding // nil: on the CPU
-	encoding *gpu.Encoding // likewise
+	encoding *gpu.Encoding // nil: on the CPU
 	encoder  *gpu.Backend  // of encoding, if the backend is none; nil: it is
 
 	results *pipeline.Pool // for the filter
@@ -64,7 +64,7 @@ type job struct {
 	noise   *noiseSeen
 	damage  map[string]int64 // of parts
 
-	fallBack sync.Once // told of a part
+	fallBack sync.Once // reports once that the CPU decodes a part
 
 	copied  atomic.Int64 // frames copied from parts
 	vain    atomic.Int64 // frames coded that are not in the output
@@ -95,12 +95,12 @@ func Run(ctx context.Context, o *Options, u *cli.UI, stop <-chan struct{}) (cli.
 	return j.keep(ctx, res)
 }
 
-// write filters the video and writes the output, as far as it goes.
+// write filters the video and writes the output.
 func (j *job) write(ctx context.Context) error {
 	if j.o.Join != "" {
 		return j.join(ctx)
 	}
-	_, onCPU := j.backend.(*kernels.CPU)
+	_, onCPU := j.backend.(threaded)
 	j.inFlight = j.o.inFlight(j.frameSize(), onCPU)
 	j.tellSlow()
 	err := j.writeVideo(ctx)
@@ -237,7 +237,7 @@ func (j *job) openInput(ctx context.Context) error {
 }
 
 func (j *job) openOutput() (err error) {
-	url := "pipe:1" // of which nothing comes
+	url := "pipe:1" // the format null writes no byte
 	if j.target != nil {
 		url = j.target.URL()
 	}
@@ -306,7 +306,7 @@ func (j *job) targets() []*encode.Target {
 	return slices.DeleteFunc([]*encode.Target{j.target, j.grainTable}, func(t *encode.Target) bool { return t == nil })
 }
 
-// outputSize is the size that the encoder gets, as far as the input's header says.
+// outputSize returns the size of the output's pictures, by the input's header.
 func (j *job) outputSize() (width, height int) {
 	v := j.in.Video().CodecParameters()
 	width, height = v.Width(), v.Height()
@@ -346,7 +346,7 @@ func (o *Options) encodeOptions(log *slog.Logger) encode.Options {
 	}
 }
 
-// encodeOptions are those of the job, with what is known of its input.
+// encodeOptions returns the encoder's options, with what the input determines.
 func (j *job) encodeOptions(log *slog.Logger) encode.Options {
 	o := j.o.encodeOptions(log)
 	o.Undecided = j.undecided != nil
@@ -372,8 +372,8 @@ func (j *job) template() encode.Template {
 // for some more. They are on the device if the encoder takes them from there.
 func (j *job) poolOfResults(b kernels.Backend, more int) *pipeline.Pool {
 	p := pipeline.NewPool(b, j.inFlight+more+b.Held(j.o.Params))
-	if b, ok := b.(*gpu.Backend); ok && j.encoding != nil && j.encoding.Beside(b) && j.o.System == nil && !j.looksOnHost() {
-		b.KeepResults(p)
+	if h, ok := b.(holder); ok && j.encoding != nil && j.encoding.Beside(b) && j.o.System == nil && !j.looksOnHost() {
+		h.KeepResults(p)
 	}
 	return p
 }
@@ -566,8 +566,8 @@ func (j *job) keep(ctx context.Context, res cli.Result) (cli.Result, error) {
 	return res, j.explainAll(faults)
 }
 
-// name gives the output its name. One that is interrupted or failed its check replaces nothing. A
-// fault is of an output that is kept under another name than was asked for.
+// name gives the output its name. An output that was interrupted or failed its check replaces no
+// file. fault is the reason why the output has another name than the user gave.
 func (j *job) name(res *cli.Result) (fault, err error) {
 	var as string
 	switch {
@@ -616,8 +616,7 @@ func (j *job) explainAll(faults []error) error {
 }
 
 func (j *job) measure(ctx context.Context, res *cli.Result) {
-	o := j.o.DecodeOptions(j.ui)
-	o.Log = nil
+	o := j.o.decoding(nil)
 	score, err := CompareVideos(ctx, Clip{j.o.Input, o}, Clip{string(res.Output), decode.Options{Threads: j.o.Threads, FieldOrder: o.FieldOrder}})
 	if err != nil {
 		j.ui.Warn("cannot measure PSNR and SSIM", "error", err)

@@ -78,7 +78,7 @@ func TestFinishedOutputIsKept(t *testing.T) {
 		j := &job{o: &Options{Output: "dir/out.mp4"}, target: target}
 		var res cli.Result
 		fault, err := j.name(&res)
-		if err != nil || fault == nil || ExitCode(fault) != contract.ExitOutput || !strings.HasPrefix(fault.Error(), c.message) {
+		if err != nil || fault == nil || contract.ExitCode(fault) != contract.ExitOutput || !strings.HasPrefix(fault.Error(), c.message) {
 			t.Errorf("%s: %v, %v", c.what, fault, err)
 		}
 		here, _ := os.Getwd()

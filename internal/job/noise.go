@@ -17,14 +17,14 @@ type noiseSeen struct {
 	mu            sync.Mutex // guards the other fields: several filters may add
 	frames, clean int
 	luma, chroma  float64 // sums
-	sure          float64 // likewise
+	sure          float64 // a sum
 	coarse        int     // frames with coarse noise
 	least, most   float64 // of luma
 }
 
 // watch adds the noise of every frame that a filter denoises.
 func (s *noiseSeen) watch(f pipeline.Filter) {
-	if d, ok := f.(*kernels.Denoiser); ok {
+	if d, ok := f.(interface{ OnNoise(func(noise.Model, bool)) }); ok {
 		d.OnNoise(s.add)
 	}
 }
@@ -63,7 +63,7 @@ func (s *noiseSeen) summary() *contract.Noise {
 
 const otherNoise = "--noise-from TIME,X,Y,W,H (a flat part that stands still)"
 
-// tellNoise says how much noise was found, how sure that is, and what to type if it looks wrong.
+// tellNoise reports the noise, how certain it is, and what to type if it looks wrong.
 func (j *job) tellNoise() {
 	n := j.noise.summary()
 	if n == nil {
@@ -110,14 +110,14 @@ func (j *job) gray() bool {
 	return native && l.Info().Gray()
 }
 
-// tellSlow says what to expect of the denoiser on a CPU that is slower than the video plays.
+// tellSlow reports the expected speed, if the denoiser on the CPU is slower than the video plays.
 func (j *job) tellSlow() {
-	cpu, ok := j.backend.(*kernels.CPU)
+	b, ok := j.backend.(forecaster)
 	if !ok || j.o.Params.Filter != kernels.Denoise {
 		return
 	}
 	v := j.in.Video().CodecParameters()
-	asked, fast := cpu.Expect(j.o.Params, v.Width(), v.Height())
+	asked, fast := b.Expect(j.o.Params, v.Width(), v.Height())
 	if asked >= min(j.in.FrameRate().Float64(), 24) {
 		return
 	}

@@ -105,25 +105,15 @@ func (o *Options) noiseFlags(t cli.Table) {
 
 // checkNoise: the noise is known in one way, and to the denoiser alone.
 func (o *Options) checkNoise() error {
-	name := ""
-	if o.Part != nil && o.Profile != nil { // segments has measured there
-		o.NoiseFrom = nil
+	name := "--noise-from"
+	if o.Profile != nil {
+		o.NoiseFrom, name = nil, "--noise-profile" // of a part with both, segments has measured there
 	}
 	switch {
-	case o.NoiseFrom != nil && o.Profile != nil:
-		return cli.Usagef("give one of them", "--noise-from and --noise-profile exclude each other")
-	case o.NoiseFrom != nil:
-		name = "--noise-from"
-	case o.Profile != nil:
-		name = "--noise-profile"
-	default:
+	case o.NoiseFrom == nil && o.Profile == nil:
 		return nil
-	}
-	switch {
 	case o.Params.Filter != kernels.Denoise || o.System != nil:
 		return cli.Usagef("leave the options of other filters out", "%s is an option of the denoise filter", name)
-	case o.Params.Noise > 0:
-		return cli.Usagef("give one of them", "--noise and %s exclude each other", name)
 	case o.NoiseFrom != nil && o.Input == "-":
 		return cli.Usagef("save the input to a file first", "--noise-from reads the input twice, and a pipe can be read once")
 	case o.NoiseFrom != nil && o.Part != nil:
@@ -135,8 +125,7 @@ func (o *Options) checkNoise() error {
 	return nil
 }
 
-// measureNoise measures the noise where --noise-from says, if it is given. Tell is told what may be
-// wrong with it.
+// measureNoise measures the noise for --noise-from, if it is given. It reports doubts by tell.
 func (o *Options) measureNoise(ctx context.Context, frames *pipeline.Pool, tell func(string)) error {
 	n := o.NoiseFrom
 	if n == nil || o.Join != "" {

@@ -176,10 +176,8 @@ func openClip(t *testing.T, clip string, d decode.Device, pool *pipeline.Pool, l
 }
 
 func hostPool(t *testing.T) *pipeline.Pool {
-	cpu, err := kernels.NewCPU(1, "")
-	e2e.Must(t, err)
-	pool := pipeline.NewPool(cpu, 1)
-	t.Cleanup(func() { pool.Close(); _ = cpu.Close() })
+	pool := pipeline.NewPool(kernels.Host{}, 1)
+	t.Cleanup(pool.Close)
 	return pool
 }
 
@@ -353,7 +351,7 @@ func runOptions(o *Options) (code int, said string) {
 	if err != nil {
 		fmt.Fprintln(&stderr, err)
 	}
-	return ExitCode(err), stderr.String()
+	return contract.ExitCode(err), stderr.String()
 }
 
 // sameVideos compares the frames of two files.

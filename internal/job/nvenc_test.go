@@ -465,7 +465,7 @@ func checkRefusal(t *testing.T, name string, o *Options, code int, says string) 
 	u := o.OpenUI(nowhere)
 	_, err := Run(context.Background(), o, u, nil)
 	u.Close("")
-	if got := ExitCode(err); got != code || !strings.Contains(fmt.Sprintf("%v; %s", err, hint.Of(err)), says) || hint.Of(err) == "" {
+	if got := contract.ExitCode(err); got != code || !strings.Contains(fmt.Sprintf("%v; %s", err, hint.Of(err)), says) || hint.Of(err) == "" {
 		t.Errorf("%s: exit code %d, want %d: %v (%s); want %q and advice", name, got, code, err, hint.Of(err), says)
 	}
 	if e2e.Exists(o.Output) {
@@ -506,8 +506,8 @@ func TestNVENCFaults(t *testing.T) {
 			if got := whatIsIn(t, out); got.frames != 5 {
 				t.Errorf("%s fails, and %d frames are there, without an error", name, got.frames)
 			}
-		case ExitCode(err) != contract.ExitDevice || !strings.Contains(err.Error(), "NVENC") || hint.Of(err) == "" || e2e.Exists(out):
-			t.Errorf("%s: exit code %d: %v", name, ExitCode(err), err)
+		case contract.ExitCode(err) != contract.ExitDevice || !strings.Contains(err.Error(), "NVENC") || hint.Of(err) == "" || e2e.Exists(out):
+			t.Errorf("%s: exit code %d: %v", name, contract.ExitCode(err), err)
 		default:
 			t.Logf("%s: %v", name, err)
 		}
@@ -531,8 +531,8 @@ func TestNVENCWithoutMemory(t *testing.T) {
 			_, err = Run(context.Background(), o, u, nil)
 			u.Close("")
 			t.Log(err)
-			if err != nil && (ExitCode(err) != contract.ExitDevice || !strings.Contains(err.Error(), "out of memory") || !strings.Contains(hint.Of(err), "memory") || e2e.Exists(out)) {
-				t.Errorf("exit code %d: %v, hint %q", ExitCode(err), err, hint.Of(err))
+			if err != nil && (contract.ExitCode(err) != contract.ExitDevice || !strings.Contains(err.Error(), "out of memory") || !strings.Contains(hint.Of(err), "memory") || e2e.Exists(out)) {
+				t.Errorf("exit code %d: %v, hint %q", contract.ExitCode(err), err, hint.Of(err))
 			}
 			if err == nil && whatIsIn(t, out).frames != 6 {
 				t.Error("frames are missing")
@@ -541,56 +541,6 @@ func TestNVENCWithoutMemory(t *testing.T) {
 				t.Error("no error")
 			}
 		})
-	}
-}
-
-// A GPU with NVENC encodes; one without is refused by its name. This is the test for real devices.
-func TestNVENCOfThisGPU(t *testing.T) {
-	if !testdriver.OnDevice(t, "") {
-		return
-	}
-	clip := drawn(t, "clip.y4m", "420", 320, 192, 12)
-	deep := drawn(t, "deep.y4m", "420p10", 320, 192, 8)
-	full := drawn(t, "full.y4m", "444", 320, 192, 8)
-	devices, err := gpu.Devices()
-	e2e.Must(t, err)
-	all, refused := devices[0].Encodes()
-	t.Logf("%s: %v, %v", devices[0].Name, all, refused)
-	if name := devices[0].Name; strings.Contains(name, "H100") || strings.Contains(name, "H200") || strings.Contains(name, "A100") {
-		if refused == nil || !strings.Contains(refused.Error(), "has no NVENC") {
-			t.Errorf("%s is a chip without NVENC, and says %v", name, refused)
-		}
-	}
-	has := func(codec string, chroma, depth int) bool {
-		return slices.ContainsFunc(all, func(c gpu.Coding) bool { return c.Codec == codec && c.Chroma == chroma && c.Depth == depth })
-	}
-	for _, c := range []struct {
-		codec         string
-		chroma, depth int
-		clip, args    string
-	}{
-		{"h264", 420, 8, clip, ""}, {"h264", 444, 8, full, ""}, {"hevc", 420, 8, clip, "--device cpu"}, {"hevc", 420, 10, deep, "--preset slow"},
-		{"hevc", 444, 8, full, ""}, {"av1", 420, 8, clip, ""}, {"av1", 420, 10, deep, "--bitrate 5M"},
-	} {
-		out := filepath.Join(t.TempDir(), "out.mp4")
-		args := slices.Concat(quiet, []string{"-i", c.clip, "-o", out, "-r", "1", "--hwaccel", "nvenc", "--codec", c.codec}, strings.Fields(c.args))
-		if !has(c.codec, c.chroma, c.depth) {
-			o, err := Parse(args, nil)
-			e2e.Must(t, err)
-			says := "does not encode"
-			if refused != nil {
-				says = refused.Error()
-			}
-			checkRefusal(t, c.codec, o, contract.ExitDevice, says)
-			continue
-		}
-		if code, said := runJob(t, args...); code != 0 {
-			t.Errorf("%s of %d, %d bits: exit code %d:\n%s", c.codec, c.chroma, c.depth, code, said)
-			continue
-		}
-		if d := psnr(t, out, c.clip); d < 30 {
-			t.Errorf("%s of %d, %d bits: %.1f dB", c.codec, c.chroma, c.depth, d)
-		}
 	}
 }
 

@@ -28,6 +28,11 @@ func TestNVENCInSandbox(t *testing.T) {
 	devices, err := gpu.Devices()
 	e2e.Must(t, err)
 	_, refused := devices[0].Encodes()
+	for _, without := range []string{"H100", "H200", "A100"} {
+		if strings.Contains(devices[0].Name, without) && (refused == nil || !strings.Contains(refused.Error(), "has no NVENC")) {
+			t.Errorf("%s is a chip without NVENC, and says %v", devices[0].Name, refused)
+		}
+	}
 	clip, out := drawn(t, "clip.y4m", "420", 320, 192, 12), filepath.Join(t.TempDir(), "out.mp4")
 	run := func() (*e2e.Process, int) {
 		p := e2e.Begin(t, exec.Command(program, "-v", "--progress", "none", "-i", clip, "-o", out, "-r", "1", "--hwaccel", "nvenc", "--sandbox", "on"))

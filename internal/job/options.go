@@ -156,9 +156,6 @@ func (o *Options) Resolve(fs *pflag.FlagSet) error {
 			return cli.Usagef("choose another system: "+SystemList, "%v", err)
 		}
 	}
-	if fs.Changed("codec") && fs.Changed("encoder") {
-		return cli.Usagef("give one of them", "--codec and --encoder exclude each other")
-	}
 	if named, ok := encode.CodecNamed(o.Codec); ok {
 		o.Encoder = named.Name
 	} else if !fs.Changed("encoder") {
@@ -178,7 +175,6 @@ func (o *Options) Resolve(fs *pflag.FlagSet) error {
 	o.openCodec = o.leavesCodec(fs)
 	o.ownCodec = slices.ContainsFunc(codecFlags, fs.Changed) || o.usesNVENC()
 	for _, check := range []func() error{
-		func() error { return o.checkExclusive(fs) },
 		o.checkFiles,
 		o.checkStats,
 		func() error { return o.checkGrain(codec) },
@@ -190,19 +186,6 @@ func (o *Options) Resolve(fs *pflag.FlagSet) error {
 		if err := check(); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-func (o *Options) checkExclusive(fs *pflag.FlagSet) error {
-	switch {
-	case o.Overwrite && o.NoOverwrite:
-		return cli.Usagef("give one of them", "-y (--overwrite) and -n (--no-overwrite) exclude each other")
-	case o.Quiet && o.Verbose:
-		return cli.Usagef("give one of them", "--quiet and --verbose exclude each other")
-	case fs.Changed("crf") && fs.Changed("bitrate"):
-		return cli.Usagef("--crf keeps the quality constant, --bitrate the size: give one of them",
-			"--crf and --bitrate exclude each other")
 	}
 	return nil
 }

@@ -26,7 +26,7 @@ func base(more ...string) []string { return append([]string{"-i", "in.mp4", "-o"
 func wantUsage(t *testing.T, err error, words ...string) {
 	t.Helper()
 	var usage *cli.UsageError
-	if !errors.As(err, &usage) || ExitCode(err) != contract.ExitUsage {
+	if !errors.As(err, &usage) || contract.ExitCode(err) != contract.ExitUsage {
 		t.Fatalf("error %v is no usage error", err)
 	}
 	if usage.Hint() == "" || strings.ContainsAny(usage.Error()+usage.Hint(), "\n") {
@@ -378,8 +378,8 @@ func TestUsageErrors(t *testing.T) {
 		{"-i a -o b.mkv --noise-from 1 -r 3", []string{"--noise-from is an option of the denoise filter"}},
 		{"-i - -o b.mkv --noise-from 1", []string{"--noise-from reads the input twice"}},
 		{"-i a -o b.mkv --noise-from 1 --part 0:1:1:0:2:2", []string{"a part may lack the time"}},
-		{"-i a -o b.mkv --temporal-only --spatial-only", []string{"temporal-only and spatial-only exclude each other"}},
-		{"-i a -o b.mkv --luma-only --chroma 0.5", []string{"--luma-only and --chroma exclude each other"}},
+		{"-i a -o b.mkv --temporal-only --spatial-only", []string{"--temporal-only and --spatial-only exclude each other"}},
+		{"-i a -o b.mkv --luma-only --chroma 0.5", []string{"--chroma and --luma-only exclude each other"}},
 		{"-i a -o b.mkv --encoder libx265 --codec hevc", []string{"--codec and --encoder exclude each other"}},
 		{"-i a -o b.mkv --codec av1 --crf 64", []string{"--crf", "1 to 63"}},
 		{"-i a -o b.mkv --codec av1 --crf 0", []string{"--crf", "1 to 63 for libsvtav1", "SVT-AV1"}},

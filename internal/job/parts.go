@@ -80,9 +80,7 @@ func (j *job) scan(ctx context.Context, coded bool) (parts []decode.Range, whole
 	if coded {
 		shortest = min(max(length/12, shortestPart), longestPart)
 	}
-	o := j.o.DecodeOptions(j.ui)
-	o.Log = nil
-	cuts, err := decode.Scan(ctx, j.o.Input, o, shortest, j.o.window())
+	cuts, err := decode.Scan(ctx, j.o.Input, j.o.decoding(nil), shortest, j.o.window())
 	if err != nil {
 		return nil, err.Error()
 	}
@@ -118,7 +116,7 @@ func (j *job) choose(d *division) (whole string) {
 
 // decoders returns how many decoders work for one fast encoder by default, or why one does.
 func (j *job) decoders() (n int, why string) {
-	b, onGPU := j.backend.(*gpu.Backend)
+	b, onGPU := j.backend.(coder)
 	switch {
 	case !onGPU || j.decoding == nil || !j.in.OnDevice():
 		return 1, "the CPU decodes"
@@ -136,7 +134,7 @@ func (j *job) decoders() (n int, why string) {
 // has one.
 func (j *job) encoders() (n int, why string) {
 	codec := encode.CodecOf(j.o.Encoder)
-	_, onCPU := j.backend.(*kernels.CPU)
+	_, onCPU := j.backend.(threaded)
 	cores := j.o.Threads
 	if cores == 0 {
 		cores = runtime.GOMAXPROCS(0)
@@ -151,7 +149,7 @@ func (j *job) encoders() (n int, why string) {
 	}
 	// Some 60 frames are in the encoder with its references, as many in the decoder and the filter.
 	room := machine.FreeMemory() / 2 / int64(120*j.frameSize())
-	// Half as many again as have a core for each thread, since none uses all of its threads.
+	// Half as many again as there are cores for, since an encoder's threads are not always busy.
 	n = int(min(int64(3*cores/(2*partThreads)), room, MaxParts))
 	if n < 2 {
 		return 1, fmt.Sprintf("there are %d cores, and memory for %d encoders", cores, room)
@@ -159,7 +157,7 @@ func (j *job) encoders() (n int, why string) {
 	return n, ""
 }
 
-// frameSize returns the bytes of a frame, as far as the input's header says.
+// frameSize returns the bytes of a frame, by the input's header.
 func (j *job) frameSize() int {
 	v := j.in.Video().CodecParameters()
 	f := pipeline.Format{Layout: pipeline.YUV420P, Width: v.Width(), Height: v.Height()}
@@ -170,8 +168,8 @@ func (j *job) frameSize() int {
 	return max(size, 1)
 }
 
-// Whole says why one process filters and codes the whole video, whatever the machine; "" if parts
-// of it may be left to others.
+// Whole returns why one process must filter and encode the whole video; "" if others may take
+// parts.
 func (o *Options) Whole() string {
 	if o.Stats {
 		return "--stats compares the whole video"
@@ -179,7 +177,7 @@ func (o *Options) Whole() string {
 	return cmp.Or(o.wholeOnly(), o.codedWhole())
 }
 
-// wholeOnly says why no part of the video is filtered apart from the rest; "" if parts may be.
+// wholeOnly returns why the video must be filtered as a whole; "" if it may be cut into parts.
 func (o *Options) wholeOnly() string {
 	f := formats.Of(o.Format)
 	switch {
@@ -199,7 +197,7 @@ func (o *Options) wholeOnly() string {
 	return ""
 }
 
-// codedWhole says why one encoder takes all frames; "" if parts may be coded apart.
+// codedWhole returns why one encoder must take all frames; "" if each part may have its own.
 func (o *Options) codedWhole() string {
 	codec := encode.CodecOf(o.Encoder)
 	switch {
@@ -332,7 +330,7 @@ func (j *job) mostWaiting(f pipeline.Format) int {
 		return j.o.FramesInFlight
 	}
 	free := machine.FreeMemory()
-	if b, ok := j.backend.(*gpu.Backend); ok && j.encoding != nil {
+	if b, ok := j.backend.(holder); ok && j.encoding != nil {
 		if here := b.Free(); here < free || b.Devices() == 1 {
 			free = here
 		}
@@ -399,14 +397,14 @@ type worker struct {
 	decoding *gpu.Decoding
 	spare    decode.Spare // of decoding
 	results  *pipeline.Pool
-	found    func(extras []string, damage map[string]int64) // is told of each part
+	found    func(extras []string, damage map[string]int64) // called for each part
 }
 
-// newWorker returns one of several workers. So many of its results may wait, beside those under
-// way.
+// newWorker returns one of several workers. waiting is how many of its results may wait for the
+// encoder.
 func (j *job) newWorker(workers, waiting int) (w *worker, err error) {
 	w = &worker{job: j, backend: j.backend, end: func() {}}
-	if b, ok := j.backend.(*gpu.Backend); ok {
+	if b, ok := j.backend.(sharer); ok {
 		w.backend, w.end = b.Share()
 	}
 	if w.options, w.decoding, err = j.decodeOptions(w.backend); err != nil {

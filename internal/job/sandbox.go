@@ -25,12 +25,12 @@ func SandboxFlag(t cli.Table, mode *string) {
 // WithoutSandbox is what commands say where --sandbox is off.
 const WithoutSandbox = "--sandbox off: the input is decoded with all rights of this user"
 
-// SandboxMode returns what --sandbox says, or else the environment; it may be empty.
+// SandboxMode returns the mode by --sandbox or the environment, "" if neither is set.
 func SandboxMode(flag string, env []string) string {
 	return cmp.Or(flag, cli.Lookup(env, cli.EnvName("sandbox")))
 }
 
-// IsSandboxOff reports whether a command is told to do without the sandbox.
+// IsSandboxOff reports whether the sandbox is switched off.
 func IsSandboxOff(flag string, env []string) bool { return SandboxMode(flag, env) == "off" }
 
 // EnterSandbox leaves this process, if it is a child of one that has the user's rights, no more
@@ -51,7 +51,7 @@ func EnterSandbox(tell func(string), also sandbox.Policy, o decode.Options, inpu
 	return nil
 }
 
-// EnterSandbox does the same for a job or a session, unless --sandbox is off, which it says.
+// EnterSandbox does the same for a job or a session. With --sandbox off it only reports that.
 func (o *Options) EnterSandbox(u *cli.UI, also sandbox.Policy, inputs ...string) error {
 	if o.Sandbox == "off" {
 		u.Info(WithoutSandbox)

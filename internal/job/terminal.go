@@ -10,7 +10,7 @@ import (
 func (o *Options) OpenUI(s cli.Stdio) *cli.UI {
 	return cli.NewUI(s, cli.UIOptions{
 		ScreenOptions: cli.ScreenOptions{Progress: o.Progress, Quiet: o.Quiet, Verbose: o.Verbose},
-		NeverAsk:      o.Input == "-" || o.NoOverwrite, ExitCode: ExitCode, Cause: Cause,
+		NeverAsk:      o.Input == "-" || o.NoOverwrite,
 	})
 }
 

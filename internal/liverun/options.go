@@ -169,8 +169,6 @@ func (o *Options) check() error {
 		return cli.Usagef("give both", "--cert and --key go together")
 	case len(o.ICE) > 0 && !o.WebRTC:
 		return cli.Usagef("add --webrtc", "--ice-server is for WHEP and WHIP")
-	case o.Quiet && o.Verbose:
-		return cli.Usagef("give one of them", "--quiet and --verbose exclude each other")
 	case len(o.Device.Indexes) > 1 || o.Device.All:
 		return cli.Usagef("one GPU is enough for a camera: --device cuda:0", "live filters on one device")
 	}

@@ -180,7 +180,7 @@ func (l *liveRun) changed() {
 
 // times returns a function that reads a GPU's times, nil on the CPU.
 func (l *liveRun) times() func() live.Times {
-	b, ok := l.backend.(*gpu.Backend)
+	b, ok := l.backend.(interface{ Stats() gpu.Stats })
 	if !ok {
 		return nil
 	}
@@ -193,7 +193,9 @@ func (l *liveRun) times() func() live.Times {
 // compiler returns a function that compiles kernels ahead, nil on the CPU. It runs another
 // process, since compiling here would delay pictures.
 func (l *liveRun) compiler() func(context.Context) error {
-	if _, ok := l.backend.(*gpu.Backend); !ok {
+	if _, ok := l.backend.(interface {
+		CompileAll(context.Context) (int, error)
+	}); !ok {
 		return nil
 	}
 	return func(ctx context.Context) error {

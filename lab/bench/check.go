@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"vidfilter/gpu"
 	"vidfilter/kernels"
 	"vidfilter/lab/measure"
 	"vidfilter/pipeline"
@@ -50,8 +49,8 @@ func (r *run) checkKernel(ctx context.Context, v kernels.Variant, p kernels.Para
 
 // checkBackend is check for the filter of a backend.
 func (r *run) checkBackend(ctx context.Context, b kernels.Backend, p kernels.Params, l pipeline.Layout) (Check, error) {
-	_, onGPU := b.(*gpu.Backend)
-	return r.check(checked{b.Name(), l, p}, onGPU, func(dst, src *pipeline.Frame) error {
+	_, onCPU := b.(interface{ Threads() int })
+	return r.check(checked{b.Name(), l, p}, !onCPU, func(dst, src *pipeline.Frame) error {
 		return measure.FilterOnce(ctx, b, p, dst, src)
 	})
 }

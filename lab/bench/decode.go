@@ -214,7 +214,7 @@ type decoder struct {
 func (w *decodeWay) newDecoder() (*decoder, error) {
 	d := &decoder{backend: w.backend, params: w.params, options: decode.Options{MaxErrorRate: 1, NoAudio: true, NoSubs: true}}
 	memory := pipeline.Allocator(w.backend)
-	if b, ok := w.backend.(*gpu.Backend); ok {
+	if b, ok := w.backend.(interface{ Share() (*gpu.Backend, func()) }); ok {
 		share, end := b.Share()
 		d.backend, memory, d.end = share, share.Input(), append(d.end, end)
 		if w.row.Decoder == "nvdec" {

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"vidfilter/decode"
@@ -39,18 +38,6 @@ func writeSamples(out *bufio.Writer, f *pipeline.Frame) {
 	}
 }
 
-// memory is where decoders and encoders find frames: outside of Go's heap.
-var memory = sync.OnceValues(func() (*kernels.CPU, error) { return kernels.NewCPU(1, "") })
-
-// newPool returns a pool of so many frames.
-func newPool(limit int) (*pipeline.Pool, error) {
-	c, err := memory()
-	if err != nil {
-		return nil, err
-	}
-	return pipeline.NewPool(c, limit), nil
-}
-
 // code encodes frames with x264 as a job does, and returns the size of the file with its name in
 // folder.
 func code(
@@ -60,10 +47,7 @@ func code(
 	if err := writeFile(raw, frames); err != nil {
 		return "", 0, err
 	}
-	pool, err := newPool(4)
-	if err != nil {
-		return "", 0, err
-	}
+	pool := pipeline.NewPool(kernels.Host{}, 4)
 	defer pool.Close()
 	in, err := decode.Open(ctx, raw, pool, decode.Options{Threads: 1})
 	if err != nil {
@@ -124,10 +108,7 @@ type extent struct {
 
 // read returns the first frames of a file in Go's memory.
 func read(ctx context.Context, name string, most int, o decode.Options) (frames []*pipeline.Frame, has extent, err error) {
-	pool, err := newPool(4)
-	if err != nil {
-		return nil, has, err
-	}
+	pool := pipeline.NewPool(kernels.Host{}, 4)
 	defer pool.Close()
 	o.VideoOnly, o.Quantisers = true, true
 	in, err := decode.Open(ctx, name, pool, o)

@@ -90,10 +90,7 @@ func denoised(ctx context.Context, in []*pipeline.Frame, s denoise.Settings) (re
 // denoisedOf is denoised, and keeps some of the results alone.
 func denoisedOf(ctx context.Context, in []*pipeline.Frame, s denoise.Settings, wanted map[int]bool) (r result, err error) {
 	r.wanted = wanted
-	pool, err := newPool(2)
-	if err != nil {
-		return r, err
-	}
+	pool := pipeline.NewPool(kernels.Host{}, 2)
 	defer pool.Close()
 	f := denoise.NewFilter(newEngine(), pool, denoise.Options{Settings: s})
 	f.OnNoise(func(m noise.Model, _ bool) { r.models = append(r.models, m) })
@@ -202,10 +199,7 @@ func ladder(c *kernels.CPU, name string, all []kernels.Params, sigmas []float64)
 		byText[s] = p
 	}
 	m.run = func(ctx context.Context, in []*pipeline.Frame, strength string) (r result, err error) {
-		pool, err := newPool(2)
-		if err != nil {
-			return r, err
-		}
+		pool := pipeline.NewPool(kernels.Host{}, 2)
 		defer pool.Close()
 		f, err := c.Filter(byText[strength], pool)
 		if err != nil {

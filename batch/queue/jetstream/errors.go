@@ -15,6 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
+	"vidfilter/internal/contract"
 	"vidfilter/internal/hint"
 )
 
@@ -26,6 +27,9 @@ type Error struct {
 
 func (e *Error) Error() string { return e.msg }
 func (e *Error) Unwrap() error { return e.err }
+
+// Is adds the class.
+func (e *Error) Is(target error) bool { return target == contract.Class(contract.ExitQueue) }
 
 // errorf returns an Error with a hint. Its text does not repeat that of the cause.
 func errorf(advice string, cause error, format string, args ...any) error {

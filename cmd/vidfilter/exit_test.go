@@ -1,4 +1,4 @@
-package job
+package main
 
 import (
 	"context"
@@ -8,14 +8,14 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/asticode/go-astiav"
-
 	"vidfilter/batch/queue/jetstream"
 	"vidfilter/decode"
 	"vidfilter/encode"
 	"vidfilter/gpu"
 	"vidfilter/internal/av"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/contract"
+	"vidfilter/internal/hint"
 )
 
 func TestExitCode(t *testing.T) {
@@ -25,7 +25,7 @@ func TestExitCode(t *testing.T) {
 	}{
 		{nil, 0},
 		{errors.New("x"), 1},
-		{av.OfShortage(astiav.Error(-int(syscall.ENOMEM)), fmt.Errorf("%w: %w", encode.ErrOption, decode.ErrUnreadable)), 1},
+		{av.OfShortage(nil, fmt.Errorf("%w: %w: out of memory", encode.ErrOption, decode.ErrUnreadable)), 1},
 		{context.Canceled, 1},
 		{cli.Usagef("hint", "x"), 2},
 		{fmt.Errorf("wrapped: %w", cli.Usagef("hint", "x")), 2},
@@ -38,13 +38,16 @@ func TestExitCode(t *testing.T) {
 		{fmt.Errorf("check: %w", encode.ErrDamaged), 6},
 		{fmt.Errorf("check: %w: %w", decode.ErrUnreadable, encode.ErrDamaged), 6},
 		{fmt.Errorf("worker: %w", new(jetstream.Error)), 7},
+		{fmt.Errorf("worker: %w: %w", new(jetstream.Error), gpu.ErrDevice), 7},
+		{hint.Says("x", "", encode.ErrDamaged), 6},
 		{cli.Interruption{Signal: syscall.SIGINT}, 130},
+		{cli.Interruption{Signal: syscall.SIGQUIT}, 131},
 		{cli.Interruption{Signal: syscall.SIGTERM}, 143},
 		{cli.Interruption{Signal: syscall.SIGHUP}, 143},
 		{fmt.Errorf("%w: %w", encode.ErrOutput, cli.Interruption{Signal: syscall.SIGINT}), 130},
 	}
 	for _, test := range tests {
-		if got := ExitCode(test.err); got != test.want {
+		if got := contract.ExitCode(test.err); got != test.want {
 			t.Errorf("exitCode(%v) = %d, want %d", test.err, got, test.want)
 		}
 	}
