@@ -495,7 +495,7 @@ func TestDenoiseFaults(t *testing.T) {
 	for _, test := range []struct{ driver, want string }{
 		{"alloc=1", "MB on cuda:0, of which 2147.5 MB are free: out of memory"},
 		{"alloc=3", "MB on cuda:0, of which "},
-		{"alloc=5", "MB on cuda:0, of which "},
+		{"alloc=4", "MB on cuda:0, of which "},
 		{"launch=1", " on cuda:0, yuv420p 40x32: the kernel failed on the GPU"},
 		{"launch=9", " on cuda:0, yuv420p 40x32: the kernel failed on the GPU"},
 		{"hang=3", " on cuda:0, yuv420p 40x32: cuda:0 did not answer for 300ms"},

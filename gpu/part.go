@@ -1,7 +1,6 @@
 package gpu
 
 import (
-	"runtime"
 	"unsafe"
 
 	"gorgonia.org/cu"
@@ -54,15 +53,6 @@ func (b *Backend) partOf(f *pipeline.Frame, u *unit, field plane.Field) part {
 }
 
 func roundUp(n, to int) int { return (n + to - 1) / to * to }
-
-// pin keeps the garbage collector from moving samples outside the backend's memory.
-func (p *part) pin(f *pipeline.Frame, pins *runtime.Pinner) {
-	for i := range f.NumPlanes() {
-		if !p.place.pinned {
-			pins.Pin(&f.Planes[i].Data[0])
-		}
-	}
-}
 
 // planeOf returns the plane of Y, U or V, the bytes before the first sample, and from one to the
 // next.

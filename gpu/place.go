@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"runtime"
 	"unsafe"
 
 	"gorgonia.org/cu"
@@ -18,6 +19,15 @@ type place struct {
 	offset [3]int
 	pitch  [3]int
 	pinned bool // otherwise the samples may be Go's and must be pinned for the garbage collector
+}
+
+// pin keeps the garbage collector from moving samples outside the backend's memory.
+func (p *place) pin(f *pipeline.Frame, pins *runtime.Pinner) {
+	for i := range f.NumPlanes() {
+		if !p.pinned {
+			pins.Pin(&f.Planes[i].Data[0])
+		}
+	}
 }
 
 // placeOf determines the layout of a frame for a device, which may have its samples already. Those
