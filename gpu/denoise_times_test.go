@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"vidfilter/denoise"
 	"vidfilter/denoise/denoisetest"
 	"vidfilter/denoise/plane"
+	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
 
@@ -22,14 +22,14 @@ func TestDenoiseTimes(t *testing.T) {
 	}
 	b := open(t, Options{})
 	for tier, want := range []string{"denoise_first5_16", "denoise_second6_16", "denoise_sum_16"} {
-		o := denoiseOptions(denoise.Tier(tier))
-		before, after := o.Window()
-		frames, free, err := panning(b, yuv(pipeline.NV12.At(10), 64, 48), before+1+after)
+		p := kernels.DefaultDenoise()
+		p.Noise, p.Quality = 10, kernels.Fast+kernels.Quality(tier)
+		frames, free, err := panning(b, yuv(pipeline.NV12.At(10), 64, 48), 13)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer free()
-		got, err := b.TimeDenoise(t.Context(), frames, o, few, true)
+		got, err := b.TimeDenoise(t.Context(), frames, p, few, true)
 		if err != nil || len(got.All) != few.Batches {
 			t.Fatalf("tier %d: %v, %v", tier, got.All, err)
 		}

@@ -14,10 +14,10 @@ import (
 	"vidfilter/pipeline"
 )
 
-// slots moves frames of one format through a device, for both filters. Copies in, kernels and copies
-// back each have their own streams, so different frames' copies and kernels overlap. It owns the
-// streams, staging buffers and events. One goroutine may use it at a time; that goroutine calls do,
-// queue, settle and close, and the other methods run on the work thread.
+// slots moves frames of one format through a device, for both filters. Copies in, kernels and
+// copies back have their own streams, so those of different frames overlap. It owns the streams,
+// staging buffers and events. One goroutine may use it at a time: it calls do, queue, settle and
+// close. The other methods run on the work thread.
 type slots struct {
 	backend *Backend
 	unit    *unit
@@ -52,8 +52,8 @@ const (
 	outward
 )
 
-// stagesFor returns how many staging buffers each way keep the lanes busy: one per lane, one that is
-// copied, and one that waits.
+// stagesFor returns how many staging buffers each way keep the lanes busy: one per lane, one that
+// is copied, and one that waits.
 func stagesFor(lanes int) int { return lanes + 2 }
 
 // upload is the copy of a frame to the device.
@@ -76,8 +76,8 @@ type job struct {
 	err                 error
 }
 
-// newSlots returns slots for frames of a format, with up to lanes streams for kernels. The function
-// memory allocates a lane's memory; it is nil if the kernels need none.
+// newSlots returns slots for frames of a format, with up to lanes streams for kernels. The
+// function memory allocates a lane's memory; it is nil if the kernels need none.
 func newSlots(b *Backend, u *unit, f pipeline.Format, op string, lanes int, memory func() (*memory, error)) (*slots, error) {
 	s := &slots{backend: b, unit: u, format: f, op: op, memory: memory, begun: time.Now()}
 	s.lanes.most = lanes
@@ -212,8 +212,8 @@ func (c *calls) copy(all []rows, copy func(rows, cu.Stream) error, s cu.Stream) 
 	}
 }
 
-// copyIn queues the copy of a frame to a staging buffer, which later kernels in the stream may read.
-// The caller records the buffer's event after them.
+// copyIn queues the copy of a frame to a staging buffer, which later kernels in the stream may
+// read. The caller records the buffer's event after them.
 func (s *slots) copyIn(a *upload, p place, kernels cu.Stream) (*stage, error) {
 	st, err := s.stage(inward, p.size)
 	if err == nil {

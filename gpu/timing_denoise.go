@@ -11,6 +11,7 @@ import (
 	"vidfilter/denoise/device"
 	"vidfilter/denoise/noise"
 	"vidfilter/denoise/plane"
+	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
 
@@ -29,13 +30,15 @@ type KernelTime struct {
 	Time    time.Duration
 }
 
-// TimeDenoise returns how long the denoiser's kernels take for the middle one of a window of
-// frames, which it borrows: their preparation included, copies to and from the host not. Options
-// must state the sigma of the noise. With each, the kernels are also timed one by one.
-func (b *Backend) TimeDenoise(ctx context.Context, window []*pipeline.Frame, o denoise.Options, r Repeat, each bool) (t DenoiseTimes, err error) {
+// TimeDenoise returns how long the denoiser's kernels take for the middle frame of a window, with
+// those that prepare a frame but no copies to and from the host. It borrows the frames, of which
+// 13 are enough; p.Noise must be the sigma of their noise. With each, it also times the kernels one
+// by one.
+func (b *Backend) TimeDenoise(ctx context.Context, frames []*pipeline.Frame, p kernels.Params, r Repeat, each bool) (t DenoiseTimes, err error) {
+	o := p.Denoising(autoTier)
 	d := &denoiser{backend: b, unit: b.units[0], cell: o.Motion.Cell}
 	defer d.Idle()
-	runs, release, err := d.runsFor(ctx, window, o)
+	runs, release, err := d.runsFor(ctx, frames, o)
 	defer release()
 	if err != nil {
 		return t, err
@@ -44,7 +47,7 @@ func (b *Backend) TimeDenoise(ctx context.Context, window []*pipeline.Frame, o d
 		return t, err
 	}
 	for i, run := range runs {
-		// The gates, to which the search adds, and what else a kernel reads are those of a frame.
+		// The kernels before leave what it reads, such as the search's sums for the gates.
 		if err := d.slots.do(func() error { return d.run(runs[:i]) }); err != nil {
 			return t, err
 		}
@@ -60,18 +63,18 @@ func (b *Backend) TimeDenoise(ctx context.Context, window []*pipeline.Frame, o d
 	return t, nil
 }
 
-// runsFor prepares a window, and returns the launches for the picture in its middle, from those
-// that prepare a picture on. The caller releases it, even after an error.
-func (d *denoiser) runsFor(ctx context.Context, window []*pipeline.Frame, o denoise.Options) (runs []device.Run, release func(), err error) {
+// runsFor prepares a window of frames and returns the launches for the frame in its middle,
+// starting with those that prepare a frame. The caller releases the window, even after an error.
+func (d *denoiser) runsFor(ctx context.Context, frames []*pipeline.Frame, o denoise.Options) (runs []device.Run, release func(), err error) {
 	var pictures []*cudaPicture
 	release = func() {
 		for _, p := range pictures {
 			p.Release()
 		}
 	}
-	before, _ := o.Window()
+	before, after := o.Window()
 	job := device.Job{Centre: before, Noise: noise.Flat(o.Sigma), Settings: o.Settings}
-	for _, f := range window {
+	for _, f := range frames[:before+1+after] {
 		p, err := d.Prepare(ctx, f, plane.Whole)
 		if err != nil {
 			return nil, release, err
@@ -80,7 +83,7 @@ func (d *denoiser) runsFor(ctx context.Context, window []*pipeline.Frame, o deno
 		job.Window = append(job.Window, uint64(pictures[len(pictures)-1].memory.address))
 	}
 	first := pictures[0]
-	layout, info := first.kind.layout, window[0].Layout.Info()
+	layout, info := first.kind.layout, frames[0].Layout.Info()
 	for range o.Runs {
 		s, err := d.Sum(ctx, first)
 		if err != nil {
@@ -93,7 +96,7 @@ func (d *denoiser) runsFor(ctx context.Context, window []*pipeline.Frame, o deno
 		}
 		job.Past = append(job.Past, device.Past{Sum: uint64(s.(*cudaSum).memory.address), Count: plane.SumOf})
 	}
-	part := d.backend.partOf(window[0], d.unit, plane.Whole)
+	part := d.backend.partOf(frames[0], d.unit, plane.Whole)
 	coarse := device.Coarse(job.Noise, job.Settings)
 	var source, result *stage
 	err = d.slots.do(func() (err error) {
