@@ -12,8 +12,8 @@ import (
 )
 
 // denoiser returns the engine of a denoiser. Its errors wrap ErrDevice unless they are the
-// context's. Devices take turns, but a causal filter uses the first alone: its results are waited
-// for one by one.
+// context's. Devices take turns. A causal filter uses the first device alone, since its caller
+// waits for each result.
 func (b *Backend) denoiser(s denoise.Settings) denoise.Engine {
 	var engines []denoise.Engine
 	for _, u := range b.units {
@@ -25,9 +25,9 @@ func (b *Backend) denoiser(s denoise.Settings) denoise.Engine {
 	return denoise.InTurn(engines, runOf(len(engines)), s)
 }
 
-// runOf is how many frames in a row a device denoises when several share a stream. Frames near the
-// ends of a run are prepared twice, so runs are long. But all devices but one have a whole run
-// under way, and those frames are in the host's memory: with more than two, runs are shorter.
+// runOf returns how many frames in a row a device denoises when several share a video. Two devices
+// prepare the frames near the ends of a run, so runs are long. But all devices except one have a
+// whole run in progress, whose frames are in the host's memory: more than two get shorter runs.
 func runOf(devices int) int {
 	const most, underWay = 16, 24
 	return min(most, max(1, underWay/(devices-1)))
@@ -48,7 +48,7 @@ type denoiser struct {
 var _ denoise.Engine = (*denoiser)(nil)
 var _ pipeline.Discarder = (*denoiser)(nil)
 
-// kind is what pictures of one shape have in common: those of frames, or of top or bottom fields.
+// kind is the state shared by pictures of one shape: of frames, of top or of bottom fields.
 type kind struct {
 	layout         *device.Layout
 	work           buffer
@@ -78,7 +78,7 @@ func (b *buffers) free() {
 	}
 }
 
-// planes are those of a picture in the device's memory.
+// planes are a picture's planes in the device's memory.
 type planes struct {
 	kind     *kind
 	memory   buffer
@@ -91,7 +91,7 @@ type cudaPicture struct {
 	planes
 	upload
 	slots   *slots
-	retired bool // the memory is another picture's
+	retired bool // another picture may use the memory
 }
 
 // smoothness is which planes the search finds in a picture.
@@ -108,10 +108,10 @@ const depth = 2
 
 func (d *denoiser) Depth() int { return depth }
 
-// Copies returns false: samples are on their way for a while.
+// Copies returns false: the device reads the samples later.
 func (d *denoiser) Copies() bool { return false }
 
-// Prepare queues the copy of the samples to the device, and the kernel that makes planes of them.
+// Prepare queues the copy of the samples to the device, and the kernels that make planes.
 func (d *denoiser) Prepare(ctx context.Context, f *pipeline.Frame, field plane.Field) (denoise.Picture, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -147,7 +147,7 @@ func (d *denoiser) open(f pipeline.Format) error {
 	return nil
 }
 
-// prepare must be called on the work thread, as all methods below that do not say otherwise.
+// prepare must be called on the work thread, like all unexported methods below.
 func (d *denoiser) prepare(p *cudaPicture, part part) error {
 	s := d.slots
 	l, err := s.lane()
@@ -178,7 +178,7 @@ func (d *denoiser) prepare(p *cudaPicture, part part) error {
 	return c.err
 }
 
-// kindOf returns the kind of a part's pictures, and makes it first if need be.
+// kindOf returns the kind of a part's pictures, and makes it if it is new.
 func (d *denoiser) kindOf(part part) (*kind, error) {
 	shape := part.shape(d.cell)
 	if k, ok := d.kinds[shape]; ok {
@@ -204,8 +204,7 @@ func (d *denoiser) clear(k *kind) error {
 // run queues kernels.
 func (d *denoiser) run(runs []device.Run) error { return d.slots.launch(d.kernels, runs) }
 
-// Retire gives the picture's memory to the next: its kernels come after those of the jobs that have
-// begun.
+// Retire lets the next picture use the memory: its kernels run after those of the jobs in progress.
 func (p *cudaPicture) Retire() {
 	if p.retired {
 		return
@@ -254,8 +253,7 @@ func (s *cudaSum) Add(ctx context.Context, p denoise.Picture) error {
 	return context.Cause(ctx)
 }
 
-// Release gives the memory to the next sum: its kernels come after those of the jobs that have
-// begun.
+// Release lets the next sum use the memory: its kernels run after those of the jobs in progress.
 func (s *cudaSum) Release() { s.kind.sums.put(s.memory) }
 
 // Denoise queues the kernels, and the copy of the result to the host.
@@ -306,7 +304,7 @@ func (d *denoiser) denoise(r *job, j denoise.Job, window []*planes, part part) e
 	return c.err
 }
 
-// queue queues the kernels of a job but for the last, which write the result, and returns those.
+// queue queues the kernels of a job except the last, which write the result, and returns the last.
 func (d *denoiser) queue(window []*planes, job device.Job) (last []device.Run, err error) {
 	k := window[job.Centre].kind
 	filtered, scaled := k.layout.Filtered(job), job.Noise.Scale(job.Settings.Strength)
@@ -368,7 +366,7 @@ func (d *denoiser) queueHalf(window []*planes, of device.Job) error {
 	return d.run(last)
 }
 
-// halve makes the planes of the picture of half the size, unless it has been.
+// halve makes the planes of the picture of half the size, if they are missing.
 func (d *denoiser) halve(p *planes) error {
 	if p.half != nil {
 		return nil
@@ -397,8 +395,8 @@ func (d *denoiser) halve(p *planes) error {
 // Discard is Idle, for the backend's end.
 func (d *denoiser) Discard() { d.Idle() }
 
-// Idle frees everything on the device, even pictures that are not released and results that nobody
-// has waited for: the backend may be closed under a filter.
+// Idle frees everything on the device, including pictures that are not released and results that
+// no caller has waited for: the backend may be closed while a filter uses it.
 func (d *denoiser) Idle() {
 	if d.slots == nil {
 		return

@@ -48,7 +48,7 @@ func TestDenoiseTimes(t *testing.T) {
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
-// panning returns frames of a pan with noise, in pinned memory, which is drawn fast.
+// panning returns frames of a pan with noise, in pinned memory.
 func panning(b *Backend, f pipeline.Format, n int) (frames []*pipeline.Frame, free func(), err error) {
 	const side = 1024
 	tile := denoisetest.Texture(3).Draw(side, side, 8, 1, 1)

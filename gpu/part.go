@@ -18,7 +18,7 @@ type part struct {
 	own    [3]bool // false: a plane's rows are another field's, and are not written
 }
 
-// partOf determines where the samples of a frame or a field are and go.
+// partOf determines where a frame's or a field's samples are in host memory and in a buffer.
 func (b *Backend) partOf(f *pipeline.Frame, u *unit, field plane.Field) part {
 	p := part{format: f.Format}
 	if field == plane.Whole {

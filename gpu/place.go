@@ -30,8 +30,8 @@ func (p *place) pin(f *pipeline.Frame, pins *runtime.Pinner) {
 	}
 }
 
-// placeOf determines the layout of a frame for a device, which may have its samples already. Those
-// of the host must not move until the copies are done.
+// placeOf determines the layout of a frame for a device, which may hold its samples already.
+// Samples in host memory must not move until the copies are done.
 func (b *Backend) placeOf(f *pipeline.Frame, u *unit) place {
 	if f.Device.Owner == any(u) {
 		return resident(f)
@@ -44,8 +44,8 @@ func (b *Backend) placeOf(f *pipeline.Frame, u *unit) place {
 	return apart(f, pinned)
 }
 
-// even reports whether samples lie where kernels can load them, relative to the first one: those of
-// two bytes at even places.
+// even reports whether kernels can load the samples: offsets and pitches are multiples of their
+// size.
 func even(f *pipeline.Frame, whole span) bool {
 	n := f.Layout.Info().SampleBytes()
 	for i := range f.NumPlanes() {

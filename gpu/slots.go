@@ -30,7 +30,7 @@ type slots struct {
 	in, out      cu.Stream
 	lanes        ring[*lane]
 	stages       [2]ring[*stage] // inward, outward
-	events, idle []cu.Event      // all; those that may be recorded again
+	events, idle []cu.Event      // all, and the unused ones
 	pending      []*job          // oldest first
 	before       cu.Event        // the end of the latest complete job; zero if there is none
 }
@@ -108,8 +108,8 @@ type ring[T any] struct {
 	most, next int
 }
 
-// next returns the next element of a ring. If memory for another runs out, the ring goes on with
-// those that it has.
+// next returns the next element of a ring. If there is no memory for another, the ring stays at its
+// present size.
 func next[T any](s *slots, r *ring[T], name string, add func() (T, error)) (T, error) {
 	if n := len(r.all); r.next == n {
 		t, err := add()
@@ -194,7 +194,7 @@ func (s *slots) recycle(all ...*cu.Event) {
 	}
 }
 
-// calls makes driver calls in order, up to the first that fails.
+// calls makes driver calls in order and skips those after a failure.
 type calls struct{ err error }
 
 func (c *calls) do(f func() error) {

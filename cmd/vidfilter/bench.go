@@ -13,8 +13,9 @@ func newBenchCommand(s cli.Stdio) *cobra.Command {
 		Use:   "bench [options]",
 		Short: "Measure the filters' speed",
 		Long: withExits(`Measure how fast this machine filters. Results are checked before they are
-timed; a wrong one is an error. Sections (all but the first on the bilateral filter):
-  denoise  the denoiser on GPU and CPU, beside ffmpeg's nlmeans if installed (20 s)
+timed; a wrong one is an error. Sections, the first of the denoiser, the others
+of the bilateral filter:
+  denoise  each quality on GPU and CPU, beside ffmpeg's nlmeans if installed
   kernel   the GPU's kernels alone, beside a floor and the paper's kernel
   step     copy in, kernel, copy out, beside the bus and the paper's pipeline
   end      whole jobs beside the same decode and encode without a filter

@@ -47,7 +47,7 @@ type Options struct {
 	Only   []string // sections; empty: all
 	Kernel string   // glob (path.Match) of the kernels to time; "": those for the default options
 	Radii  []int    // empty: each section's own
-	Sizes  []Size   // empty: likewise
+	Sizes  []Size   // empty: each section's own
 	Input  string   // video for the whole jobs; "": generated clips
 	Quick  bool     // fewer sizes, radii and repetitions
 

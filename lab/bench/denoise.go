@@ -14,7 +14,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// DenoiseSection has the denoiser, which is the default filter, on the GPU and the CPU.
+// DenoiseSection has the times of the denoiser, the default filter, on the GPU and the CPU.
 type DenoiseSection struct {
 	Rows []DenoiseRow `json:"rows"`
 }
@@ -43,7 +43,7 @@ type DenoisePart struct {
 	Time    float64 `json:"ms"`
 }
 
-// denoiseFrames are enough that no frame is in a window twice.
+// denoiseFrames fill the largest window without repeating a frame.
 const denoiseFrames = 13
 
 // denoiseBound allows for the order of additions on each device.
