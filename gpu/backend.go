@@ -21,19 +21,20 @@ import (
 type Options struct {
 	Indexes  []int         // devices that share the work
 	All      bool          // every usable device, if Indexes is empty
-	Streams  int           // per device, up to MaxStreams; 0: chosen automatically
+	Streams  int           // for kernels, per device, up to MaxStreams; 0: chosen automatically
 	Patience time.Duration // how long a driver call may take; 0: 30 seconds
 	Log      *slog.Logger  // details; nil drops them
 }
 
-// MaxStreams is the maximum number of streams per device.
+// MaxStreams is the maximum number of streams for kernels per device.
 const MaxStreams = 8
 
-// autoStreams has one frame copied in, one filtered and one copied back at a time.
+// autoStreams lets the next frame's kernels fill multiprocessors that a kernel's last blocks leave
+// idle. Copies overlap kernels with any number.
 const autoStreams = 3
 
-// Backend filters on one or more GPUs. It distributes frames round-robin to the devices and their
-// streams, and returns them in order. It may be used from any goroutine.
+// Backend filters on one or more GPUs. It distributes frames round-robin to the devices and returns
+// them in order. It may be used from any goroutine.
 type Backend struct {
 	*common
 	units []*unit // all, or the one of a share
@@ -296,7 +297,7 @@ func (b *Backend) Filter(p kernels.Params, pool *pipeline.Pool) (pipeline.Filter
 
 // FilterBy is Filter with any planner, which is called again whenever the frame format changes.
 func (b *Backend) FilterBy(plan kernels.Planner, pool *pipeline.Pool) pipeline.Filter {
-	return &filter{backend: b, pool: pool, planner: plan, last: map[*unit]*marks{}}
+	return &filter{backend: b, pool: pool, planner: plan}
 }
 
 // Close frees everything that the backend holds on its devices, and its pinned memory. It may be

@@ -2,9 +2,6 @@ package gpu
 
 import (
 	"context"
-	"fmt"
-	"runtime"
-	"time"
 
 	"gorgonia.org/cu"
 
@@ -15,8 +12,8 @@ import (
 )
 
 // denoiser returns the engine of a denoiser. Its errors wrap ErrDevice unless they are the
-// context's. Devices take turns, but a causal filter uses the first alone: its results are waited
-// for one by one.
+// context's. Devices take turns. A causal filter uses the first device alone, since its caller
+// waits for each result.
 func (b *Backend) denoiser(s denoise.Settings) denoise.Engine {
 	var engines []denoise.Engine
 	for _, u := range b.units {
@@ -28,54 +25,60 @@ func (b *Backend) denoiser(s denoise.Settings) denoise.Engine {
 	return denoise.InTurn(engines, runOf(len(engines)), s)
 }
 
-// runOf is how many frames in a row a device denoises when several share a stream. Frames near the
-// ends of a run are prepared twice, so runs are long. But all devices but one have a whole run
-// under way, and those frames are in the host's memory: with more than two, runs are shorter.
+// runOf returns how many frames in a row a device denoises when several share a video. Two devices
+// prepare the frames near the ends of a run, so runs are long. But all devices except one have a
+// whole run in progress, whose frames are in the host's memory: more than two get shorter runs.
 func runOf(devices int) int {
 	const most, underWay = 16, 24
 	return min(most, max(1, underWay/(devices-1)))
 }
 
 // denoiser denoises on a device. All kernels run in one stream, so they may share memory, and a
-// picture's memory may be used again at once; copies run in two others.
+// picture's memory may be used again at once.
 type denoiser struct {
 	backend *Backend
 	unit    *unit
 	cell    int
 
-	format  pipeline.Format // of the pictures in memory; zero if there is no memory
-	streams denoiseStreams
+	slots   *slots // nil if the denoiser is idle
+	kernels cu.Stream
 	kinds   map[device.Shape]*kind
-	events  []cu.Event  // of pictures that were released
-	stages  [2][]*stage // on the way in, out
-	turns   [2]int      // how often a stage was taken
-
-	marks  []pictureMarks // of pictures that were released
-	before cu.Event       // the end of the job before
-
-	pictures map[*cudaPicture]struct{} // not released yet
-	sums     map[*cudaSum]struct{}     // likewise
-	jobs     map[*denoised]struct{}    // not waited for yet
 }
 
 var _ denoise.Engine = (*denoiser)(nil)
 var _ pipeline.Discarder = (*denoiser)(nil)
 
-// denoiseStreams are the streams of a denoiser.
-type denoiseStreams struct{ in, kernels, out cu.Stream }
-
-func (s *denoiseStreams) all() []*cu.Stream { return []*cu.Stream{&s.in, &s.kernels, &s.out} }
-
-// kind is what pictures of one shape have in common: those of frames, or of top or bottom fields.
+// kind is the state shared by pictures of one shape: of frames, of top or of bottom fields.
 type kind struct {
-	layout *device.Layout
-	work   buffer
-	free   []buffer // of pictures
-	sums   []buffer // that no sum has
-	half   *kind    // of half the size, if there are any
+	layout         *device.Layout
+	work           buffer
+	pictures, sums buffers
+	half           *kind // of half the size, if there are any
 }
 
-// planes are those of a picture in the device's memory.
+// buffers are buffers of one size.
+type buffers struct{ all, idle []buffer }
+
+func (b *buffers) take(u *unit, size int) (got buffer, err error) {
+	if n := len(b.idle); n > 0 {
+		got, b.idle = b.idle[n-1], b.idle[:n-1]
+		return got, nil
+	}
+	if err = got.grow(u, size); err == nil {
+		b.all = append(b.all, got)
+	}
+	return got, err
+}
+
+func (b *buffers) put(used buffer) { b.idle = append(b.idle, used) }
+
+func (b *buffers) free() {
+	for i := range b.all {
+		b.all[i].free()
+	}
+}
+
+// planes are a picture's planes in the device's memory.
 type planes struct {
 	kind     *kind
 	memory   buffer
@@ -86,15 +89,12 @@ type planes struct {
 // cudaPicture is a picture in the device's memory.
 type cudaPicture struct {
 	planes
-	engine  *denoiser
-	retired bool     // the memory is another picture's
-	copied  cu.Event // the frame's samples have been read
-	marks   pictureMarks
-	waited  bool           // for copied
-	pins    runtime.Pinner // of samples in Go's memory
+	upload
+	slots   *slots
+	retired bool // another picture may use the memory
 }
 
-// smoothness says which planes the search finds in a picture.
+// smoothness is which planes the search finds in a picture.
 type smoothness uint8
 
 const (
@@ -103,116 +103,83 @@ const (
 	coarsely
 )
 
-// stage is a frame's samples between host and device: one after another uses it.
-type stage struct {
-	memory buffer
-	free   cu.Event // the last one is done with it
-	used   bool
-}
-
-const (
-	inward = iota
-	outward
-	stagesEachWay = 3
-)
-
 // depth lets copies overlap kernels.
 const depth = 2
 
 func (d *denoiser) Depth() int { return depth }
 
-// Copies returns false: samples are on their way for a while.
+// Copies returns false: the device reads the samples later.
 func (d *denoiser) Copies() bool { return false }
 
-// Prepare queues the copy of the samples to the device, and the kernel that makes planes of them.
+// Prepare queues the copy of the samples to the device, and the kernels that make planes.
 func (d *denoiser) Prepare(ctx context.Context, f *pipeline.Frame, field plane.Field) (denoise.Picture, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	if f.Format != d.format {
-		d.Idle()
-		d.format = f.Format
-		d.backend.using(d, true)
-		if err := d.unit.loadAll(device.Kernels(f.Layout.Info().Depth)); err != nil { // if not ahead
-			return nil, d.failed(err, "prepare a picture on")
+	if d.slots == nil || f.Format != d.slots.format {
+		if err := d.open(f.Format); err != nil {
+			return nil, err
 		}
 	}
 	part := d.backend.partOf(f, d.unit, field)
-	p := &cudaPicture{}
-	part.pin(f, &p.pins)
-	if err := d.unit.work.do(func() error { return d.prepare(p, part) }); err != nil {
-		d.settle()
-		p.pins.Unpin()
-		d.drop(p)
-		return nil, d.failed(err, "prepare a picture on")
+	p := &cudaPicture{slots: d.slots}
+	part.place.pin(f, &p.pins)
+	if err := d.slots.do(func() error { return d.prepare(p, part) }); err != nil {
+		p.known = true
+		p.Release()
+		return nil, err
 	}
-	if d.pictures == nil {
-		d.pictures, d.jobs = map[*cudaPicture]struct{}{}, map[*denoised]struct{}{}
-	}
-	d.pictures[p] = struct{}{}
 	return p, nil
 }
 
-func (d *denoiser) failed(err error, what string) error {
-	return d.unit.failed(err, "%s %s, %s", what, d.unit, d.format)
+// open makes the slots for a format.
+func (d *denoiser) open(f pipeline.Format) error {
+	d.Idle()
+	if err := d.unit.loadAll(device.Kernels(f.Layout.Info().Depth)); err != nil { // if not ahead
+		return d.unit.failed(err, "prepare a picture on %s, %s", d.unit, f)
+	}
+	s, err := newSlots(d.backend, d.unit, f, "denoise on", 1, nil)
+	if err != nil {
+		return err
+	}
+	d.slots, d.kinds = s, map[device.Shape]*kind{}
+	d.backend.using(d, true)
+	return nil
 }
 
-// prepare must be called on the work thread, as all methods below that say nothing else.
+// prepare must be called on the work thread, like all unexported methods below.
 func (d *denoiser) prepare(p *cudaPicture, part part) error {
-	begun := time.Now()
-	k, err := d.kindOf(part)
+	s := d.slots
+	l, err := s.lane()
 	if err != nil {
 		return err
 	}
-	if err := d.fill(p, k); err != nil {
+	d.kernels = l.stream
+	if p.kind, err = d.kindOf(part); err != nil {
 		return err
 	}
-	if err := d.mark(p); err != nil {
+	if p.memory, err = p.kind.pictures.take(d.unit, p.kind.layout.Picture); err != nil {
 		return err
 	}
-	s, err := d.stage(inward, part.place.size)
+	if err := s.takeEvents(&p.ready, &p.prepared); err != nil {
+		return err
+	}
+	from, err := s.copyIn(&p.upload, part.place, d.kernels)
 	if err != nil {
 		return err
 	}
-	d.backend.meter.started(func(c *ColdStart) *time.Duration { return &c.Buffers }, begun)
-	streams := &d.streams
-	if s.used {
-		if err := streams.in.Wait(s.free, 0); err != nil {
-			return err
-		}
-	}
-	if err := p.marks.start.Record(streams.in); err != nil {
-		return err
-	}
-	for _, r := range part.place.at(s.memory.address) {
-		if err := r.in(streams.in); err != nil {
-			return err
-		}
-	}
-	if err := p.copied.Record(streams.in); err != nil {
-		return err
-	}
-	if err := streams.kernels.Wait(p.copied, 0); err != nil {
-		return err
-	}
-	if err := p.marks.ready.Record(streams.kernels); err != nil {
-		return err
-	}
-	if err := d.run(k.layout.Prepare(uint64(p.memory.address), part.samples(s.memory.address))); err != nil {
-		return err
-	}
-	if err := p.marks.prepared.Record(streams.kernels); err != nil {
-		return err
-	}
-	s.used = true
-	return s.free.Record(streams.kernels)
+	var c calls
+	c.record(p.ready, d.kernels)
+	c.do(func() error {
+		return d.run(p.kind.layout.Prepare(uint64(p.memory.address), part.samples(from.address)))
+	})
+	c.record(p.prepared, d.kernels)
+	c.record(from.free, d.kernels)
+	return c.err
 }
 
-// kindOf returns the kind of a part's pictures, and makes it first if need be.
+// kindOf returns the kind of a part's pictures, and makes it if it is new.
 func (d *denoiser) kindOf(part part) (*kind, error) {
-	if err := d.makeStreams(); err != nil {
-		return nil, err
-	}
 	shape := part.shape(d.cell)
 	if k, ok := d.kinds[shape]; ok {
 		return k, nil
@@ -221,135 +188,37 @@ func (d *denoiser) kindOf(part part) (*kind, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, err := d.newKind(layout)
-	if err != nil {
-		return nil, err
-	}
-	if d.kinds == nil {
-		d.kinds = map[device.Shape]*kind{}
-	}
-	d.kinds[shape] = k
-	return k, d.run(layout.Clear(uint64(k.work.address)))
-}
-
-func (d *denoiser) newKind(layout *device.Layout) (*kind, error) {
 	k := &kind{layout: layout}
-	return k, k.work.grow(d.unit, layout.Work)
+	d.kinds[shape] = k
+	return k, d.clear(k)
 }
 
-func (d *denoiser) makeStreams() (err error) {
-	for _, s := range d.streams.all() {
-		if *s != (cu.Stream{}) {
-			continue
-		}
-		if *s, err = cu.MakeStream(cu.NonBlocking); err != nil {
-			return d.unit.failed(err, "make a stream on %s", d.unit)
-		}
+// clear gives a kind cleared memory for the work.
+func (d *denoiser) clear(k *kind) error {
+	if err := k.work.grow(d.unit, k.layout.Work); err != nil {
+		return err
 	}
-	return nil
-}
-
-// fill gives a picture its event and memory: those of pictures before, or new ones.
-func (d *denoiser) fill(p *cudaPicture, k *kind) (err error) {
-	p.engine, p.kind = d, k
-	if n := len(d.events); n > 0 {
-		p.copied, d.events = d.events[n-1], d.events[:n-1]
-	} else if p.copied, err = cu.MakeEvent(cu.BlockingSyncEvent); err != nil {
-		return d.unit.failed(err, "make an event on %s", d.unit)
-	}
-	return d.reserve(&p.planes)
-}
-
-// reserve gives planes memory: that of a picture before, or new one.
-func (d *denoiser) reserve(p *planes) error {
-	k := p.kind
-	if n := len(k.free); n > 0 {
-		p.memory, k.free = k.free[n-1], k.free[:n-1]
-		return nil
-	}
-	return p.memory.grow(d.unit, k.layout.Picture)
-}
-
-// stage returns the next stage in turn, for so many bytes.
-func (d *denoiser) stage(way, size int) (*stage, error) {
-	i := d.turns[way] % stagesEachWay
-	d.turns[way]++
-	if i == len(d.stages[way]) {
-		s := &stage{}
-		var err error
-		if s.free, err = cu.MakeEvent(cu.BlockingSyncEvent); err != nil {
-			return nil, d.unit.failed(err, "make an event on %s", d.unit)
-		}
-		d.stages[way] = append(d.stages[way], s)
-	}
-	s := d.stages[way][i]
-	if size > s.memory.size && s.used { // a frame of the same format that lies otherwise in memory
-		if err := s.free.Synchronize(); err != nil {
-			return nil, err
-		}
-	}
-	return s, s.memory.grow(d.unit, size)
+	return d.run(k.layout.Clear(uint64(k.work.address)))
 }
 
 // run queues kernels.
-func (d *denoiser) run(runs []device.Run) error {
-	for _, r := range runs {
-		f, err := d.unit.load(r.Kernel)
-		if err != nil {
-			return err
-		}
-		if err := run(f.kernel, r.Launch, d.streams.kernels); err != nil {
-			return d.failed(err, fmt.Sprintf("launch %s on", f.name))
-		}
-	}
-	return nil
-}
+func (d *denoiser) run(runs []device.Run) error { return d.slots.launch(d.kernels, runs) }
 
-// Retire gives the picture's memory to the next: its kernels come after those of the jobs that have
-// begun.
+// Retire lets the next picture use the memory: its kernels run after those of the jobs in progress.
 func (p *cudaPicture) Retire() {
-	if _, ok := p.engine.pictures[p]; ok && !p.retired {
-		p.retired = true
-		for h := &p.planes; h != nil; h = h.half {
-			h.kind.free = append(h.kind.free, h.memory)
-		}
-	}
-}
-
-// Release waits until the frame's samples are copied. After Idle nothing is left to do.
-func (p *cudaPicture) Release() {
-	p.Retire()
-	d, copied := p.engine, p.copied
-	if _, ok := d.pictures[p]; !ok {
+	if p.retired {
 		return
 	}
-	delete(d.pictures, p)
-	if !p.waited {
-		_ = d.unit.waiter.do(func() error { return copied.Synchronize() })
+	p.retired = true
+	for h := &p.planes; h != nil && h.memory.size > 0; h = h.half {
+		h.kind.pictures.put(h.memory)
 	}
-	p.pins.Unpin()
-	d.marks = append(d.marks, p.marks)
-	d.events = append(d.events, copied)
 }
 
-// drop frees a picture that could not be prepared. It may be called from any goroutine.
-func (d *denoiser) drop(p *cudaPicture) {
-	_ = d.unit.work.do(func() error { p.free(); return nil })
-}
-
-func (p *cudaPicture) free() {
-	for h := &p.planes; h != nil && !p.retired; h = h.half {
-		h.memory.free()
-	}
-	freeEvent(&p.copied)
-	freeEvents(p.marks.all())
-}
-
-func freeEvent(e *cu.Event) {
-	if *e != (cu.Event{}) {
-		_ = cu.DestroyEvent(e)
-		*e = cu.Event{}
-	}
+// Release waits until the frame's samples are copied.
+func (p *cudaPicture) Release() {
+	p.Retire()
+	p.release(p.slots)
 }
 
 // cudaSum is a sum of pictures in the device's memory.
@@ -363,15 +232,13 @@ type cudaSum struct {
 // Sum takes memory for a sum.
 func (d *denoiser) Sum(ctx context.Context, like denoise.Picture) (denoise.Sum, error) {
 	s := &cudaSum{engine: d, kind: like.(*cudaPicture).kind}
-	if n := len(s.kind.sums); n > 0 {
-		s.memory, s.kind.sums = s.kind.sums[n-1], s.kind.sums[:n-1]
-	} else if err := d.unit.work.do(func() error { return s.memory.grow(d.unit, s.kind.layout.Sum) }); err != nil {
-		return nil, d.failed(err, "sum up pictures on")
+	err := d.slots.do(func() (err error) {
+		s.memory, err = s.kind.sums.take(d.unit, s.kind.layout.Sum)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	if d.sums == nil {
-		d.sums = map[*cudaSum]struct{}{}
-	}
-	d.sums[s] = struct{}{}
 	return s, context.Cause(ctx)
 }
 
@@ -379,122 +246,65 @@ func (d *denoiser) Sum(ctx context.Context, like denoise.Picture) (denoise.Sum, 
 func (s *cudaSum) Add(ctx context.Context, p denoise.Picture) error {
 	d, picture := s.engine, uint64(p.(*cudaPicture).memory.address)
 	runs := s.kind.layout.Add(picture, uint64(s.memory.address), s.count)
-	if err := d.unit.work.do(func() error { return d.run(runs) }); err != nil {
-		return d.failed(err, "sum up pictures on")
+	if err := d.slots.do(func() error { return d.run(runs) }); err != nil {
+		return err
 	}
 	s.count++
 	return context.Cause(ctx)
 }
 
-// Release gives the memory to the next sum: its kernels come after those of the jobs that have
-// begun. After Idle nothing is left to do.
-func (s *cudaSum) Release() {
-	if _, ok := s.engine.sums[s]; ok {
-		delete(s.engine.sums, s)
-		s.kind.sums = append(s.kind.sums, s.memory)
-	}
-}
+// Release lets the next sum use the memory: its kernels run after those of the jobs in progress.
+func (s *cudaSum) Release() { s.kind.sums.put(s.memory) }
 
 // Denoise queues the kernels, and the copy of the result to the host.
 func (d *denoiser) Denoise(ctx context.Context, j denoise.Job) (denoise.Wait, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	r := &denoised{engine: d, part: d.backend.partOf(j.Out, d.unit, j.Field).written(), centre: j.Centre, field: j.Field}
+	r := &job{centre: j.Centre, frames: 1}
+	if j.Field == plane.Top {
+		r.frames = 0 // the second field completes a frame
+	}
+	var window []*planes
 	for _, p := range j.Window {
-		r.window = append(r.window, p.(*cudaPicture))
+		picture := p.(*cudaPicture)
+		window, r.reads = append(window, &picture.planes), append(r.reads, &picture.upload)
 	}
-	r.part.pin(j.Out, &r.pins)
-	if err := d.unit.work.do(func() error { return r.queue(j) }); err != nil {
-		d.settle()
-		r.end()
-		return nil, d.failed(err, "denoise on")
+	part := d.backend.partOf(j.Out, d.unit, j.Field).written()
+	part.place.pin(j.Out, &r.pins)
+	if err := d.slots.queue(r, func() error { return d.denoise(r, j, window, part) }); err != nil {
+		return nil, err
 	}
-	d.jobs[r] = struct{}{}
 	return r.wait, nil
 }
 
-// denoised is a picture under way.
-type denoised struct {
-	engine *denoiser
-	part   part
-	window []*cudaPicture
-	centre int
-	field  plane.Field
-	pins   runtime.Pinner
-	marks  jobMarks
-	done   cu.Event
-	ended  bool
-	err    error
-}
-
-func (r *denoised) queue(j denoise.Job) (err error) {
-	d := r.engine
-	if r.done, err = cu.MakeEvent(cu.BlockingSyncEvent); err != nil {
-		return d.unit.failed(err, "make an event on %s", d.unit)
-	}
-	if err := makeEvents(r.marks.all()); err != nil {
-		return d.unit.failed(err, "make events on %s", d.unit)
-	}
-	s, err := d.stage(outward, r.part.place.size)
+func (d *denoiser) denoise(r *job, j denoise.Job, window []*planes, part part) error {
+	to, err := d.slots.stage(outward, part.place.size)
 	if err != nil {
 		return err
 	}
-	streams := &d.streams
-	if err := r.marks.start.Record(streams.kernels); err != nil {
-		return err
-	}
-	if err := r.queueKernels(j, s); err != nil {
-		return err
-	}
-	if err := r.marks.done.Record(streams.kernels); err != nil {
-		return err
-	}
-	if err := s.free.Record(streams.kernels); err != nil { // for now: it is full
-		return err
-	}
-	if err := streams.out.Wait(s.free, 0); err != nil {
-		return err
-	}
-	for _, c := range r.part.place.at(s.memory.address) {
-		if err := c.out(streams.out); err != nil {
-			return err
-		}
-	}
-	s.used = true
-	if err := s.free.Record(streams.out); err != nil {
-		return err
-	}
-	return r.done.Record(streams.out)
-}
-
-func (r *denoised) queueKernels(j denoise.Job, s *stage) error {
-	d := r.engine
-	info := r.part.format.Layout.Info()
-	var window []*planes
-	for _, p := range r.window {
-		window = append(window, &p.planes)
-	}
+	info := part.format.Layout.Info()
 	job := device.Job{
 		Centre: j.Centre, Noise: j.Noise, Settings: j.Settings,
-		Result: r.part.samples(s.memory.address), Depth: info.Depth, Shift: info.Shift,
+		Result: part.samples(to.address), Depth: info.Depth, Shift: info.Shift,
 	}
 	for _, p := range j.Past {
 		job.Past = append(job.Past, device.Past{Sum: uint64(p.Sum.(*cudaSum).memory.address), Count: p.Count})
 	}
-	last, err := d.queue(window, job)
-	if err != nil {
+	var last []device.Run
+	var c calls
+	c.record(r.start, d.kernels)
+	c.do(func() (err error) {
+		last, err = d.queue(window, job)
 		return err
-	}
-	if s.used {
-		if err := d.streams.kernels.Wait(s.free, 0); err != nil {
-			return err
-		}
-	}
-	return d.run(last)
+	})
+	c.wait(d.kernels, to.free)
+	c.do(func() error { return d.run(last) })
+	c.do(func() error { return d.slots.copyOut(r, part.place, to, d.kernels) })
+	return c.err
 }
 
-// queue queues the kernels of a job but for the last, which write the result, and returns those.
+// queue queues the kernels of a job except the last, which write the result, and returns the last.
 func (d *denoiser) queue(window []*planes, job device.Job) (last []device.Run, err error) {
 	k := window[job.Centre].kind
 	filtered, scaled := k.layout.Filtered(job), job.Noise.Scale(job.Settings.Strength)
@@ -556,7 +366,7 @@ func (d *denoiser) queueHalf(window []*planes, of device.Job) error {
 	return d.run(last)
 }
 
-// halve makes the planes of the picture of half the size, unless it has been.
+// halve makes the planes of the picture of half the size, if they are missing.
 func (d *denoiser) halve(p *planes) error {
 	if p.half != nil {
 		return nil
@@ -566,17 +376,15 @@ func (d *denoiser) halve(p *planes) error {
 		if err != nil {
 			return err
 		}
-		k, err := d.newKind(layout)
-		if err != nil {
-			return err
-		}
+		k := &kind{layout: layout}
 		p.kind.half = k
-		if err := d.run(layout.Clear(uint64(k.work.address))); err != nil {
+		if err := d.clear(k); err != nil {
 			return err
 		}
 	}
 	h := &planes{kind: p.kind.half}
-	if err := d.reserve(h); err != nil {
+	var err error
+	if h.memory, err = h.kind.pictures.take(d.unit, h.kind.layout.Picture); err != nil {
 		return err
 	}
 	p.half = h
@@ -584,115 +392,24 @@ func (d *denoiser) halve(p *planes) error {
 	return d.run(p.kind.layout.Halve(uint64(p.memory.address), k.layout, uint64(h.memory.address), uint64(k.work.address)))
 }
 
-// wait is the job's denoise.Wait.
-func (r *denoised) wait(ctx context.Context) error {
-	if r.ended {
-		return r.err
-	}
-	d, done := r.engine, r.done
-	t, err := call(ctx, d.unit.waiter, func() (times, error) {
-		if err := done.Synchronize(); err != nil {
-			return times{}, err
-		}
-		return r.measure()
-	})
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	if r.err = d.failed(err, "denoise on"); r.err == nil {
-		for _, p := range r.window {
-			p.waited = true
-		}
-		d.note(r, t)
-		d.before, r.done = r.done, d.before // for the next, and to be freed
-	}
-	r.end()
-	return r.err
-}
-
-// end frees what the job has for itself.
-func (r *denoised) end() {
-	r.ended = true
-	delete(r.engine.jobs, r)
-	r.pins.Unpin()
-	_ = r.engine.unit.work.do(func() error {
-		freeEvent(&r.done)
-		freeEvents(r.marks.all())
-		return nil
-	})
-}
-
-// settle waits until nothing is under way, up to the device's patience.
-func (d *denoiser) settle() {
-	streams := d.streams
-	_ = d.unit.waiter.do(func() error {
-		for _, s := range streams.all() {
-			if *s != (cu.Stream{}) {
-				_ = s.Synchronize()
-			}
-		}
-		return nil
-	})
-}
-
 // Discard is Idle, for the backend's end.
 func (d *denoiser) Discard() { d.Idle() }
 
-// Idle frees everything on the device, even pictures that are not released and results that nobody
-// has waited for: the backend may be closed under a filter.
+// Idle frees everything on the device, including pictures that are not released and results that
+// no caller has waited for: the backend may be closed while a filter uses it.
 func (d *denoiser) Idle() {
-	if d.format == (pipeline.Format{}) {
+	if d.slots == nil {
 		return
 	}
-	d.settle()
-	for r := range d.jobs {
-		r.end()
-	}
-	for p := range d.pictures {
-		p.pins.Unpin()
-	}
-	_ = d.unit.work.do(func() error {
-		for p := range d.pictures {
-			p.free()
-		}
-		for s := range d.sums {
-			s.memory.free()
-		}
+	d.slots.close(func() {
 		for _, k := range d.kinds {
 			for ; k != nil; k = k.half {
-				for i := range k.sums {
-					k.sums[i].free()
-				}
-				for i := range k.free {
-					k.free[i].free()
-				}
 				k.work.free()
+				k.pictures.free()
+				k.sums.free()
 			}
 		}
-		for i := range d.events {
-			freeEvent(&d.events[i])
-		}
-		for i := range d.marks {
-			freeEvents(d.marks[i].all())
-		}
-		freeEvent(&d.before)
-		for _, way := range d.stages {
-			for _, s := range way {
-				s.memory.free()
-				freeEvent(&s.free)
-			}
-		}
-		for _, s := range d.streams.all() {
-			if *s != (cu.Stream{}) {
-				_ = s.Destroy()
-			}
-		}
-		return nil
 	})
-	d.streams, d.kinds, d.events, d.marks = denoiseStreams{}, nil, nil, nil
-	d.stages, d.turns = [2][]*stage{}, [2]int{}
-	clear(d.pictures)
-	clear(d.sums)
-	d.format = pipeline.Format{}
+	d.slots, d.kinds = nil, nil
 	d.backend.using(d, false)
 }

@@ -157,7 +157,7 @@ func deviceBytes(t *testing.T, f pipeline.Format, o denoise.Options) int {
 		t.Fatal(err)
 	}
 	before, after := o.Window()
-	return l.Picture*(before+1+after) + l.Work + 2*stagesEachWay*part.place.size
+	return l.Picture*(before+1+after) + l.Work + 2*stagesFor(1)*part.place.size
 }
 
 // TestDenoiseMemory: memory is what the windows and the frames under way need, and at 4K less than

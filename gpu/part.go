@@ -1,7 +1,6 @@
 package gpu
 
 import (
-	"runtime"
 	"unsafe"
 
 	"gorgonia.org/cu"
@@ -19,7 +18,7 @@ type part struct {
 	own    [3]bool // false: a plane's rows are another field's, and are not written
 }
 
-// partOf determines where the samples of a frame or a field are and go.
+// partOf determines where a frame's or a field's samples are in host memory and in a buffer.
 func (b *Backend) partOf(f *pipeline.Frame, u *unit, field plane.Field) part {
 	p := part{format: f.Format}
 	if field == plane.Whole {
@@ -54,15 +53,6 @@ func (b *Backend) partOf(f *pipeline.Frame, u *unit, field plane.Field) part {
 }
 
 func roundUp(n, to int) int { return (n + to - 1) / to * to }
-
-// pin keeps the garbage collector from moving samples outside the backend's memory.
-func (p *part) pin(f *pipeline.Frame, pins *runtime.Pinner) {
-	for i := range f.NumPlanes() {
-		if !p.place.pinned {
-			pins.Pin(&f.Planes[i].Data[0])
-		}
-	}
-}
 
 // planeOf returns the plane of Y, U or V, the bytes before the first sample, and from one to the
 // next.

@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"runtime"
 	"unsafe"
 
 	"gorgonia.org/cu"
@@ -20,8 +21,17 @@ type place struct {
 	pinned bool // otherwise the samples may be Go's and must be pinned for the garbage collector
 }
 
-// placeOf determines the layout of a frame for a device, which may have its samples already. Those
-// of the host must not move until the copies are done.
+// pin keeps the garbage collector from moving samples outside the backend's memory.
+func (p *place) pin(f *pipeline.Frame, pins *runtime.Pinner) {
+	for i := range f.NumPlanes() {
+		if !p.pinned {
+			pins.Pin(&f.Planes[i].Data[0])
+		}
+	}
+}
+
+// placeOf determines the layout of a frame for a device, which may hold its samples already.
+// Samples in host memory must not move until the copies are done.
 func (b *Backend) placeOf(f *pipeline.Frame, u *unit) place {
 	if f.Device.Owner == any(u) {
 		return resident(f)
@@ -34,8 +44,8 @@ func (b *Backend) placeOf(f *pipeline.Frame, u *unit) place {
 	return apart(f, pinned)
 }
 
-// even reports whether samples lie where kernels can load them, relative to the first one: those of
-// two bytes at even places.
+// even reports whether kernels can load the samples: offsets and pitches are multiples of their
+// size.
 func even(f *pipeline.Frame, whole span) bool {
 	n := f.Layout.Info().SampleBytes()
 	for i := range f.NumPlanes() {

@@ -15,7 +15,7 @@ type Stats struct {
 }
 
 // Overlap returns how many stages ran at a time, on average while any did: 1 if each waited for
-// the one before, at most 3. It is 0 if nothing was measured.
+// the one before. Without measurements it is 0.
 func (s Stats) Overlap() float64 {
 	if s.Busy <= 0 {
 		return 0

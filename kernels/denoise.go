@@ -17,6 +17,12 @@ func NewDenoiser(e denoise.Engine, pool *pipeline.Pool, p Params, auto denoise.T
 	return &Denoiser{denoise.NewFilter(e, pool, p.Denoising(auto)), p, auto}
 }
 
+// NewReferenceDenoiser returns the filter by its definition in Go: slow, to check others on small
+// frames.
+func NewReferenceDenoiser(pool *pipeline.Pool, p Params) *Denoiser {
+	return NewDenoiser(denoise.Plain{}, pool, p, denoise.Good)
+}
+
 // Retune changes the options of a causal filter for the frames to come. It refuses another tier or
 // filter.
 func (d *Denoiser) Retune(p Params) bool {

@@ -160,7 +160,7 @@ func (r *run) recursiveCPU(ctx context.Context, e *experiment, size Size, p kern
 		return err
 	}
 	r.say("%s: %s, %s", row.Name, options(p), src.Format)
-	if row.Time, err = measure.FilterTime(ctx, r.CPU, p, src, r.repeat()); err != nil {
+	if row.Time, err = measure.FilterTime(ctx, r.CPU, p, r.repeat(), src); err != nil {
 		return err
 	}
 	if p.SigmaS == ferreiraSigmas[0][0] {

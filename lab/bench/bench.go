@@ -1,6 +1,6 @@
-// Package bench measures the filter on this machine: kernels alone, steps with their copies, whole
-// jobs, the CPU beside the GPU, and live. Each filter is checked against the reference before it
-// is timed.
+// Package bench measures the filters on this machine: the denoiser, then the bilateral filter's
+// kernels alone, steps with their copies, whole jobs, the CPU beside the GPU, and live. Each filter
+// is checked against the reference before it is timed.
 package bench
 
 import (
@@ -16,16 +16,17 @@ import (
 
 // The sections of a report, in order.
 const (
-	SectionKernel = "kernel" // kernels alone, on frames in the device's memory
-	SectionStep   = "step"   // copy in, kernel, copy out
-	SectionEnd    = "end"    // decode, filter, encode
-	SectionCPU    = "cpu"    // the CPU beside the GPU
-	SectionLive   = "live"   // a camera picture's age when it is sent
+	SectionDenoise = "denoise" // the denoiser: kernels alone and with copies, on the GPU and the CPU
+	SectionKernel  = "kernel"  // the bilateral filter's kernels alone, on frames in the device's memory
+	SectionStep    = "step"    // copy in, kernel, copy out
+	SectionEnd     = "end"     // decode, filter, encode
+	SectionCPU     = "cpu"     // the CPU beside the GPU
+	SectionLive    = "live"    // a camera picture's age when it is sent
 )
 
 // Sections lists them.
 func Sections() []string {
-	return []string{SectionKernel, SectionStep, SectionEnd, SectionCPU, SectionLive}
+	return []string{SectionDenoise, SectionKernel, SectionStep, SectionEnd, SectionCPU, SectionLive}
 }
 
 // Shared with the lab.
@@ -46,9 +47,11 @@ type Options struct {
 	Only   []string // sections; empty: all
 	Kernel string   // glob (path.Match) of the kernels to time; "": those for the default options
 	Radii  []int    // empty: each section's own
-	Sizes  []Size   // empty: likewise
+	Sizes  []Size   // empty: each section's own
 	Input  string   // video for the whole jobs; "": generated clips
 	Quick  bool     // fewer sizes, radii and repetitions
+
+	Verbose bool // also time the denoiser's kernels one by one
 
 	CPU     bool  // do not use the GPU
 	Indexes []int // the GPU to use, at most one; empty: the first usable one
@@ -61,11 +64,12 @@ type Options struct {
 // Report has the measurements. A section that was not requested or not reached is nil.
 type Report struct {
 	report.Header
-	Kernel *KernelSection `json:"kernel"`
-	Step   *StepSection   `json:"step"`
-	End    *EndSection    `json:"end"`
-	CPU    *CPUSection    `json:"cpu"`
-	Live   *LiveSection   `json:"live"`
+	Denoise *DenoiseSection `json:"denoise"`
+	Kernel  *KernelSection  `json:"kernel"`
+	Step    *StepSection    `json:"step"`
+	End     *EndSection     `json:"end"`
+	CPU     *CPUSection     `json:"cpu"`
+	Live    *LiveSection    `json:"live"`
 }
 
 // run is one Run at work.
@@ -103,6 +107,7 @@ func (r *run) sections(ctx context.Context, measured *Report) (err error) {
 		gpu  bool // needs a GPU
 		run  func() error
 	}{
+		{SectionDenoise, false, func() error { measured.Denoise, err = r.denoise(ctx); return err }},
 		{SectionKernel, true, func() error { measured.Kernel, err = r.kernels(ctx); return err }},
 		{SectionStep, true, func() error { measured.Step, err = r.steps(ctx); return err }},
 		{SectionEnd, false, func() error { measured.End, err = r.end(ctx); return err }},

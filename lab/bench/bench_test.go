@@ -42,13 +42,16 @@ func TestAll(t *testing.T) {
 		return
 	}
 	temporary(t)
-	report, err := Run(context.Background(), tiny)
+	o := tiny
+	o.Verbose = true
+	report, err := Run(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if report.NoGPU != "" || report.Machine.GPU == nil || report.Machine.GPU.Multiprocessors != 16 || report.Machine.CPU == "" {
 		t.Errorf("machine %+v, no GPU: %q", report.Machine, report.NoGPU)
 	}
+	holdDenoise(t, report.Denoise, "gpu", "cpu")
 	holdKernels(t, report.Kernel)
 	holdSteps(t, report.Step)
 	holdJobs(t, report.End, 4)
@@ -61,6 +64,40 @@ func holdStat(t *testing.T, what string, s Stat) {
 	t.Helper()
 	if !(s.Least > 0 && s.Least <= s.Median && s.Median <= s.Most) || s.N < 1 {
 		t.Errorf("%s: %+v", what, s)
+	}
+}
+
+// holdDenoise expects each quality at 8 and 10 bits on each device.
+func holdDenoise(t *testing.T, s *DenoiseSection, devices ...string) {
+	t.Helper()
+	var rows []string
+	for _, row := range s.Rows {
+		name := row.Device + " " + row.Layout + " " + row.Quality
+		rows = append(rows, name)
+		holdStat(t, name, row.Time)
+		onGPU := row.Device == "gpu"
+		if row.FPS <= 0 || row.Check.Largest > 2 || (row.Kernels != nil) != onGPU || (len(row.Each) > 8) != onGPU {
+			t.Errorf("%+v", row)
+		}
+		if row.NLMeans > 0 && (onGPU || row.Layout != "yuv420p") {
+			t.Errorf("%s: nlmeans takes %g ms", name, row.NLMeans)
+		}
+		for _, k := range row.Each {
+			if k.Time <= 0 || k.Time > row.Kernels.Median || !strings.HasPrefix(k.Kernel, "denoise_") {
+				t.Errorf("%s: %+v", name, k)
+			}
+		}
+	}
+	var want []string
+	for _, device := range devices {
+		for _, layout := range []string{"yuv420p", "yuv420p10le"} {
+			for _, quality := range []string{"fast", "good", "best"} {
+				want = append(want, device+" "+layout+" "+quality)
+			}
+		}
+	}
+	if !slices.Equal(rows, want) {
+		t.Errorf("rows %q", rows)
 	}
 }
 
@@ -215,6 +252,7 @@ func TestCPUOnly(t *testing.T) {
 	if report.NoGPU == "" || report.Machine.GPU != nil || report.Kernel != nil || report.Step != nil {
 		t.Errorf("%+v", report)
 	}
+	holdDenoise(t, report.Denoise, "cpu")
 	holdJobs(t, report.End, 2)
 	holdCPU(t, report.CPU, false)
 	holdJSON(t, report)
@@ -427,6 +465,10 @@ func writeSurfaces(t *testing.T, cpu *kernels.CPU, clip, file string) {
 func TestDocument(t *testing.T) {
 	time, skipped := Stat{Median: 2, Least: 1, Most: 3, N: 3}, "the filter alone would take 99 s"
 	r := &Report{
+		Denoise: &DenoiseSection{Rows: []DenoiseRow{
+			{Device: "gpu", Size: size1080, Layout: "yuv420p10le", Quality: "good", Time: time, FPS: 123.4, Kernels: &time,
+				Each: []DenoisePart{{"denoise_coarsest_16", 123456, 1024, 123456, 1.234}}},
+			{Device: "cpu", Size: size1080, Layout: "yuv420p", Quality: "fast", Time: time, FPS: 1234, NLMeans: 1500}}},
 		Kernel: &KernelSection{Rows: []KernelRow{{Variant: "tile", Chosen: true, Time: time}}},
 		Step:   &StepSection{Rows: []StepRow{{Streams: 2, Time: time}}, Paper: []PaperRow{{Time: time, Ours: 1, Published: 5}}},
 		End: &EndSection{Rows: []EndRow{{Clip: "a.mp4", Decoder: "cpu", Device: "cpu", Encoder: "x264", Skipped: skipped},
@@ -438,7 +480,7 @@ func TestDocument(t *testing.T) {
 	if err := r.Document().WriteText(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"tile *", "\nStep: ", "5.000    5.0\n", "a.mp4 by cpu cpu x264 at radius 0 is left out: " + skipped, "nvdec gpu nvenc", "500       -    -      -", "7.000"} {
+	for _, want := range []string{"     1500    750 ", "denoise_coarsest_16  123456     1024", "tile *", "\nStep: ", "5.000    5.0\n", "a.mp4 by cpu cpu x264 at radius 0 is left out: " + skipped, "nvdec gpu nvenc", "500       -    -      -", "7.000"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}

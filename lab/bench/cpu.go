@@ -45,13 +45,13 @@ func (r *run) cpuRow(ctx context.Context, src *pipeline.Frame, p kernels.Params)
 	if row.Check, err = r.checkBackend(ctx, r.CPU, p, src.Layout); err != nil {
 		return row, err
 	}
-	if row.CPU, err = measure.FilterTime(ctx, r.CPU, p, src, r.repeat()); err != nil || r.GPU == nil {
+	if row.CPU, err = measure.FilterTime(ctx, r.CPU, p, r.repeat(), src); err != nil || r.GPU == nil {
 		return row, err
 	}
 	if _, err = r.checkBackend(ctx, r.GPU, p, src.Layout); err != nil {
 		return row, err
 	}
-	gpu, err := measure.FilterTime(ctx, r.GPU, p, src, r.repeat())
+	gpu, err := measure.FilterTime(ctx, r.GPU, p, r.repeat(), src)
 	row.GPU = &gpu
 	return row, err
 }

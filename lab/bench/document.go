@@ -17,6 +17,8 @@ func (r *Report) Document() report.Document {
 			d.Sections = append(d.Sections, section())
 		}
 	}
+	add(r.Denoise != nil, func() report.Section { return r.Denoise.section() })
+	add(r.Denoise != nil && len(r.Denoise.parts().Rows) > 0, func() report.Section { return r.Denoise.partsSection() })
 	add(r.Kernel != nil, func() report.Section { return r.Kernel.section() })
 	add(r.Step != nil, func() report.Section { return r.Step.section() })
 	add(r.Step != nil && len(r.Step.Paper) > 0, func() report.Section { return r.Step.paperSection() })
@@ -25,6 +27,43 @@ func (r *Report) Document() report.Document {
 	add(r.CPU != nil, func() report.Section { return r.CPU.section() })
 	add(r.Live != nil, func() report.Section { return r.Live.section() })
 	return d
+}
+
+func (s *DenoiseSection) section() report.Section {
+	t := text.NewTable(4, "device", "size", "layout", "quality", "ms", "+-%", "fps", "kernels", "nlmeans", "times", "differ %", "by")
+	t.Sparse = true
+	for _, row := range s.Rows {
+		kernels := ""
+		if row.Kernels != nil {
+			kernels = report.Milliseconds(row.Kernels.Median)
+		}
+		t.Add(row.Device, row.Size.String(), strings.TrimSuffix(row.Layout, "le"), row.Quality, report.Milliseconds(row.Time.Median),
+			report.Spread(row.Time), report.Ratio(row.FPS), kernels,
+			report.Milliseconds(row.NLMeans), report.Ratio(row.NLMeans/row.Time.Median), differ(row.Check), by(row.Check))
+	}
+	return report.Section{
+		Title: "The denoiser, the default filter; ms a frame from memory to memory, copies included",
+		Table: t,
+		Notes: []string{`The noise is given (--noise 10), not measured. kernels: ms of the GPU's kernels alone. nlmeans: ms of ffmpeg's
+filter, 8 bits only, and how many times as long as ours it takes. "differ" and "by": samples that differ from the reference's, and by
+how many levels at most.`},
+	}
+}
+
+// parts lists the kernels; the table is empty unless they were timed one by one.
+func (s *DenoiseSection) parts() *text.Table {
+	t := text.NewTable(4, "size", "layout", "quality", "kernel", "blocks", "threads", "shared bytes", "ms")
+	for _, row := range s.Rows {
+		for _, k := range row.Each {
+			t.Add(row.Size.String(), strings.TrimSuffix(row.Layout, "le"), row.Quality, k.Kernel, fmt.Sprint(k.Blocks), fmt.Sprint(k.Threads),
+				fmt.Sprint(k.Shared), report.Milliseconds(k.Time))
+		}
+	}
+	return t
+}
+
+func (s *DenoiseSection) partsSection() report.Section {
+	return report.Section{Title: "The denoiser's kernels for a frame, one by one, in their order", Table: s.parts()}
 }
 
 func (s *KernelSection) section() report.Section {

@@ -128,7 +128,7 @@ func (r *run) stepRow(ctx context.Context, b *gpu.Backend, p kernels.Params, src
 		return row, err
 	}
 	before := b.Stats()
-	if row.Time, err = measure.FilterTime(ctx, b, p, src, r.repeat()); err != nil {
+	if row.Time, err = measure.FilterTime(ctx, b, p, r.repeat(), src); err != nil {
 		return row, err
 	}
 	stages := since(b.Stats(), before)

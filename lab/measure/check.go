@@ -2,6 +2,7 @@ package measure
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 
 	"vidfilter/gpu"
@@ -56,14 +57,24 @@ func FilterOnce(ctx context.Context, b kernels.Backend, p kernels.Params, dst, s
 	if err != nil {
 		return err
 	}
+	return FilterClip(ctx, f, dst, 0, src)
+}
+
+// FilterClip filters frames of one format and copies result number n to dst. It borrows the frames.
+func FilterClip(ctx context.Context, f pipeline.Filter, dst *pipeline.Frame, n int, src ...*pipeline.Frame) error {
 	defer pipeline.Discard(f)
 	keep := func(out *pipeline.Frame) error {
-		dst.CopySamples(out)
+		if n == 0 {
+			dst.CopySamples(out)
+		}
+		n--
 		out.Release()
 		return nil
 	}
-	if err := f.Process(ctx, src.Retain(), keep); err != nil {
-		return err
+	for _, in := range src {
+		if err := f.Process(ctx, in.Retain(), keep); err != nil {
+			return err
+		}
 	}
 	return f.Flush(ctx, keep)
 }
@@ -71,16 +82,24 @@ func FilterOnce(ctx context.Context, b kernels.Backend, p kernels.Params, dst, s
 // Compare compares the samples of two frames of the same format.
 func Compare(got, want *pipeline.Frame) (c Check) {
 	samples, differ := 0, 0
+	info := want.Layout.Info()
+	sample := func(row []byte, x int) int {
+		if info.SampleBytes() == 1 {
+			return int(row[x])
+		}
+		return int(binary.LittleEndian.Uint16(row[2*x:]) >> info.Shift)
+	}
 	for i, y := range want.Rows() {
 		g, w := got.Row(i, y), want.Row(i, y)
-		for x := range w {
-			d := int(g[x]) - int(w[x])
+		n := len(w) / info.SampleBytes()
+		for x := range n {
+			d := sample(g, x) - sample(w, x)
 			c.Largest = max(c.Largest, d, -d)
 			if d != 0 {
 				differ++
 			}
 		}
-		samples += len(w)
+		samples += n
 	}
 	c.Share = float64(differ) / float64(samples)
 	return c

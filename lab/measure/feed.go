@@ -17,25 +17,27 @@ type Feeder struct {
 	inputs  *pipeline.Pool
 	results *pipeline.Pool
 	frames  []*pipeline.Frame
+	held    int
 	sent    int
 	done    []time.Time // of each result
 }
 
-// NewFeeder copies src, which it borrows. The caller closes the feeder.
-func NewFeeder(b kernels.Backend, p kernels.Params, src *pipeline.Frame) (_ *Feeder, err error) {
-	f := &Feeder{backend: b}
-	f.inputs, f.results = pipeline.NewPool(b.Input(), 1), pipeline.NewPool(b, b.Held(p)+1)
+// NewFeeder copies frames of one format, which it borrows and feeds in turn. The caller closes the
+// feeder.
+func NewFeeder(b kernels.Backend, p kernels.Params, src ...*pipeline.Frame) (_ *Feeder, err error) {
+	f := &Feeder{backend: b, held: b.Held(p)}
+	f.inputs, f.results = pipeline.NewPool(b.Input(), 1), pipeline.NewPool(b, f.held+1)
 	defer func() {
 		if err != nil {
 			f.Close()
 		}
 	}()
-	for range b.Held(p) + 2 {
-		in, err := f.inputs.TakeFrame(src.Format, nil)
+	for i := range max(f.held+2, len(src)) {
+		in, err := f.inputs.TakeFrame(src[0].Format, nil)
 		if err != nil {
 			return nil, err
 		}
-		in.CopySamples(src)
+		in.CopySamples(src[i%len(src)])
 		f.frames = append(f.frames, in)
 	}
 	f.filter, err = b.Filter(p, f.results)
@@ -64,7 +66,7 @@ func (f *Feeder) emit(out *pipeline.Frame) error {
 // frame.
 func (f *Feeder) Measure(ctx context.Context, r gpu.Repeat) ([]time.Duration, error) {
 	const few = 4
-	warm := len(f.frames) + few
+	warm := f.held + 2 + few
 	if err := f.until(ctx, warm); err != nil {
 		return nil, err
 	}
@@ -93,10 +95,10 @@ func (f *Feeder) Close() {
 	f.results.Close()
 }
 
-// FilterTime measures the filter of a backend by the host's clock, on copies of src, which it
+// FilterTime measures the filter of a backend by the host's clock, on copies of frames, which it
 // borrows.
-func FilterTime(ctx context.Context, b kernels.Backend, p kernels.Params, src *pipeline.Frame, r gpu.Repeat) (Stat, error) {
-	f, err := NewFeeder(b, p, src)
+func FilterTime(ctx context.Context, b kernels.Backend, p kernels.Params, r gpu.Repeat, src ...*pipeline.Frame) (Stat, error) {
+	f, err := NewFeeder(b, p, src...)
 	if err != nil {
 		return Stat{}, err
 	}

@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"encoding/binary"
 	"math/rand/v2"
 
 	"vidfilter/pipeline"
@@ -40,4 +41,40 @@ func FrameBytes(f pipeline.Format) (n int) {
 		n += w * rows
 	}
 	return n
+}
+
+// PanSigma is the sigma of the noise of Pan, in levels of 8 bits.
+const PanSigma = 10
+
+// Pan returns n planar frames of a pan over a picture, always the same, each with its own noise.
+func Pan(f pipeline.Format, n int) (frames []*pipeline.Frame) {
+	const side = 1024
+	lake := pipeline.Blank(pipeline.Format{Layout: pipeline.YUV420P, Width: side, Height: side})
+	scene.Config{Width: side, Height: side, Frames: 1, RateNum: 24, RateDen: 1, Bare: true}.Draw(lake, 0)
+	tile, noise := make([]int, side*side), make([]int, 1<<20)
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range tile {
+		tile[i] = int(lake.Row(0, i/side)[i%side])
+	}
+	for i := range noise {
+		noise[i] = int(PanSigma * rng.NormFloat64())
+	}
+	info := f.Layout.Info()
+	for k := range n {
+		frame, at := pipeline.Blank(f), rng.IntN(len(noise))
+		for i, y := range frame.Rows() {
+			row, line := frame.Row(i, y), tile[(y+k)%side*side:][:side]
+			for x := range len(row) / info.SampleBytes() {
+				at++
+				v := min(max(line[(x+3*k)%side]+noise[at%len(noise)], 0), 255)
+				if info.Depth == 8 {
+					row[x] = byte(v)
+					continue
+				}
+				binary.LittleEndian.PutUint16(row[2*x:], uint16(v)<<(info.Depth-8+info.Shift))
+			}
+		}
+		frames = append(frames, frame)
+	}
+	return frames
 }

@@ -1,0 +1,189 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"time"
+
+	"vidfilter/gpu"
+	"vidfilter/kernels"
+	"vidfilter/lab/measure"
+	"vidfilter/pipeline"
+)
+
+// DenoiseSection has the times of the denoiser, the default filter, on the GPU and the CPU.
+type DenoiseSection struct {
+	Rows []DenoiseRow `json:"rows"`
+}
+
+// DenoiseRow is one quality at one size and depth of 4:2:0.
+type DenoiseRow struct {
+	Device  string  `json:"device"` // gpu or cpu
+	Size    Size    `json:"size"`
+	Layout  string  `json:"layout"`
+	Quality string  `json:"quality"`
+	Time    Stat    `json:"time"` // between results, copies included, by the host's clock
+	FPS     float64 `json:"fps"`
+	Check   Check   `json:"check"`
+
+	Kernels *Stat         `json:"kernels"`              // of the GPU alone; nil on the CPU
+	Each    []DenoisePart `json:"each,omitempty"`       // with Options.Verbose
+	NLMeans float64       `json:"nlmeans_ms,omitempty"` // ffmpeg's filter on all cores; 0 if it was not measured
+}
+
+// DenoisePart is the time of one kernel of a frame.
+type DenoisePart struct {
+	Kernel  string  `json:"kernel"`
+	Blocks  int     `json:"blocks"`
+	Threads int     `json:"threads"` // per block
+	Shared  int     `json:"shared_bytes"`
+	Time    float64 `json:"ms"`
+}
+
+// denoiseFrames fill the largest window without repeating a frame.
+const denoiseFrames = 13
+
+// denoiseBound allows for the order of additions on each device.
+var denoiseBound = Check{Largest: 2, Share: 0.05}
+
+func (r *run) denoise(ctx context.Context) (*DenoiseSection, error) {
+	s := &DenoiseSection{}
+	for _, b := range []struct {
+		backend kernels.Backend
+		sizes   []Size
+		use     bool
+	}{
+		{r.GPU, r.sizes([]Size{size1080, size4K}, []Size{size1080}), r.GPU != nil},
+		{r.CPU, r.sizes([]Size{size1080}, []Size{size1080}), true},
+	} {
+		for _, size := range b.sizes {
+			for _, l := range []pipeline.Layout{pipeline.YUV420P, pipeline.YUV420P.At(10)} {
+				if !b.use {
+					continue
+				}
+				if err := r.denoiseRows(ctx, s, b.backend, measure.FormatOf(l, size)); err != nil {
+					return s, err
+				}
+			}
+		}
+	}
+	return s, nil
+}
+
+// denoiseRows measures each quality on one kind of frame.
+func (r *run) denoiseRows(ctx context.Context, s *DenoiseSection, b kernels.Backend, f pipeline.Format) error {
+	frames, nlmeans := measure.Pan(f, denoiseFrames), 0.0
+	if b == kernels.Backend(r.CPU) && f.Layout.Info().Depth == 8 { // nlmeans has no other depth
+		var err error
+		if nlmeans, err = r.nlmeans(ctx, frames[:3]); err != nil {
+			return err
+		}
+	}
+	for quality := kernels.Fast; quality <= kernels.Best; quality++ {
+		p := kernels.DefaultDenoise()
+		p.Quality, p.Noise = quality, measure.PanSigma
+		row, err := r.denoiseRow(ctx, b, p, frames)
+		if err != nil {
+			return err
+		}
+		row.NLMeans = nlmeans
+		s.Rows = append(s.Rows, row)
+	}
+	return nil
+}
+
+func (r *run) denoiseRow(ctx context.Context, b kernels.Backend, p kernels.Params, frames []*pipeline.Frame) (row DenoiseRow, err error) {
+	f := frames[0].Format
+	row = DenoiseRow{Device: "cpu", Size: Size{Width: f.Width, Height: f.Height}, Layout: f.Layout.String(), Quality: p.Quality.String()}
+	r.say("denoise --quality %s on %s, %s", p.Quality, b.Name(), f)
+	if row.Check, err = r.checkDenoise(ctx, b, p, f.Layout); err != nil {
+		return row, err
+	}
+	repeat := r.repeat()
+	if r.smallest() {
+		repeat.Batches, repeat.Runs = 1, 1
+	}
+	if row.Time, err = measure.FilterTime(ctx, b, p, repeat, frames...); err != nil {
+		return row, err
+	}
+	row.FPS = 1000 / row.Time.Median
+	g, ok := b.(*gpu.Backend)
+	if !ok {
+		return row, nil
+	}
+	row.Device = "gpu"
+	times, err := g.TimeDenoise(ctx, frames, p, repeat, r.o.Verbose)
+	if err != nil {
+		return row, err
+	}
+	all := measure.StatOf(times.All)
+	row.Kernels = &all
+	for _, k := range times.Each {
+		row.Each = append(row.Each, DenoisePart{k.Kernel, k.Blocks[0] * k.Blocks[1], k.Threads, k.Shared, measure.Milliseconds(k.Time)})
+	}
+	return row, nil
+}
+
+// checkDenoise compares a frame of a small clip with the reference's, once for each key.
+func (r *run) checkDenoise(ctx context.Context, b kernels.Backend, p kernels.Params, l pipeline.Layout) (Check, error) {
+	key := checked{b.Name(), l, p}
+	if c, ok := r.seen[key]; ok {
+		return c, nil
+	}
+	const frames, middle = 5, 2
+	src := measure.Pan(measure.FormatOf(l, Size{Width: 72, Height: 50}), frames)
+	pool := pipeline.NewPool(b, b.Held(p)+1)
+	defer pool.Close()
+	want := pipeline.Blank(src[0].Format)
+	if err := measure.FilterClip(ctx, kernels.NewReferenceDenoiser(pool, p), want, middle, src...); err != nil {
+		return Check{}, err
+	}
+	_, onGPU := b.(*gpu.Backend)
+	what := fmt.Sprintf("denoise --quality %s on %s, %s,", p.Quality, b.Name(), src[0].Format)
+	c, err := measure.Hold(src[middle], want, denoiseBound, what, onGPU, func(dst, _ *pipeline.Frame) error {
+		filter, err := b.Filter(p, pool)
+		if err != nil {
+			return err
+		}
+		return measure.FilterClip(ctx, filter, dst, middle, src...)
+	})
+	if err == nil {
+		r.seen[key] = c
+	}
+	return c, err
+}
+
+// nlmeans returns how many milliseconds ffmpeg's nlmeans takes for a frame: the time with it less
+// the time without. It is 0 without ffmpeg, or if the frames are too small to see a difference.
+func (r *run) nlmeans(ctx context.Context, frames []*pipeline.Frame) (float64, error) {
+	program, err := exec.LookPath("ffmpeg")
+	if err != nil {
+		return 0, nil
+	}
+	r.say("ffmpeg's nlmeans, %s", frames[0].Format)
+	var raw bytes.Buffer
+	for _, f := range frames {
+		for i, y := range f.Rows() {
+			raw.Write(f.Row(i, y))
+		}
+	}
+	time := func(filter string) (time.Duration, error) {
+		start := time.Now()
+		cmd := exec.CommandContext(ctx, program, "-v", "error", "-f", "rawvideo", "-pix_fmt", frames[0].Layout.String(),
+			"-s", fmt.Sprintf("%dx%d", frames[0].Width, frames[0].Height), "-i", "-", "-vf", filter, "-f", "null", "-")
+		cmd.Stdin = bytes.NewReader(raw.Bytes())
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return 0, fmt.Errorf("bench: ffmpeg -vf %s: %w\n%s", filter, err, out)
+		}
+		return time.Since(start), nil
+	}
+	without, err := time("null")
+	if err != nil {
+		return 0, err
+	}
+	with, err := time("nlmeans=s=" + strconv.Itoa(measure.PanSigma))
+	return max(0, measure.Milliseconds(with-without)/float64(len(frames))), err
+}
