@@ -216,7 +216,7 @@ var rules = []rule{
 		imports: []string{"kernels", "live", "pipeline", "C"},
 		why:     "SDL is loaded on demand, so nothing else may need it"},
 	{folder: "lab", what: "the papers' experiments, beside the papers' figures",
-		imports: []string{"gpu", "internal/text", "kernels", "lab/measure", "lab/papers", "lab/plot", "lab/report", "pipeline", "samples/scene"},
+		imports: []string{"decode", "encode", "encode/formats", "gpu", "internal/text", "kernels", "lab/measure", "lab/papers", "lab/plot", "lab/report", "pipeline", "samples/scene"},
 		why:     "measures on pictures that it draws: no file and no codec"},
 	{folder: "lab/papers", what: "the papers' systems: CUDA kernels, CPU programs",
 		imports: []string{"kernels", "pipeline", "C"},

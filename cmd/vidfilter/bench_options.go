@@ -136,7 +136,7 @@ func parseKernels(glob string) (string, error) {
 	for _, v := range benchKernels() {
 		all = append(all, v.Name)
 	}
-	return glob, checkGlob(glob, all, "there are paper, tile_*, sliding_*, tensor_* and general_*, and those of "+job.SystemList,
+	return glob, checkGlob(glob, all, "there are paper, tile_*, sliding_*, tensor_* and general_*, and those of "+listSystems,
 		"no kernel has such a name")
 }
 

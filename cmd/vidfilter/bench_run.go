@@ -29,7 +29,7 @@ func runBench(o *benchOptions, s cli.Stdio) error {
 	report, err := interruptibly(func(ctx context.Context) (*bench.Report, error) { return bench.Run(ctx, o.Options) })
 	if err != nil {
 		_ = o.printPart(s.Out, report) // the measurement's error comes first
-		return explainBench(err)
+		return explainDevice(err, onlyCPU)
 	}
 	if err := o.print(s.Out, report); err != nil {
 		return err
@@ -37,10 +37,12 @@ func runBench(o *benchOptions, s cli.Stdio) error {
 	return plot.Write(report.WritePlot)
 }
 
-// explainBench adds a hint to the error of a device.
-func explainBench(err error) error {
+const onlyCPU = "--device cpu measures the CPU alone"
+
+// explainDevice adds advice to the error of a device.
+func explainDevice(err error, advice string) error {
 	if errors.Is(err, gpu.ErrDevice) {
-		return hint.Add(err, "--device cpu measures the CPU alone")
+		return hint.Add(err, advice)
 	}
 	return err
 }

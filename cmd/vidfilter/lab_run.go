@@ -43,7 +43,7 @@ func runLab(o *labOptions, s cli.Stdio) error {
 		if !o.JSON && len(report.Experiments) > 0 {
 			_ = o.print(s.Out, report) // the earlier error counts
 		}
-		return explainBench(err)
+		return explainDevice(err, onlyCPU)
 	}
 	if len(report.Experiments) == 0 {
 		return nothingRuns(report)
@@ -57,7 +57,7 @@ func nothingRuns(r *lab.Report) error {
 	if why == "" {
 		why = "the GPU is older than what they need"
 	}
-	return hint.Wrap(fmt.Errorf("none of the variants runs here: %s: %w", why, gpu.ErrDevice), job.SystemList+" says what runs, and why the rest does not")
+	return hint.Wrap(fmt.Errorf("none of the variants runs here: %s: %w", why, gpu.ErrDevice), listSystems+" says what runs, and why the rest does not")
 }
 
 // show prints and draws a report.

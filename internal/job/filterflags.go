@@ -86,9 +86,6 @@ func (o *Options) CheckFilter(fs *pflag.FlagSet) (err error) {
 			return
 		}
 		hint := fmt.Sprintf("the %s filter has %s", o.Params.Filter, strings.Join(filterFlags(o.Params.Filter), ", "))
-		if of == kernels.Recursive && o.System != nil {
-			hint = "leave it out, or choose another system: " + SystemList
-		}
 		err = cli.Usagef(hint, "%s is an option of the %s filter, not of the %s filter", cli.FlagName(f), of, o.Params.Filter)
 	})
 	if err != nil {
@@ -107,7 +104,7 @@ func (o *Options) CheckFilter(fs *pflag.FlagSet) (err error) {
 // foreign returns an argument that no filter has beside opt, and whose it is; "" for none or if the
 // filter is given.
 func (o *Options) foreign(fs *pflag.FlagSet, opt kernels.Option) (name string) {
-	if f := fs.Lookup("filter"); f == nil || f.Changed || o.System != nil {
+	if f := fs.Lookup("filter"); f == nil || f.Changed {
 		return ""
 	}
 	fs.Visit(func(f *pflag.Flag) {
@@ -123,7 +120,7 @@ func (o *Options) foreign(fs *pflag.FlagSet, opt kernels.Option) (name string) {
 // inferFilter chooses the filter that has all options given, unless the filter itself is given.
 // Arguments come before the environment.
 func (o *Options) inferFilter(fs *pflag.FlagSet) {
-	if f := fs.Lookup("filter"); f == nil || f.Changed || o.System != nil {
+	if f := fs.Lookup("filter"); f == nil || f.Changed {
 		return
 	}
 	for _, environment := range []bool{false, true} {

@@ -120,7 +120,7 @@ func (o *Options) checkNoise() error {
 		return nil
 	}
 	switch {
-	case o.Params.Filter != kernels.Denoise || o.System != nil:
+	case o.Params.Filter != kernels.Denoise:
 		return cli.Usagef("leave the options of other filters out", "%s is an option of the denoise filter", name)
 	case o.Params.Noise > 0:
 		return cli.Usagef("give one of them", "--noise and %s exclude each other", name)

@@ -33,7 +33,6 @@ type Options struct {
 	Params    kernels.Params
 	NoiseFrom *NoiseFrom   // nil: not there
 	Profile   *noise.Model // nil: none
-	System    System       // filters; nil: the program chooses
 
 	Device         Device
 	HWAccel        string // of HWAccelNames
@@ -142,21 +141,11 @@ func (o *Options) Resolve(fs *pflag.FlagSet) error {
 	if o.Memory > 0 {
 		pipeline.ShareMemory(o.Memory)
 	}
-	if o.System != nil {
-		if err := o.adaptToSystem(fs); err != nil {
-			return err
-		}
-	}
 	if err := o.CheckFilter(fs); err != nil {
 		return err
 	}
 	if err := o.nameInFolder(); err != nil {
 		return err
-	}
-	if o.System != nil {
-		if err := o.System.Refuses(o.Params); err != nil {
-			return cli.Usagef("choose another system: "+SystemList, "%v", err)
-		}
 	}
 	if fs.Changed("codec") && fs.Changed("encoder") {
 		return cli.Usagef("give one of them", "--codec and --encoder exclude each other")
