@@ -20,8 +20,8 @@ import (
 // benchOptions are the options of vidfilter bench.
 type benchOptions struct {
 	bench.Options
+	printing
 	device job.Device
-	JSON   bool
 	Plot   string
 }
 
@@ -81,7 +81,7 @@ func (o *benchOptions) matches() bool {
 	})
 }
 
-// benchKernels are those of the program and of the papers.
+// benchKernels are the kernels of the program and of the papers.
 func benchKernels() []kernels.Variant {
 	return append(kernels.Variants(), papers.Library.Variants()...)
 }

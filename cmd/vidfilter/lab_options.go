@@ -15,12 +15,11 @@ import (
 // labOptions are the options of vidfilter lab.
 type labOptions struct {
 	lab.Options
-	device   job.Device
-	List     bool
-	JSON     bool
-	Markdown bool
-	From     string
-	Plot     string
+	printing
+	device job.Device
+	List   bool
+	From   string
+	Plot   string
 
 	Quality bool // measure the denoiser instead
 	quality quality.Options

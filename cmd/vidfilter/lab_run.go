@@ -17,7 +17,6 @@ import (
 	"vidfilter/internal/job"
 	"vidfilter/internal/text"
 	"vidfilter/lab"
-	"vidfilter/lab/report"
 )
 
 // runLab runs the papers' experiments here, and prints them beside the papers' figures.
@@ -40,9 +39,7 @@ func runLab(o *labOptions, s cli.Stdio) error {
 	}
 	report, err := interruptibly(func(ctx context.Context) (*lab.Report, error) { return lab.Run(ctx, o.Options) })
 	if err != nil {
-		if !o.JSON && len(report.Experiments) > 0 {
-			_ = o.print(s.Out, report) // the earlier error counts
-		}
+		o.printPart(s.Out, report)
 		return explainDevice(err, onlyCPU)
 	}
 	if len(report.Experiments) == 0 {
@@ -66,16 +63,6 @@ func (o *labOptions) show(w io.Writer, r *lab.Report) error {
 		return err
 	}
 	return o.draw(r)
-}
-
-func (o *labOptions) print(w io.Writer, r interface{ Document() report.Document }) error {
-	switch {
-	case o.JSON:
-		return text.JSON(w, r)
-	case o.Markdown:
-		return r.Document().WriteMarkdown(w)
-	}
-	return r.Document().WriteText(w)
 }
 
 // readReport reads what command wrote with --json. none is the error of a report without any.
