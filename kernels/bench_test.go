@@ -25,7 +25,7 @@ func BenchmarkCPU(b *testing.B) {
 
 // BenchmarkOptions covers the range weights.
 func BenchmarkOptions(b *testing.B) {
-	for rw := range RangeNames() {
+	for rw := range rangeNames {
 		p := DefaultParams(3)
 		p.Range = RangeWeight(rw)
 		b.Run(p.Range.String(), func(b *testing.B) { benchmarkCPU(b, "", 8, p) })

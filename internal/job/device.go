@@ -41,8 +41,8 @@ func (o *Options) OpenBackend(u *cli.UI) (b kernels.Backend, tell func(), err er
 	return cpu, tell, nil
 }
 
-// decodeOptions are those of --hwaccel, too, for which it prepares the GPU of the filter's backend.
-// The decoding, if there is one, is to be closed after its input.
+// decodeOptions also prepares the GPU of the filter's backend for --hwaccel. The caller closes the
+// decoding, if there is one, after its input.
 func (j *job) decodeOptions(filters kernels.Backend) (o decode.Options, d *gpu.Decoding, err error) {
 	o = j.o.DecodeOptions(j.ui)
 	how, _, _ := strings.Cut(j.o.HWAccel, ",") // nvenc alone decodes as auto does
@@ -157,7 +157,7 @@ const framesInFlight = 4
 // 8192x8192. The CPU takes so long for a frame that a third of it will do.
 const mostInFlight = 198e6
 
-// inFlight returns how many frames of so many bytes may wait for the encoder.
+// inFlight returns how many frames of size bytes may wait for the encoder.
 func (o *Options) inFlight(size int, onCPU bool) int {
 	if o.FramesInFlight > 0 {
 		return o.FramesInFlight

@@ -71,7 +71,7 @@ func FilterGiven(fs *pflag.FlagSet) (given bool) {
 }
 
 // CheckFilter fills in the defaults of the filter, and refuses arguments that do not apply to it.
-// The environment may hold those of any filter.
+// The environment may hold options of any filter.
 func (o *Options) CheckFilter(fs *pflag.FlagSet) (err error) {
 	o.inferFilter(fs)
 	fs.Visit(func(f *pflag.Flag) {
