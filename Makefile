@@ -84,7 +84,7 @@ fmt: ## format the Go sources
 
 bench: build ## time the CPU filter beside OpenCV and FFmpeg's bilateral
 	@scripts/setup.sh build bench
-	@$(RUN) go run ./lab/rivals
+	@$(RUN) scripts/rivals.py
 
 samples: build setup-test ## check the sample clips, and make 4k.mp4 and 8k.mp4 for benchmarks
 	@$(RUN) go test -count=1 ./samples/... && samples/make.sh bench

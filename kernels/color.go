@@ -19,7 +19,7 @@ type transform struct {
 	kr, kg, kb   float64
 	yGain, yOff  float64
 	uGain, vGain float64 // B-E and R-E of one level of U and V
-	most, middle float64 // the largest sample, and that of U and V without colour
+	most, middle float64 // the largest sample; the value of U and V without colour
 }
 
 // newTransform returns the transform of a format. RGB carries no matrix and gets the luma of
@@ -110,69 +110,6 @@ func fused(a, b, c float32) float32 { return float32(float64(a)*float64(b) + flo
 
 // level rounds to nearest and clamps to the depth.
 func (t transform) level(x float64) uint16 { return uint16(min(max(nearest(x), 0), t.most)) }
-
-// A word becomes CIE-Lab as follows: RGB is read as sRGB (IEC 61966-2-1; video's own transfer
-// curve is close enough), xyzFromRGB maps linear light to XYZ, each is divided by white, R =
-// G = B (D65), and the CIE 1976 formula follows. L runs from 0 to 100; greys have a = b = 0.
-var xyzFromRGB = [3][3]float64{
-	{0.4124564, 0.3575761, 0.1804375},
-	{0.2126729, 0.7151522, 0.0721750},
-	{0.0193339, 0.1191920, 0.9503041},
-}
-
-// LabTables returns the linear light of each coded level of 8 bits, 0 to 1, and xyzFromRGB with
-// each row divided by its sum, so that white is 1, 1, 1.
-func LabTables() (linear [256]float64, xyz [3][3]float64) {
-	for i := range linear {
-		linear[i] = srgbDecode(float64(i) / 255)
-	}
-	for i, row := range xyzFromRGB {
-		for j, x := range row {
-			xyz[i][j] = x / (row[0] + row[1] + row[2])
-		}
-	}
-	return linear, xyz
-}
-
-// cieLab converts words to L, a, b.
-type cieLab struct {
-	linear []float64 // by level
-	xyz    [3][3]float64
-}
-
-func newLab(most float64) *cieLab {
-	_, xyz := LabTables()
-	l := &cieLab{make([]float64, int(most)+1), xyz}
-	for i := range l.linear {
-		l.linear[i] = srgbDecode(float64(i) / most)
-	}
-	return l
-}
-
-func (l *cieLab) of(w word) [3]float64 {
-	var f [3]float64
-	for i, row := range l.xyz {
-		f[i] = labCurve(row[0]*l.linear[w[0]] + row[1]*l.linear[w[1]] + row[2]*l.linear[w[2]])
-	}
-	return [3]float64{116*f[1] - 16, 500 * (f[0] - f[1]), 200 * (f[1] - f[2])}
-}
-
-// srgbDecode converts a coded value to linear light, both 0 to 1.
-func srgbDecode(c float64) float64 {
-	if c <= 0.04045 {
-		return c / 12.92
-	}
-	return math.Pow((c+0.055)/1.055, 2.4)
-}
-
-// labCurve is f of the CIE 1976 formula.
-func labCurve(t float64) float64 {
-	const delta = 6.0 / 29
-	if t > delta*delta*delta {
-		return math.Cbrt(t)
-	}
-	return t/(3*delta*delta) + 4.0/29
-}
 
 // takes reports whether the filters of this package take a layout.
 func takes(l pipeline.Layout) bool { return l.Valid() }

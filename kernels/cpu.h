@@ -18,12 +18,12 @@ typedef struct {
 	int depth, shift;                     // bits of a sample, and those below it in its two bytes
 	float most, raise;                    // the largest sample; 1 << shift
 	int chroma_read, chroma_write;        // chroma rows to read (at least 1) and to write
-	int radius, distance, range, border;
+	int radius, range, border;
 
 	vf_color color; // colours are in levels of the depth
 
-	// The features of the distance are multiplied by scale when loaded, so that D^2 of the scaled
-	// values is the argument of R: D^2 / (2 sigma_r^2) for 1 / (1 + x), times log2(e) for 2^-x.
+	// Colours are multiplied by scale when loaded, so that D^2 of the scaled values is the argument
+	// of R: D^2 / (2 sigma_r^2) for 1 / (1 + x), times log2(e) for 2^-x.
 	float scale;
 	// Indexed by dy+r, dx+r: Gs where R is Lorentzian, log2(Gs) where it is Gaussian.
 	float spatial[(2 * VF_MAX_RADIUS + 1) * (2 * VF_MAX_RADIUS + 1)];
@@ -59,10 +59,9 @@ typedef struct {
 	float drive[2][2];     // p: real, imaginary
 } vf_pass;
 
-// vf_rows filters the rows y to y + VF_STRIP - 1 of a picture between passes, as far as they
-// exist, in place; if load is not 0 they are read from the job's planes. The job has the radius 0,
-// the distance rgb, scale 1 and the border clamp. lanes is vf_lanes_size() bytes for one call at a
-// time, scratch as for vf_tile.
+// vf_rows filters the existing rows of y to y + VF_STRIP - 1 of a picture between passes, in
+// place; if load is not 0 they are read from the job's planes. The job has radius 0, scale 1 and
+// the border clamp. lanes is vf_lanes_size() bytes for one call at a time, scratch as for vf_tile.
 void vf_rows(int isa, const vf_job *job, const vf_pass *pass, void *scratch, void *lanes, int y, int load);
 // vf_columns filters columns x to x + VF_UNIT - 1; if save is not 0, the results go to the job's
 // planes.

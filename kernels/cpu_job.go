@@ -19,7 +19,7 @@ func fillJob(j *C.vf_job, format pipeline.Format, p Params, t transform) {
 	if info.SemiPlanar {
 		j.pairs = 1
 	}
-	j.radius, j.distance, j._range, j.border = C.int(p.Radius), C.int(p.Distance), C.int(p.Range), C.int(p.Border)
+	j.radius, j._range, j.border = C.int(p.Radius), C.int(p.Range), C.int(p.Border)
 	fillColour(&j.color, t)
 	j.scale = C.float(rangeScale(p.inLevels(info.Depth)))
 	side := 2*p.Radius + 1
@@ -79,17 +79,5 @@ func fillColour(j *C.vf_color, t transform) {
 		unit[c] = 1
 		y, u, v := t.yuv(unit[0], unit[1], unit[2])
 		j.y[c], j.u[c], j.v[c] = C.float(y-y0), C.float(u-u0), C.float(v-v0)
-	}
-	for c, k := range [3]float64{t.kr, t.kg, t.kb} {
-		j.luma[c] = C.float(k)
-	}
-	linear, xyz := LabTables()
-	for i, x := range linear {
-		j.linear[i] = C.float(x)
-	}
-	for i, row := range xyz {
-		for k, x := range row {
-			j.xyz[3*i+k] = C.float(x)
-		}
 	}
 }

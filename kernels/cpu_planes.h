@@ -3,31 +3,24 @@
 
 INLINE float *ring_row(scratch *s, int y)
 {
-	return s->ring + (size_t)((y - s->top) % s->slots) * s->planes * ROW;
+	return s->ring + (size_t)((y - s->top) % s->slots) * PLANES * ROW;
 }
 
-// border_index maps a coordinate into 0..n-1, or returns -1 for black.
+// border_index maps a coordinate into 0..n-1.
 static int border_index(int i, int n, int border)
 {
 	if (i >= 0 && i < n) return i;
-	if (border == VF_ZERO) return -1;
 	if (border == VF_REFLECT && n > 1) {
 		int period = 2 * (n - 1);
 		i %= period;
 		if (i < 0) i += period;
 		return i < n ? i : period - i;
 	}
-	return i < 0 ? 0 : n - 1; // clamp; also skip, whose results there are unused
+	return i < 0 ? 0 : n - 1;
 }
 
 // Exact ties of the formulas must not depend on the last bit of a float, so all ties round up.
 #define TIE_UP (1.0f / 16384)
-
-// Colours are scaled if the distance is measured in them.
-INLINE float colour_scale(const vf_job *j)
-{
-	return j->distance == VF_DIST_RGB || j->distance == VF_DIST_CHANNEL ? j->scale : 1;
-}
 
 INLINE vf to_word(const vf_job *j, vf x) { return vmin(vmax(round_near(x), splat(0)), most_of(j)); }
 
@@ -100,7 +93,7 @@ static void load_rgba(const vf_job *j, scratch *s, float *to, int y, int c0, int
 	const uint8_t *row = j->src[0] + y * j->src_pitch[0];
 	const uint8_t *rgba = stage(s->rgba8, row, c0, c1 - c0, j->width, 4);
 	if (y + AHEAD < j->height) prefetch(row + AHEAD * j->src_pitch[0] + 4 * c0, 4 * (c1 - c0));
-	float scale = colour_scale(j);
+	float scale = j->scale;
 	for (int i = 0; i < c1 - c0; i += VL) {
 		vi w;
 		memcpy(&w, rgba + 4 * i, sizeof w);
@@ -113,7 +106,7 @@ static const int gbr[] = {2, 0, 1};
 
 static void load_gbr(const vf_job *j, scratch *s, float *to, int y, int c0, int c1)
 {
-	float scale = colour_scale(j);
+	float scale = j->scale;
 	for (int c = 0; c < 3; c++) {
 		const sample *from = stage(s->ys, source(j, gbr[c], y), c0, c1 - c0, j->width, sizeof *from);
 		if (y + AHEAD < j->height) prefetch(source(j, gbr[c], y + AHEAD) + c0, (c1 - c0) * sizeof *from);
@@ -130,7 +123,7 @@ static void load_yuv(const vf_job *j, scratch *s, float *to, int y, int c0, int 
 		prefetch(source(j, 0, y + AHEAD) + c0, (c1 - c0) * sizeof *ys);
 		prefetch(target(j, 0, y + AHEAD) + c0, (c1 - c0) * sizeof *ys);
 	}
-	vf gain = splat(j->color.y_gain), scale = splat(colour_scale(j));
+	vf gain = splat(j->color.y_gain), scale = splat(j->scale);
 	for (int i = 0; i < c1 - c0; i += VL) {
 		vf yf = load_samples(j, ys + i);
 		for (int c = 0; c < 3; c++) {
@@ -140,102 +133,24 @@ static void load_yuv(const vf_job *j, scratch *s, float *to, int y, int c0, int 
 	}
 }
 
-// The cube root for 0.008 to 1, and the linear part of the CIE-Lab formula below.
-INLINE vf lab_curve(vf t)
-{
-	// Divide the exponent by three, then take two Halley steps, each of which triples the correct
-	// digits.
-	vi bits = to_int(to_float((vi)t) * (1.0f / 3)) + 0x2a517d3c;
-	vf x = (vf)bits;
-	for (int i = 0; i < 2; i++) {
-		vf x3 = x * x * x;
-		x = x * (x3 + t + t) / (x3 + x3 + t);
-	}
-	vf line = t * (float)(841.0 / 108) + (float)(4.0 / 29);
-	vi high = t > splat((float)(216.0 / 24389));
-	return (vf)((high & (vi)x) | (~high & (vi)line));
-}
-
-// linear_of returns the linear light of a level, between those of the table if samples are deep.
-INLINE float linear_of(const vf_job *j, float level)
-{
-	const float *table = j->color.linear;
-	if (SAMPLE_BITS == 8) return table[(int)level & 255];
-	float at = level * 255 / j->most;
-	int i = at < 254 ? (int)at : 254;
-	return table[i] + (at - i) * (table[i + 1] - table[i]);
-}
-
-// Appends L, a, b (scaled) to R, G, B of n columns.
-static void add_lab(const vf_job *j, float *row, int n)
-{
-	const float *m = j->color.xyz;
-	float linear[3][VL];
-	for (int i = 0; i < n; i += VL) {
-		for (int c = 0; c < 3; c++) {
-			const float *levels = row + c * ROW + i;
-			for (int k = 0; k < VL; k++) linear[c][k] = linear_of(j, levels[k]);
-		}
-		vf r = load(linear[0]), g = load(linear[1]), b = load(linear[2]);
-		vf fx = lab_curve(r * m[0] + g * m[1] + b * m[2]);
-		vf fy = lab_curve(r * m[3] + g * m[4] + b * m[5]);
-		vf fz = lab_curve(r * m[6] + g * m[7] + b * m[8]);
-		store(row + 3 * ROW + i, (fy * 116 - 16) * j->scale);
-		store(row + 4 * ROW + i, (fx - fy) * (500 * j->scale));
-		store(row + 5 * ROW + i, (fy - fz) * (200 * j->scale));
-	}
-}
-
-// Appends E (scaled) to R, G, B of n columns.
-static void add_luma(const vf_job *j, float *row, int n)
-{
-	for (int i = 0; i < n; i += VL) {
-		vf e = load(row + i) * j->color.luma[0] + load(row + ROW + i) * j->color.luma[1] + load(row + 2 * ROW + i) * j->color.luma[2];
-		store(row + 3 * ROW + i, e * j->scale);
-	}
-}
-
 // load_row loads row y, which may lie outside the picture, into the ring.
 static void load_row(const vf_job *j, scratch *s, int y)
 {
 	float *row = ring_row(s, y);
 	int r = j->radius, at = border_index(y, j->height, j->border);
-	if (at < 0) { // black is zero in every plane, including L, a, b and E
-		memset(row, 0, (size_t)s->planes * ROW * sizeof *row);
-		return;
-	}
 	// PAD is more than r columns; it keeps vector stores aligned.
 	int c0 = s->x0 > PAD ? s->x0 - PAD : 0;
 	int c1 = s->x1 + r < j->width ? s->x1 + r : j->width;
 	float *to = row + PAD + c0 - s->x0;
 	(j->layout == VF_RGBA ? load_rgba : j->layout == VF_GBRP ? load_gbr : load_yuv)(j, s, to, at, c0, c1);
-	if (j->distance == VF_DIST_LAB) add_lab(j, to, c1 - c0);
-	if (j->distance == VF_DIST_LUMA) add_luma(j, to, c1 - c0);
 	float *origin = row + PAD - s->x0; // column x of plane c is origin[c * ROW + x]
-	for (int c = 0; c < s->planes; c++) {
-		for (int x = s->x0 - r; x < 0; x++) {
-			int from = border_index(x, j->width, j->border);
-			origin[c * ROW + x] = from < 0 ? 0 : origin[c * ROW + from];
-		}
-		for (int x = j->width; x < s->x1 + r; x++) {
-			int from = border_index(x, j->width, j->border);
-			origin[c * ROW + x] = from < 0 ? 0 : origin[c * ROW + from];
-		}
+	for (int c = 0; c < PLANES; c++) {
+		for (int x = s->x0 - r; x < 0; x++) origin[c * ROW + x] = origin[c * ROW + border_index(x, j->width, j->border)];
+		for (int x = j->width; x < s->x1 + r; x++) origin[c * ROW + x] = origin[c * ROW + border_index(x, j->width, j->border)];
 	}
 }
 
 // Results to planes: the changes of words, whole levels in s->out, are added to the samples.
-
-// The border skip: words of row y whose window leaves the picture do not change.
-static void skip_border(const vf_job *j, scratch *s, int y)
-{
-	int r = j->radius, whole = y < r || y + r >= j->height;
-	float *out = s->out[y & 1][0] + PAD;
-	for (int x = 0; x < s->x1 - s->x0; x++) {
-		if (!whole && s->x0 + x >= r && s->x0 + x + r < j->width) continue;
-		for (int c = 0; c < 3; c++) out[c * ROW + x] = 0;
-	}
-}
 
 // added returns samples plus a change of colour, converted by k.
 INLINE vf added(const vf_job *j, const sample *samples, const float *k, vf r, vf g, vf b)
@@ -341,10 +256,7 @@ static void store_chroma(const vf_job *j, scratch *s, int cy, int first, int row
 
 static void store_rows(const vf_job *j, scratch *s, int y, int rows)
 {
-	for (int k = 0; k < rows; k++) {
-		if (j->border == VF_SKIP) skip_border(j, s, y + k);
-		(j->layout == VF_RGBA ? store_rgba : j->layout == VF_GBRP ? store_gbr : store_luma)(j, s, y + k);
-	}
+	for (int k = 0; k < rows; k++) (j->layout == VF_RGBA ? store_rgba : j->layout == VF_GBRP ? store_gbr : store_luma)(j, s, y + k);
 	if (j->layout == VF_RGBA || j->layout == VF_GBRP) return;
 	int step = 1 << j->sub_y;
 	for (int k = 0; k < rows; k += step) {

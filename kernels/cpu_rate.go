@@ -5,10 +5,9 @@ import "C"
 
 import "time"
 
-// MultiplyAdds measures the peak of one core: the vector multiply-adds per second when none waits
-// for another, and the floats in a vector. It takes about 50 ms. Benchmarks compare the filter
-// with it.
-func (c *CPU) MultiplyAdds() (lanes int, perSecond float64) {
+// multiplyAdds measures the peak of one core: independent vector multiply-adds per second, and the
+// floats in a vector. It takes about 50 ms. BenchmarkCPU compares the filter with it.
+func (c *CPU) multiplyAdds() (lanes int, perSecond float64) {
 	const rounds = 1 << 20 // of 12 each
 	for range 5 {
 		start := time.Now()
@@ -18,7 +17,7 @@ func (c *CPU) MultiplyAdds() (lanes int, perSecond float64) {
 	return lanes, perSecond
 }
 
-// MultipliesPerTap is the number of vector instructions on the multiplier units for one tap with
+// multipliesPerTap is the number of vector instructions on the multiplier units for one tap with
 // the default options: 3 multiply-adds for the distance, a reciprocal, a multiplication, and 3
 // multiply-adds for the sums; see cpu_tile.h.
-const MultipliesPerTap = 8
+const multipliesPerTap = 8

@@ -207,7 +207,7 @@ void NAME(vf_rows)(const vf_job *j, const vf_pass *p, void *memory, void *lanes,
 	int padded = (j->width + VF_STRIP - 1) / VF_STRIP * VF_STRIP;
 	float *sum = (float *)(f + (ptrdiff_t)padded * 3 * VF_STRIP);
 	uint16_t *strip = p->between + (ptrdiff_t)y * 3 * VF_STRIP;
-	s->planes = 3, s->slots = VF_STRIP, s->top = y;
+	s->slots = VF_STRIP, s->top = y;
 	if (from_planes) {
 		for (int x = 0; x < j->width; x += VF_TILE) load_lanes(j, s, f, y, x, x + VF_TILE < j->width ? x + VF_TILE : j->width);
 	} else {
@@ -253,7 +253,7 @@ void NAME(vf_columns)(const vf_job *j, const vf_pass *p, void *memory, void *lan
 	for (int i = 0; i < end - x; i += VL) smooth(p, strip + i / VF_STRIP * p->strip + i % VF_STRIP, j->height, lanes);
 	if (!to_planes) return;
 	s->x0 = x, s->x1 = end, s->chroma_row = -1;
-	s->planes = 3, s->slots = 2, s->top = 0;
+	s->slots = 2, s->top = 0;
 	for (int y = 0; y < j->height; y += 2) {
 		int rows = j->height - y < 2 ? 1 : 2;
 		for (int k = 0; k < rows; k++) save_row(j, s, p, strip, y + k, end - x);

@@ -33,20 +33,18 @@ enum {
 	// floats in a row of a plane, with slack for the last vector
 	ROW = VF_TILE + 2 * PAD + 16,
 	RING = 2 * VF_MAX_RADIUS + 2,      // rows of the ring
-	MAX_PLANES = 6,                    // R, G, B and the features of the distance
+	PLANES = 3,                        // R, G, B
 	AHEAD = 6                          // rows to prefetch ahead
 };
 
-// The scratch memory of a tile: about 350 kB for the largest radius and the most planes; small
-// radii touch little of it.
+// The scratch memory of a tile: about 200 kB, of which small radii touch little.
 typedef struct {
-	_Alignas(64) float ring[RING * MAX_PLANES * ROW];
+	_Alignas(64) float ring[RING * PLANES * ROW];
 	float out[2][3][ROW];          // two rows of results: changes of R, G, B, whole numbers
 	float chroma[3][ROW];          // contribution of U and V to R, G, B, for one chroma row
 	sample ys[ROW + 64], us[ROW + 64], vs[ROW + 64]; // staging
 	uint8_t rgba8[4 * ROW + 64];
 	int chroma_row;                // the row that chroma holds, or -1
-	int planes;                    // planes of each ring row in use
 	int slots;                     // rows of the ring in use
 	int x0, x1, top;               // the tile's columns; the first row of slot 0
 } scratch;
@@ -62,40 +60,21 @@ INLINE vf weight(int range, float gs, vf t)
 }
 
 // The sums of one output row in VL columns.
-typedef struct { vf c[3], w[3]; } sums;
-typedef struct { vf c[3], f[3]; } centre;
+typedef struct { vf c[3], w; } sums;
+typedef struct { vf c[3]; } centre;
 
-INLINE centre centre_at(int distance, const float *q)
-{
-	centre p;
-	for (int c = 0; c < 3; c++) p.c[c] = load(q + c * ROW);
-	if (distance == VF_DIST_LAB)
-		for (int c = 0; c < 3; c++) p.f[c] = load(q + (3 + c) * ROW);
-	if (distance == VF_DIST_LUMA) p.f[0] = load(q + 3 * ROW);
-	return p;
-}
+INLINE centre centre_at(const float *q) { return (centre){{load(q), load(q + ROW), load(q + 2 * ROW)}}; }
 
 // tap adds the neighbours q to the sums of p.
-INLINE void tap(int distance, int range, float gs, const centre *q, const centre *p, sums *s)
+INLINE void tap(int range, float gs, const centre *q, const centre *p, sums *s)
 {
-	vf d[3];
-	for (int c = 0; c < 3; c++) d[c] = q->c[c] - p->c[c];
-	if (distance == VF_DIST_CHANNEL) {
-		for (int c = 0; c < 3; c++) {
-			vf w = weight(range, gs, add_square(range, d[c], start(range, gs)));
-			s->w[c] += w;
-			s->c[c] = fmadd(w, d[c], s->c[c]);
-		}
-		return;
+	vf d[3], t = start(range, gs);
+	for (int c = 0; c < 3; c++) {
+		d[c] = q->c[c] - p->c[c];
+		t = add_square(range, d[c], t);
 	}
-	vf t = start(range, gs);
-	if (distance == VF_DIST_RGB)
-		for (int c = 0; c < 3; c++) t = add_square(range, d[c], t);
-	if (distance == VF_DIST_LAB)
-		for (int c = 0; c < 3; c++) t = add_square(range, q->f[c] - p->f[c], t);
-	if (distance == VF_DIST_LUMA) t = add_square(range, q->f[0] - p->f[0], t);
 	vf w = weight(range, gs, t);
-	s->w[0] += w;
+	s->w += w;
 	for (int c = 0; c < 3; c++) s->c[c] = fmadd(w, d[c], s->c[c]);
 }
 
@@ -107,113 +86,94 @@ INLINE vf quotient(vf x)
 }
 
 // finish converts sums to changes in whole levels.
-INLINE void finish(int distance, float unscale, const sums *s, float *to)
+INLINE void finish(float unscale, const sums *s, float *to)
 {
-	vf inverse = quotient(s->w[0]);
-	for (int c = 0; c < 3; c++) {
-		if (distance == VF_DIST_CHANNEL) inverse = quotient(s->w[c]);
-		store(to + c * ROW, round_near(fmadd(s->c[c] * inverse, splat(unscale), splat(TIE_UP))));
-	}
+	vf inverse = quotient(s->w);
+	for (int c = 0; c < 3; c++) store(to + c * ROW, round_near(fmadd(s->c[c] * inverse, splat(unscale), splat(TIE_UP))));
 }
 
 // filter_rows filters rows y and y+1 of the tile into s->out. Row y+1 may lie outside; its result
 // is then unused.
-INLINE void filter_rows(const vf_job *j, scratch *s, int y, int distance, int range, int r)
+INLINE void filter_rows(const vf_job *j, scratch *s, int y, int range, int r)
 {
 	const float *row[RING];
 	for (int k = 0; k < 2 * r + 2; k++) row[k] = ring_row(s, y - r + k) + PAD - r;
-	float unscale = 1 / colour_scale(j);
+	float unscale = 1 / j->scale;
 	int n = 2 * r + 1, width = s->x1 - s->x0;
 	for (int x = 0; x < width; x += VL) {
-		centre p0 = centre_at(distance, row[r] + x + r), p1 = centre_at(distance, row[r + 1] + x + r);
+		centre p0 = centre_at(row[r] + x + r), p1 = centre_at(row[r + 1] + x + r);
 		sums s0 = {}, s1 = {};
 		for (int i = 0; i < n; i++) { // the top row counts for the upper pixel only
-			centre q = centre_at(distance, row[0] + x + i);
-			tap(distance, range, j->spatial[i], &q, &p0, &s0);
+			centre q = centre_at(row[0] + x + i);
+			tap(range, j->spatial[i], &q, &p0, &s0);
 		}
 		for (int k = 1; k < n; k++) {
 			const float *gs = j->spatial + k * n;
 #pragma GCC unroll 2
 			for (int i = 0; i < n; i++) {
-				centre q = centre_at(distance, row[k] + x + i);
-				tap(distance, range, gs[i], &q, &p0, &s0);
-				tap(distance, range, gs[i - n], &q, &p1, &s1);
+				centre q = centre_at(row[k] + x + i);
+				tap(range, gs[i], &q, &p0, &s0);
+				tap(range, gs[i - n], &q, &p1, &s1);
 			}
 		}
 		for (int i = 0; i < n; i++) {
-			centre q = centre_at(distance, row[n] + x + i);
-			tap(distance, range, j->spatial[(n - 1) * n + i], &q, &p1, &s1);
+			centre q = centre_at(row[n] + x + i);
+			tap(range, j->spatial[(n - 1) * n + i], &q, &p1, &s1);
 		}
-		finish(distance, unscale, &s0, s->out[0][0] + PAD + x);
-		finish(distance, unscale, &s1, s->out[1][0] + PAD + x);
+		finish(unscale, &s0, s->out[0][0] + PAD + x);
+		finish(unscale, &s1, s->out[1][0] + PAD + x);
 	}
 }
 
-// filter_small is filter_rows for a radius known at compile time: all taps unrolled, and none for
+// filter_small is filter_rows for a radius known at compile time: all taps unrolled, without
 // the pixel itself, whose weight is 1.
-INLINE void filter_small(const vf_job *j, scratch *s, int y, int distance, int range, const int r)
+INLINE void filter_small(const vf_job *j, scratch *s, int y, int range, const int r)
 {
 	const float *row[RING];
 	for (int k = 0; k < 2 * r + 2; k++) row[k] = ring_row(s, y - r + k) + PAD;
-	float unscale = 1 / colour_scale(j);
+	float unscale = 1 / j->scale;
 	const int n = 2 * r + 1;
 	int width = s->x1 - s->x0;
 	for (int x = 0; x < width; x += VL) {
-		centre p0 = centre_at(distance, row[r] + x), p1 = centre_at(distance, row[r + 1] + x);
-		sums s0 = {.w = {splat(1), splat(1), splat(1)}}, s1 = s0;
+		centre p0 = centre_at(row[r] + x), p1 = centre_at(row[r + 1] + x);
+		sums s0 = {.w = splat(1)}, s1 = s0;
 #pragma GCC unroll 6
 		for (int k = 0; k <= n; k++) {
 #pragma GCC unroll 5
 			for (int i = 0; i < n; i++) {
-				centre q = centre_at(distance, row[k] + x + i - r);
-				if (k < n && (k != r || i != r)) tap(distance, range, j->spatial[k * n + i], &q, &p0, &s0);
-				if (k > 0 && (k != r + 1 || i != r)) tap(distance, range, j->spatial[k * n + i - n], &q, &p1, &s1);
+				centre q = centre_at(row[k] + x + i - r);
+				if (k < n && (k != r || i != r)) tap(range, j->spatial[k * n + i], &q, &p0, &s0);
+				if (k > 0 && (k != r + 1 || i != r)) tap(range, j->spatial[k * n + i - n], &q, &p1, &s1);
 			}
 		}
-		finish(distance, unscale, &s0, s->out[0][0] + PAD + x);
-		finish(distance, unscale, &s1, s->out[1][0] + PAD + x);
+		finish(unscale, &s0, s->out[0][0] + PAD + x);
+		finish(unscale, &s1, s->out[1][0] + PAD + x);
 	}
 }
 
-#define FILTER(name, distance, range) \
+#define FILTER(name, range) \
 	static void name(const vf_job *j, scratch *s, int y) \
 	{ \
 		switch (j->radius) { \
-		case 1: filter_small(j, s, y, distance, range, 1); break; \
-		case 2: filter_small(j, s, y, distance, range, 2); break; \
-		default: filter_rows(j, s, y, distance, range, j->radius); \
+		case 1: filter_small(j, s, y, range, 1); break; \
+		case 2: filter_small(j, s, y, range, 2); break; \
+		default: filter_rows(j, s, y, range, j->radius); \
 		} \
 	}
-FILTER(rgb_lorentzian, VF_DIST_RGB, VF_LORENTZIAN)
-FILTER(rgb_gaussian, VF_DIST_RGB, VF_GAUSSIAN)
-FILTER(channel_lorentzian, VF_DIST_CHANNEL, VF_LORENTZIAN)
-FILTER(channel_gaussian, VF_DIST_CHANNEL, VF_GAUSSIAN)
-FILTER(lab_lorentzian, VF_DIST_LAB, VF_LORENTZIAN)
-FILTER(lab_gaussian, VF_DIST_LAB, VF_GAUSSIAN)
-FILTER(luma_lorentzian, VF_DIST_LUMA, VF_LORENTZIAN)
-FILTER(luma_gaussian, VF_DIST_LUMA, VF_GAUSSIAN)
-
-typedef void row_filter(const vf_job *, scratch *, int);
-static row_filter *const filters[4][2] = {
-	[VF_DIST_RGB] = {rgb_lorentzian, rgb_gaussian},
-	[VF_DIST_CHANNEL] = {channel_lorentzian, channel_gaussian},
-	[VF_DIST_LAB] = {lab_lorentzian, lab_gaussian},
-	[VF_DIST_LUMA] = {luma_lorentzian, luma_gaussian},
-};
+FILTER(filter_lorentzian, VF_LORENTZIAN)
+FILTER(filter_gaussian, VF_GAUSSIAN)
 
 void NAME(vf_tile)(const vf_job *j, void *memory, int x0, int y0, int x1, int y1)
 {
 	scratch *s = memory;
 	int r = j->radius;
 	s->chroma_row = -1;
-	s->planes = j->distance == VF_DIST_LAB ? 6 : j->distance == VF_DIST_LUMA ? 4 : 3;
 	s->slots = 2 * r + 2;
 	s->x0 = x0, s->x1 = x1, s->top = y0 - r;
-	row_filter *filter = filters[j->distance][j->range];
 	int next = y0 - r;
 	for (int y = y0; y < y1; y += 2) {
 		for (; next <= y + 1 + r; next++) load_row(j, s, next);
-		filter(j, s, y);
+		(j->range == VF_LORENTZIAN ? filter_lorentzian : filter_gaussian)(j, s, y);
 		store_rows(j, s, y, y1 - y < 2 ? 1 : 2);
 	}
 }

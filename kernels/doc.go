@@ -7,6 +7,6 @@
 // of one byte and of two, and chosen at run time: cpu_tile.h explains the idea, cpu_planes.h
 // converts between samples and words, cpu_ops.h holds the operations that differ between the sets.
 // recursive.go explains the recursive filter, cpu_recursive.h implements it. Package lab/papers
-// holds the CPU programs of the papers (CPUVariants). lab/rivals measures the bilateral filter
-// against OpenCV and FFmpeg.
+// holds the CPU programs of the papers (CPUVariants), and scripts/rivals.py measures the bilateral
+// filter against OpenCV and FFmpeg.
 package kernels

@@ -36,19 +36,17 @@ type Variant struct {
 	Name string // of the entry point, the module and the PTX file
 	Form *Form  // set by the library
 
-	// Supported options. The recursive filter has none of these.
-	Radii    [2]int // smallest and largest
-	Range    RangeWeight
-	Distance Distance
-	Borders  []Border   // nil means all
-	SigmaR   [2]float64 // smallest and largest; zero means all
+	// Supported options of the bilateral filter.
+	Radii  [2]int // smallest and largest
+	Range  RangeWeight
+	SigmaR [2]float64 // smallest and largest; zero means all
 
 	Depths  [2]int // smallest and largest, in bits; zero means 8
 	GBR     bool   // it takes planar RGB, and no other layout
 	Compute int    // lowest compute capability that runs it, 61 for 6.1
 
-	// Tiling: pixels and threads of a block, and its dynamic shared memory in bytes where that
-	// depends on nothing else.
+	// Tiling: pixels and threads of a block, and its dynamic shared memory in bytes if that is
+	// fixed.
 	Tile, Threads [2]int
 	Shared        int
 
@@ -59,7 +57,7 @@ type Variant struct {
 	library *Library
 }
 
-// Limits are those of a device, or the least of several.
+// Limits are the limits of a device, or the least of several.
 type Limits struct {
 	Compute              int // compute capability, 86 for 8.6
 	Multiprocessors      int
@@ -168,8 +166,7 @@ func (v Variant) does(p Params) bool {
 	if v.Form.Filter != p.Filter || p.Filter == Recursive {
 		return v.Form.Filter == p.Filter
 	}
-	return v.TakesRadius(p.Radius) && v.Range == p.Range && v.Distance == p.Distance &&
-		(v.Borders == nil || slices.Contains(v.Borders, p.Border)) &&
+	return v.TakesRadius(p.Radius) && v.Range == p.Range &&
 		(v.SigmaR == [2]float64{} || p.SigmaR >= v.SigmaR[0] && p.SigmaR <= v.SigmaR[1])
 }
 
@@ -241,25 +238,22 @@ func (v Variant) Refuses(p Params) error {
 	case v.Form.Filter != p.Filter:
 		return fmt.Errorf("kernels: %s does not do the %s filter", v.Name, p.Filter)
 	}
-	return fmt.Errorf("kernels: %s does %s, not radius %d, sigma-r %g, %s, %s, border %s", v.Name, v.Does(), p.Radius, p.SigmaR, p.Range, p.Distance, p.Border)
+	return fmt.Errorf("kernels: %s does %s, not radius %d, sigma-r %g, %s", v.Name, v.Does(), p.Radius, p.SigmaR, p.Range)
 }
 
-// Does describes the supported options: "radius 0 to 15, gaussian, channel, border skip".
+// Does describes the supported options: "radius 0 to 15, gaussian".
 func (v Variant) Does() string {
 	if v.Form.Filter == Recursive {
 		return "the recursive filter"
 	}
-	radius, border := fmt.Sprintf("radius %d", v.Radii[0]), "any border"
+	radius := fmt.Sprintf("radius %d", v.Radii[0])
 	if v.Radii[0] < v.Radii[1] {
 		radius += fmt.Sprintf(" to %d", v.Radii[1])
-	}
-	if len(v.Borders) == 1 {
-		border = "border " + v.Borders[0].String()
 	}
 	if v.SigmaR != [2]float64{} {
 		radius += fmt.Sprintf(", sigma-r %g to %g", v.SigmaR[0], v.SigmaR[1])
 	}
-	return fmt.Sprintf("%s, %s, %s, %s", radius, v.Range, v.Distance, border)
+	return fmt.Sprintf("%s, %s", radius, v.Range)
 }
 
 // Adapt returns the supported options closest to p, apart from sigma-r.
@@ -270,11 +264,7 @@ func (v Variant) Adapt(p Params) Params {
 	if v.Form.Filter == Recursive {
 		return p
 	}
-	p.Range, p.Distance = v.Range, v.Distance
-	p.Radius = min(max(p.Radius, v.Radii[0]), v.Radii[1])
-	if v.Borders != nil && !slices.Contains(v.Borders, p.Border) {
-		p.Border = v.Borders[0]
-	}
+	p.Range, p.Radius = v.Range, min(max(p.Radius, v.Radii[0]), v.Radii[1])
 	return p
 }
 
@@ -299,8 +289,8 @@ func Choose(p Params, f pipeline.Format, l Limits) (Variant, error) {
 		}
 	}
 	if best == nil {
-		return Variant{}, fmt.Errorf("kernels: %w for radius %d, %s, %s on %s at compute capability %d.%d",
-			ErrNoKernel, p.Radius, p.Range, p.Distance, f.Layout, l.Compute/10, l.Compute%10)
+		return Variant{}, fmt.Errorf("kernels: %w for radius %d, %s on %s at compute capability %d.%d",
+			ErrNoKernel, p.Radius, p.Range, f.Layout, l.Compute/10, l.Compute%10)
 	}
 	return *best, nil
 }

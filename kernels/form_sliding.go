@@ -28,7 +28,7 @@ func slidingVariants() (all []Variant) {
 func slidingVariant(radius int, r RangeWeight) Variant {
 	rows, warps := 10, 4
 	return Variant{
-		Name: fmt.Sprintf("sliding_%s_r%d", r, radius), Radii: [2]int{radius, radius}, Range: r, Distance: RGB, Compute: 61,
+		Name: fmt.Sprintf("sliding_%s_r%d", r, radius), Radii: [2]int{radius, radius}, Range: r, Compute: 61,
 		Tile: [2]int{120, rows * warps}, Threads: [2]int{32, warps},
 		Defines: []string{Define("RADIUS", radius), Define("ROWS", rows), Define("WARPS", warps), Define("BLOCKS", 5), DefineRange(r)},
 	}

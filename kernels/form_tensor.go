@@ -18,7 +18,7 @@ func tensorVariants() (all []Variant) {
 // too fast or too slowly.
 var tensorSigmaR = [2]float64{4, 400}
 
-// tensorVariant is for samples of so many bytes. It sizes the tiles so that two or three blocks fit
+// tensorVariant is for samples of 1 or 2 bytes. It sizes the tiles so that two or three blocks fit
 // the shared memory of a multiprocessor. The special-function unit computes the reciprocals of mix
 // out of every "of" groups. Large radii let more squares share the records that they read. The
 // window is barely unrolled: full unrolling at radius 5 and 7 made the kernel 1 to 4 % faster, but
@@ -45,7 +45,7 @@ func tensorVariant(radius, bytes int, r RangeWeight) Variant {
 	pitch := ((-radius & 3) + columns + 3) / 4 * 4
 	pitch = (pitch+3)/8*8 + 4
 	return Variant{
-		Name: fmt.Sprintf("tensor_%s_r%d", r, radius), Radii: [2]int{radius, radius}, Range: r, Distance: RGB, SigmaR: tensorSigmaR, Compute: 80,
+		Name: fmt.Sprintf("tensor_%s_r%d", r, radius), Radii: [2]int{radius, radius}, Range: r, SigmaR: tensorSigmaR, Compute: 80,
 		Tile: [2]int{width, height}, Threads: [2]int{32, 8}, Shared: 16*pitch*rows + 4*bytes*width*height + 4*(2*radius+8),
 		Defines: []string{Define("RADIUS", radius), Define("WIDTH", width), Define("HEIGHT", height), Define("GROUP", group),
 			Define("SQUARES", squares), Define("BLOCKS", blocks), Define("WARPS", 8), Define("UNROLL", unroll), Define("MIX", mix), Define("OF", of), DefineRange(r)},

@@ -2,7 +2,7 @@ package kernels
 
 import "fmt"
 
-// tileForm handles the distance rgb with a radius known at compile time: cuda/tile.cu.
+// tileForm handles radii known at compile time: cuda/tile.cu.
 var tileForm = &Form{Name: "tile", Variants: tileVariants(), Priority: always(20), Work: windowWork(scaledTap, ownShared)}
 
 func tileVariants() (all []Variant) {
@@ -21,7 +21,7 @@ func tileVariants() (all []Variant) {
 // or the tile would exceed the shared memory of old devices.
 const deepestTile = 4
 
-// tileVariant is for samples of so many bytes; of two, a pixel takes three or four times the memory
+// tileVariant is for samples of 1 or 2 bytes; with 2, a pixel takes three or four times the memory
 // and taps more registers. It sizes the blocks: taller ones amortise the halo of a large radius.
 // Small windows are fully unrolled, which keeps their constants out of registers, unless the taps
 // need these anyway.
@@ -45,7 +45,7 @@ func tileVariant(radius, bytes int, r RangeWeight) Variant {
 		blocks, unroll, tone = 3, 1, 16
 	}
 	return Variant{
-		Name: fmt.Sprintf("tile_%s_r%d", r, radius), Radii: [2]int{radius, radius}, Range: r, Distance: RGB, Compute: 61,
+		Name: fmt.Sprintf("tile_%s_r%d", r, radius), Radii: [2]int{radius, radius}, Range: r, Compute: 61,
 		Tile: [2]int{128, height}, Threads: [2]int{32, height}, Shared: tone * (128 + 2*halo) * (height + 2*radius),
 		Defines: []string{Define("RADIUS", radius), Define("HEIGHT", height), Define("BLOCKS", blocks), Define("UNROLL", unroll), DefineRange(r)},
 	}

@@ -20,7 +20,6 @@ type Params struct {
 	SigmaS, SigmaR float64
 	Radius         int
 	Range          RangeWeight
-	Distance       Distance
 	Border         Border
 	Iterations     int
 
@@ -31,7 +30,7 @@ type Params struct {
 	// Not options of the table:
 	Known     *noise.Model // the noise, if it was measured elsewhere; Noise is then 0
 	Causal    bool         // no frame waits for later ones: a need of live
-	LookAhead int          // but for so many, if causal
+	LookAhead int          // frames that a causal filter may wait for
 	Depth     int          // least bits of the denoiser's results: a need of the encoder
 }
 
@@ -141,11 +140,6 @@ var table = []Option{
 		Name: "range", Title: "Range function", Kind: Name, Names: rangeNames, Help: "how weights fall with the difference of colours",
 		Domains: map[Filter]Domain{Bilateral: {}},
 		access:  to(func(p *Params) *RangeWeight { return &p.Range }),
-	},
-	{
-		Name: "distance", Title: "Colour distance", Kind: Name, Names: distanceNames, Help: "how the difference of two colours is measured",
-		Domains: map[Filter]Domain{Bilateral: {}},
-		access:  to(func(p *Params) *Distance { return &p.Distance }),
 	},
 	{
 		Name: "border", Title: "Border", Kind: Name, Names: borderNames, Help: "the pixels outside the picture",
@@ -418,7 +412,7 @@ func DefaultDenoise() Params { return defaults(Denoise, 0) }
 // DefaultRecursive returns the defaults of the recursive filter.
 func DefaultRecursive() Params { return defaults(Recursive, 0) }
 
-// defaults leaves no option of another filter, whose 0 says something, at 0: the filter may change.
+// defaults also sets options of other filters whose 0 is valid, since the filter may change.
 func defaults(f Filter, radius int) Params {
 	return Params{Filter: f, Radius: radius, Luma: 1, Chroma: 1}.WithDefaults()
 }
@@ -442,17 +436,15 @@ func (p Params) fill(wanted func(Option, Domain) bool) Params {
 	return p
 }
 
-// AllParams returns parameters of the bilateral filter with every radius, range weight, distance
-// and border, and default sigmas.
+// AllParams returns parameters of the bilateral filter with every radius, range weight and border,
+// and default sigmas.
 func AllParams() (all []Params) {
 	for radius := range MaxRadius + 1 {
 		for r := range rangeNames {
-			for d := range distanceNames {
-				for b := range borderNames {
-					p := DefaultParams(radius)
-					p.Range, p.Distance, p.Border = RangeWeight(r), Distance(d), Border(b)
-					all = append(all, p)
-				}
+			for b := range borderNames {
+				p := DefaultParams(radius)
+				p.Range, p.Border = RangeWeight(r), Border(b)
+				all = append(all, p)
 			}
 		}
 	}

@@ -33,24 +33,13 @@ const (
 	Best
 )
 
-// RangeWeight is the function R of the colour distance D.
+// RangeWeight is the function R of the colour distance D of two pixels: D^2 = dR^2 + dG^2 + dB^2.
 type RangeWeight uint8
 
 // The range weights; both fall with D / sigma_r.
 const (
 	Lorentzian RangeWeight = iota // 1 / (1 + D^2 / (2 sigma_r^2)), Akers (001)
 	Gaussian                      // exp(-D^2 / (2 sigma_r^2))
-)
-
-// Distance is the colour distance D between two pixels.
-type Distance uint8
-
-// The distances.
-const (
-	RGB     Distance = iota // joint: D^2 = dR^2 + dG^2 + dB^2
-	Channel                 // each channel weighted by its own difference (000, 004)
-	Lab                     // Euclidean in CIE-Lab (000, section 2.3.1)
-	Luma                    // difference of luma by the frame's matrix
 )
 
 // Border is the treatment of pixels outside the frame.
@@ -60,22 +49,18 @@ type Border uint8
 const (
 	Reflect Border = iota // 101: dcb|abcd|cba
 	Clamp                 // aaa|abcd|ddd
-	Zero                  // black (001)
-	Skip                  // pixels whose window leaves the frame stay as they are (000)
 )
 
 var (
-	filterNames   = []string{"bilateral", "recursive", "denoise"}
-	qualityNames  = []string{"auto", "fast", "good", "best"}
-	rangeNames    = []string{"lorentzian", "gaussian"}
-	distanceNames = []string{"rgb", "channel", "lab", "luma"}
-	borderNames   = []string{"reflect", "clamp", "zero", "skip"}
+	filterNames  = []string{"bilateral", "recursive", "denoise"}
+	qualityNames = []string{"auto", "fast", "good", "best"}
+	rangeNames   = []string{"lorentzian", "gaussian"}
+	borderNames  = []string{"reflect", "clamp"}
 )
 
 func (f Filter) String() string      { return name(filterNames, uint8(f)) }
 func (q Quality) String() string     { return name(qualityNames, uint8(q)) }
 func (r RangeWeight) String() string { return name(rangeNames, uint8(r)) }
-func (d Distance) String() string    { return name(distanceNames, uint8(d)) }
 func (b Border) String() string      { return name(borderNames, uint8(b)) }
 
 func name(names []string, i uint8) string {
@@ -85,11 +70,8 @@ func name(names []string, i uint8) string {
 	return names[i]
 }
 
-// FilterNames, RangeNames, DistanceNames and BorderNames list the values of each option in order.
-func FilterNames() []string   { return slices.Clone(filterNames) }
-func RangeNames() []string    { return slices.Clone(rangeNames) }
-func DistanceNames() []string { return slices.Clone(distanceNames) }
-func BorderNames() []string   { return slices.Clone(borderNames) }
+// FilterNames lists the filters in order.
+func FilterNames() []string { return slices.Clone(filterNames) }
 
 // Takes reports whether a backend's filter for p takes frames of a layout, on every device.
 func (p Params) Takes(l pipeline.Layout) bool {

@@ -15,8 +15,8 @@ import (
 // samples of dst are written.
 //
 // Details:
-//   - levels are those of the frame's depth d: 0 to 2^d-1. sigma_r is in levels of 8 bits, each
-//     (2^d-1)/255 of these.
+//   - levels depend on the frame's depth d: 0 to 2^d-1. sigma_r is in levels of 8 bits, each
+//     (2^d-1)/255 of them.
 //   - words: every pixel's R, G, B rounded to whole levels and clamped, chroma replicated; see
 //     toWords.
 //   - out(p) = sum w I(q) / sum w over the window, rounded to nearest into words.
@@ -27,11 +27,8 @@ import (
 //     bit-identical where no word changes. The filtered word is the rounded one, since every form
 //     of the filter produces it, even those that only know RGBA.
 //   - RGB: words are the samples, and the result is the filtered word.
-//   - gray: Y of colours without chroma, of which Y alone changes.
-//   - lab: D is in units of Lab (L from 0 to 100) at any depth, and so is sigma_r; see xyzFromRGB.
-//   - zero: pixels outside are black words and take part with their weight.
-//   - skip: words whose window leaves the picture stay unchanged.
-//   - recursive: see recursive.go; the words in between are those of the bilateral filter.
+//   - gray: filtered as Y without chroma; only Y changes.
+//   - recursive: see recursive.go; words are the same as for the bilateral filter.
 //   - interlaced frames: see field.
 func Reference(dst, src *pipeline.Frame, p Params) error {
 	if err := p.Validate(); err != nil {
@@ -65,11 +62,9 @@ func eachField(dst, src *pipeline.Frame, filter func(picture, transform) picture
 	return nil
 }
 
-// inLevels returns the options with sigma_r in levels of a depth. That of Lab has its own unit.
+// inLevels returns the options with sigma_r in levels of a depth.
 func (p Params) inLevels(depth int) Params {
-	if p.Filter == Recursive || p.Distance != Lab {
-		p.SigmaR *= mostOf(depth) / 255
-	}
+	p.SigmaR *= mostOf(depth) / 255
 	return p
 }
 
@@ -88,7 +83,8 @@ func ToWords(dst, src *pipeline.Frame) error {
 	return nil
 }
 
-// FromWords sets the samples of dst to those of src plus the changes in words, as Reference does.
+// FromWords adds the changes of words to the samples of src, as Reference does, and stores the sums
+// in dst.
 func FromWords(dst, src, words *pipeline.Frame) error {
 	if err := checkPair(dst, src); err != nil {
 		return err
@@ -178,68 +174,41 @@ func (f field) chroma(x, y int) (u, v uint16) {
 	return f.sample(1, cx, cy), f.sample(2, cx, cy)
 }
 
-// outside maps a coordinate into 0 to n-1 by the border rule; ok is false for a black pixel.
-func outside(i, n int, b Border) (at int, ok bool) {
-	switch {
-	case i >= 0 && i < n:
-		return i, true
-	case b == Zero:
-		return 0, false
-	case b == Reflect && n > 1:
-		for i < 0 || i >= n { // a small picture folds more than once
-			if i < 0 {
-				i = -i
-			} else {
-				i = 2*(n-1) - i
-			}
+// outside maps a coordinate into 0 to n-1 by the border rule.
+func outside(i, n int, b Border) int {
+	for b == Reflect && n > 1 && (i < 0 || i >= n) { // a small picture folds more than once
+		if i < 0 {
+			i = -i
+		} else {
+			i = 2*(n-1) - i
 		}
-		return i, true
 	}
-	return min(max(i, 0), n-1), true
+	return min(max(i, 0), n-1)
 }
 
 // filterWords is the bilateral filter itself. Alpha stays unchanged.
 func filterWords(in picture, p Params, t transform) picture {
 	out := newPicture(in.width, in.height)
-	r := p.Radius
-	m := newMeasure(in, p, t)
+	m := &measure{Params: p, in: in, twoVar: twice(p.SigmaR), colours: make([][3]float64, len(in.words)), spatial: SpatialWeights(p)}
+	for i, w := range in.words {
+		m.colours[i] = channels(w)
+	}
 	for y := range in.height {
 		for x := range in.width {
-			w := in.at(x, y)
-			leaves := x < r || y < r || x+r >= in.width || y+r >= in.height
-			if p.Border != Skip || !leaves {
-				w = t.wordOf(m.mean(x, y), w[3])
-			}
-			out.words[y*out.width+x] = w
+			out.words[y*out.width+x] = t.wordOf(m.mean(x, y), in.at(x, y)[3])
 		}
 	}
 	return out
 }
-
-// colour is a word and the feature that its distance is measured in.
-type colour struct{ rgb, feature [3]float64 }
 
 // measure holds the inputs of one picture's weights: each colour and each spatial weight, computed
 // once.
 type measure struct {
 	Params
 	in      picture
-	twoVar  float64     // 2 sigma_r^2
-	colours []colour    // like picture.words
-	black   colour      // for the border zero
-	spatial [][]float64 // Gs by dy+r, dx+r
-}
-
-func newMeasure(in picture, p Params, t transform) *measure {
-	m := &measure{Params: p, in: in, twoVar: twice(p.SigmaR)}
-	read := colourReader(p.Distance, t)
-	m.black = read(word{})
-	m.colours = make([]colour, len(in.words))
-	for i, w := range in.words {
-		m.colours[i] = read(w)
-	}
-	m.spatial = SpatialWeights(p)
-	return m
+	twoVar  float64      // 2 sigma_r^2
+	colours [][3]float64 // like picture.words
+	spatial [][]float64  // Gs by dy+r, dx+r
 }
 
 // twice returns 2 sigma^2, kept from underflow so that 0 divided by it stays 0.
@@ -259,73 +228,37 @@ func SpatialWeights(p Params) [][]float64 {
 }
 
 // mean returns the weighted mean of each channel over the window of x, y.
-func (m *measure) mean(x, y int) [3]float64 {
-	var sum, weights [3]float64
-	r := m.Radius
+func (m *measure) mean(x, y int) (sum [3]float64) {
+	r, weights := m.Radius, 0.0
 	centre := m.colour(x, y)
 	for dy := -r; dy <= r; dy++ {
 		for dx := -r; dx <= r; dx++ {
 			q := m.colour(x+dx, y+dy)
-			gs := m.spatial[dy+r][dx+r]
-			for c, weight := range m.weights(centre, q) {
-				sum[c] += gs * weight * q.rgb[c]
-				weights[c] += gs * weight
+			weight := m.spatial[dy+r][dx+r] * m.weight(centre, q)
+			weights += weight
+			for c := range sum {
+				sum[c] += weight * q[c]
 			}
 		}
 	}
 	for c := range sum {
-		sum[c] /= weights[c]
+		sum[c] /= weights
 	}
 	return sum
 }
 
 // colour returns the colour at x, y, which may lie outside.
-func (m *measure) colour(x, y int) *colour {
-	x, inX := outside(x, m.in.width, m.Border)
-	y, inY := outside(y, m.in.height, m.Border)
-	if !inX || !inY {
-		return &m.black
-	}
-	return &m.colours[y*m.in.width+x]
+func (m *measure) colour(x, y int) *[3]float64 {
+	return &m.colours[outside(y, m.in.height, m.Border)*m.in.width+outside(x, m.in.width, m.Border)]
 }
 
-// colourReader returns a function that maps a word to its colour.
-func colourReader(d Distance, t transform) func(word) colour {
-	lab := newLab(t.most)
-	return func(w word) colour {
-		c := colour{rgb: channels(w)}
-		switch d {
-		case Lab:
-			c.feature = lab.of(w)
-		case Luma:
-			c.feature[0] = t.luma(c.rgb[0], c.rgb[1], c.rgb[2])
-		default:
-			c.feature = c.rgb
-		}
-		return c
+// weight is R(D) of two colours.
+func (m *measure) weight(p, q *[3]float64) float64 {
+	d2 := 0.0
+	for c := range p {
+		d := p[c] - q[c]
+		d2 += d * d
 	}
-}
-
-// weights returns R(D) of two colours for each channel; they differ only with the distance
-// channel.
-func (m *measure) weights(p, q *colour) (w [3]float64) {
-	joint := 0.0
-	for c := range w {
-		d := p.feature[c] - q.feature[c]
-		if m.Distance == Channel {
-			w[c] = m.weight(d * d)
-		}
-		joint += d * d
-	}
-	if m.Distance != Channel {
-		w[0] = m.weight(joint)
-		w[1], w[2] = w[0], w[0]
-	}
-	return w
-}
-
-// weight is R as a function of D^2.
-func (m *measure) weight(d2 float64) float64 {
 	if m.Range == Gaussian {
 		return math.Exp(-d2 / m.twoVar)
 	}

@@ -32,7 +32,7 @@ func eachPath(t *testing.T, do func(t *testing.T, filter func(src *pipeline.Fram
 // idleParams returns filters that change no word: radius 0, and sigmas too small for a difference
 // of one level of 16 bits.
 func idleParams() (all []Params) {
-	for b := range BorderNames() {
+	for b := range borderNames {
 		p := DefaultParams(0)
 		p.Border = Border(b)
 		all = append(all, p)
@@ -78,10 +78,10 @@ func TestBeyondSurvives(t *testing.T) {
 					src.Interlaced = i%2 == 1
 					draw(src, rng)
 					p := DefaultParams(1 + 2*(i%4) + k)
-					p.Range, p.Distance, p.Border = RangeWeight(i%2), Distance(k), []Border{Reflect, Clamp, Skip}[k]
+					p.Range, p.Border = RangeWeight(i%2), Border(k%2)
 					for _, p := range []Params{p, DefaultRecursive()} {
 						if d := kerneltest.Compare(filter(src, p), src); d.Count > 0 {
-							t.Errorf("%s: %s %s r=%d %s: %s", name, src.Format, m, p.Radius, p.Distance, d)
+							t.Errorf("%s: %s %s r=%d: %s", name, src.Format, m, p.Radius, d)
 						}
 					}
 				}
@@ -98,15 +98,15 @@ func TestPlanarRGB(t *testing.T) {
 		planes := kerneltest.Frame(pipeline.Format{Layout: pipeline.GBRP, Width: 75, Height: 33})
 		channels := func(plane, x, y int) byte { return packed.Row(0, y)[4*x+(plane+1)%3] }
 		scene.EachSample(planes, channels)
-		for i := range 2 * len(DistanceNames()) {
+		for i := range 4 {
 			p := DefaultParams(2 + i%3)
-			p.Distance, p.Range = Distance(i/2), RangeWeight(i%2)
+			p.Range = RangeWeight(i % 2)
 			for _, p := range []Params{p, DefaultRecursive()} {
 				want, got := filter(packed, p), filter(planes, p)
 				for plane, y := range got.Rows() {
 					for x, v := range got.Row(plane, y) {
 						if w := want.Row(0, y)[4*x+(plane+1)%3]; v != w {
-							t.Fatalf("%s, %s: plane %d at %d, %d is %d, not %d", p.Filter, p.Distance, plane, x, y, v, w)
+							t.Fatalf("%s: plane %d at %d, %d is %d, not %d", p.Filter, plane, x, y, v, w)
 						}
 					}
 				}
@@ -116,30 +116,28 @@ func TestPlanarRGB(t *testing.T) {
 }
 
 // TestDepths: options mean the same at every depth. A picture with samples of 8 bits, shifted,
-// comes out as in 8 bits but for roundings.
+// comes out as in 8 bits, except for rounding.
 func TestDepths(t *testing.T) {
 	eachPath(t, func(t *testing.T, filter func(*pipeline.Frame, Params) *pipeline.Frame) {
 		for i, l := range []pipeline.Layout{pipeline.YUV420P, pipeline.YUV444P, pipeline.NV12} {
 			plain := kerneltest.Frame(pipeline.Format{Layout: l, Width: 75, Height: 33, Matrix: pipeline.BT709})
 			kerneltest.Scene(plain, rand.New(rand.NewPCG(51, 52)))
-			for d := range DistanceNames() {
-				p, r := DefaultParams(1+i), DefaultRecursive()
-				p.Distance, p.Range = Distance(d), RangeWeight(i%2)
-				for _, p := range []Params{p, r} {
-					want := filter(plain, p)
-					for _, depth := range []int{10, 12, 16} {
-						format := plain.Format
-						format.Layout = l.At(depth)
-						deep, unit := kerneltest.Frame(format), 1<<(depth-8)
-						scene.EachSample(deep, func(plane, x, y int) uint16 { return uint16(unit * int(plain.Row(plane, y)[x])) })
-						got := filter(deep, p)
-						rounded := kerneltest.Frame(plain.Format)
-						scene.EachSample(rounded, func(plane, x, y int) byte {
-							return byte(min(255, (kerneltest.Sample(format.Layout.Info(), got.Row(plane, y), x)+unit/2)/unit))
-						})
-						if diff := kerneltest.Compare(rounded, want); diff.Largest > 1 {
-							t.Errorf("%s, %s, %s: %s", format, p.Filter, p.Distance, diff)
-						}
+			p, r := DefaultParams(1+i), DefaultRecursive()
+			p.Range = RangeWeight(i % 2)
+			for _, p := range []Params{p, r} {
+				want := filter(plain, p)
+				for _, depth := range []int{10, 12, 16} {
+					format := plain.Format
+					format.Layout = l.At(depth)
+					deep, unit := kerneltest.Frame(format), 1<<(depth-8)
+					scene.EachSample(deep, func(plane, x, y int) uint16 { return uint16(unit * int(plain.Row(plane, y)[x])) })
+					got := filter(deep, p)
+					rounded := kerneltest.Frame(plain.Format)
+					scene.EachSample(rounded, func(plane, x, y int) byte {
+						return byte(min(255, (kerneltest.Sample(format.Layout.Info(), got.Row(plane, y), x)+unit/2)/unit))
+					})
+					if diff := kerneltest.Compare(rounded, want); diff.Largest > 1 {
+						t.Errorf("%s, %s: %s", format, p.Filter, diff)
 					}
 				}
 			}
@@ -182,7 +180,7 @@ func TestRamp(t *testing.T) {
 // white. Words are 255 and, for Y 226 and the same chroma, (226 - 16) 255/219 = 244.5, rounded up
 // to 245. Clamped, a window of radius 1 holds the own pixel six times of nine: with weights of 1,
 // 255 becomes 251.67, rounded to 252, and 245 becomes 248.33, rounded to 248: changes of -3 and 3
-// levels of grey. They are -2.58 and 2.58 of luma, and none of chroma.
+// levels of grey. They are -2.58 and 2.58 of luma and 0 of chroma.
 func TestAddsDifference(t *testing.T) {
 	eachPath(t, func(t *testing.T, filter func(*pipeline.Frame, Params) *pipeline.Frame) {
 		src := kerneltest.Frame(pipeline.Format{Layout: pipeline.YUV420P, Width: 2, Height: 1, Matrix: pipeline.BT601})

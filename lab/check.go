@@ -55,18 +55,18 @@ func (r *run) answer(key string, filter func(dst, src *pipeline.Frame) error) (*
 	return a, nil
 }
 
+// answerKey is the same for contenders with the same reference.
+func (c contender) answerKey(p kernels.Params) string {
+	return fmt.Sprintf("%+v %+v %v %+v", p, c.Semantics, c.own, c.Approximation)
+}
+
 // check compares a form with the reference of its own semantics, once for each set of options.
 func (r *run) check(ctx context.Context, c contender, p kernels.Params) (measure.Check, error) {
-	key := fmt.Sprintf("%+v", p)
-	reference := func(dst, src *pipeline.Frame) error { return kernels.Reference(dst, src, p) }
-	if p.Filter == kernels.Recursive && c.gpu != nil {
-		key += fmt.Sprintf("%+v", c.Approximation)
-		reference = func(dst, src *pipeline.Frame) error { return papers.RecursiveApprox(dst, src, p, c.Approximation) }
-	}
+	key := c.answerKey(p)
 	if done, ok := r.seen[c.name+key]; ok {
 		return done, nil
 	}
-	a, err := r.answer(key, reference)
+	a, err := r.answer(key, c.reference(p))
 	if err != nil {
 		return measure.Check{}, err
 	}

@@ -24,6 +24,22 @@ type contender struct {
 	own  bool // this program's filter, for comparison
 }
 
+// Does describes the supported options, and a paper's bilateral filter.
+func (c contender) Does() string {
+	if c.Paper == "" || c.gpu != nil && c.gpu.Form.Filter != kernels.Bilateral {
+		return c.form.Does()
+	}
+	return fmt.Sprintf("%s, %s", c.form.Does(), c.Semantics)
+}
+
+// reference returns the definition of the contender's filter.
+func (c contender) reference(p kernels.Params) func(dst, src *pipeline.Frame) error {
+	if c.gpu != nil {
+		return papers.ReferenceOf(*c.gpu, p)
+	}
+	return func(dst, src *pipeline.Frame) error { return papers.Reference(dst, src, p, c.Semantics) }
+}
+
 // form is common to both kinds of variants.
 type form interface {
 	Does() string
@@ -74,8 +90,8 @@ func listed(ids ...string) (all []contender) {
 	return all
 }
 
-// contenders is listed, with a sequential form for 004 if it has none: the thesis', whose weights
-// are the same.
+// contenders is listed. Without a CPU form of 004 it adds the thesis' sequential one, which has the
+// same weights.
 func contenders(paper string) []contender {
 	all := listed(paper)
 	if paper != "004" || len(all) > 0 && all[0].cpu != nil {
@@ -112,8 +128,8 @@ func (c contender) selected(glob string) bool {
 // kind names a version's deviation from the paper's plain one: another range weight or distance.
 // "" is the plain one.
 func (c contender) kind() string {
-	if c.Weight == "" && !c.own && c.gpu != nil && c.gpu.Distance == kernels.Lab {
-		return c.gpu.Distance.String()
+	if c.Distance == papers.Lab {
+		return "lab"
 	}
 	return c.Weight
 }
@@ -153,8 +169,8 @@ func versions(all []contender) (groups [][]contender) {
 // larger pictures.
 var trialSize = Size{Width: 512, Height: 512}
 
-// fastest returns the fastest configuration of a version at a radius. ok is false if none supports
-// the radius.
+// fastest returns the fastest configuration of a version at a radius. ok is false if no
+// configuration supports the radius.
 func (r *run) fastest(ctx context.Context, group []contender, p kernels.Params) (best contender, ok bool, err error) {
 	group = slices.DeleteFunc(slices.Clone(group), func(c contender) bool { return !r.runs(c) || !c.takes(p.Radius) })
 	if len(group) <= 1 {

@@ -8,6 +8,7 @@ import (
 
 	"vidfilter/kernels"
 	"vidfilter/lab/measure"
+	"vidfilter/lab/papers"
 	"vidfilter/pipeline"
 )
 
@@ -44,15 +45,16 @@ func (r *run) turnsOf(ctx context.Context, c contender, p kernels.Params, src *p
 	r.say("%s: radius %d, %s, threads: %d", c.name, p.Radius, src.Format, threads)
 	whole := Size{Width: src.Width, Height: src.Height}
 	least := 32 * leastRows * threads
-	part := portion(p, whole, least, threads)
+	edge := c.edge(p)
+	part := portion(edge, whole, least, threads)
 	for range 2 { // the first run is too short for a good estimate
 		one, err := timeOnce(ctx, c, p, corner(src, part), threads)
 		if err != nil {
 			return nil, err
 		}
-		part = portion(p, whole, max(least, int(work(p, part)*float64(r.budget())/cpuTurns/float64(one))), threads)
+		part = portion(edge, whole, max(least, int(work(edge, part)*float64(r.budget())/cpuTurns/float64(one))), threads)
 	}
-	t := &turns{c: c, p: p, src: corner(src, part), threads: threads, share: work(p, part) / work(p, whole)}
+	t := &turns{c: c, p: p, src: corner(src, part), threads: threads, share: work(edge, part) / work(edge, whole)}
 	return t, t.take(ctx)
 }
 
@@ -107,13 +109,17 @@ func (r *run) onCPU(ctx context.Context, row *Row, c contender, p kernels.Params
 // leastRows is how many rows of a part each thread gets.
 const leastRows = 8
 
+// edge is the number of rows, and of columns, that a form leaves unfiltered.
+func (c contender) edge(p kernels.Params) int {
+	if c.Border == papers.Skip {
+		return 2 * p.Radius
+	}
+	return 0
+}
+
 // portion returns a part of a picture with about that many filtered pixels, as square as possible:
 // forms that weight each pair once, or work in tiles, do extra work along the edges.
-func portion(p kernels.Params, whole Size, pixels, threads int) Size {
-	edge := 0
-	if p.Border == kernels.Skip {
-		edge = 2 * p.Radius
-	}
+func portion(edge int, whole Size, pixels, threads int) Size {
 	rows := max(leastRows*threads, int(math.Sqrt(float64(pixels))))
 	rows = min(rows, max(whole.Height-edge, 1))
 	// With whole rows, more of them fit.
@@ -124,12 +130,9 @@ func portion(p kernels.Params, whole Size, pixels, threads int) Size {
 	return Size{Width: min(columns+edge, whole.Width), Height: min(rows+edge, whole.Height)}
 }
 
-// work is the number of filtered pixels. A skipped border does not count.
-func work(p kernels.Params, s Size) float64 {
-	if p.Border == kernels.Skip {
-		s.Width, s.Height = s.Width-2*p.Radius, s.Height-2*p.Radius
-	}
-	return max(float64(s.Width), 1) * max(float64(s.Height), 1)
+// work is the number of filtered pixels.
+func work(edge int, s Size) float64 {
+	return max(float64(s.Width-edge), 1) * max(float64(s.Height-edge), 1)
 }
 
 func timeOnce(ctx context.Context, c contender, p kernels.Params, src *pipeline.Frame, threads int) (time.Duration, error) {

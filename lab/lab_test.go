@@ -16,10 +16,8 @@ import (
 
 	"vidfilter/gpu"
 	"vidfilter/gpu/testdriver"
-	"vidfilter/kernels"
 	"vidfilter/lab/measure"
 	"vidfilter/lab/papers"
-	"vidfilter/pipeline"
 )
 
 // tiny runs the whole lab on pictures a few dozen pixels wide.
@@ -162,23 +160,22 @@ func holdJSON(t *testing.T, r *Report) {
 // request for all pixels returns the whole picture.
 func TestPortion(t *testing.T) {
 	sized := func(width, height int) Size { return Size{Width: width, Height: height} }
-	skip := kernels.Params{Radius: 10, Border: kernels.Skip}
 	for _, c := range []struct {
-		p               kernels.Params
+		edge            int
 		whole           Size
 		pixels, threads int
 		want            Size
 	}{
-		{skip, sized(3000, 3000), 10000, 1, sized(120, 120)},
-		{skip, sized(3000, 3000), 10000, 16, sized(99, 148)},
-		{skip, sized(3000, 100), 160000, 1, sized(2020, 100)},
-		{skip, sized(100, 3000), 160000, 1, sized(100, 2020)},
-		{skip, sized(3000, 3000), 1 << 30, 2, sized(3000, 3000)},
-		{skip, sized(15, 15), 100, 2, sized(15, 15)},
-		{kernels.Params{Radius: 10}, sized(3000, 3000), 10000, 1, sized(100, 100)},
-		{kernels.Params{Radius: 1}, sized(64, 40), 1 << 20, 4, sized(64, 40)},
+		{20, sized(3000, 3000), 10000, 1, sized(120, 120)},
+		{20, sized(3000, 3000), 10000, 16, sized(99, 148)},
+		{20, sized(3000, 100), 160000, 1, sized(2020, 100)},
+		{20, sized(100, 3000), 160000, 1, sized(100, 2020)},
+		{20, sized(3000, 3000), 1 << 30, 2, sized(3000, 3000)},
+		{20, sized(15, 15), 100, 2, sized(15, 15)},
+		{0, sized(3000, 3000), 10000, 1, sized(100, 100)},
+		{0, sized(64, 40), 1 << 20, 4, sized(64, 40)},
 	} {
-		if got := portion(c.p, c.whole, c.pixels, c.threads); got != c.want {
+		if got := portion(c.edge, c.whole, c.pixels, c.threads); got != c.want {
 			t.Errorf("%d pixels of %s for %d threads: %s, want %s", c.pixels, c.whole, c.threads, got, c.want)
 		}
 	}
@@ -259,7 +256,7 @@ func TestWrongResult(t *testing.T) {
 	r := &run{o: tiny, answers: map[string]*answer{}, seen: map[string]measure.Check{}}
 	c := contenders("001")[0]
 	p := c.Adapt(videoParams())
-	a, err := r.answer(fmt.Sprintf("%+v", p), func(dst, src *pipeline.Frame) error { return kernels.Reference(dst, src, p) })
+	a, err := r.answer(c.answerKey(p), c.reference(p))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,16 +1,20 @@
 package lab
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 
+	"vidfilter/decode"
+	"vidfilter/encode"
+	"vidfilter/encode/formats"
 	"vidfilter/gpu"
 	"vidfilter/kernels"
 	"vidfilter/lab/papers"
 	"vidfilter/pipeline"
 )
 
-// System renders videos by one system of the papers, or by one kernel of the program.
+// System is one system of the papers, or one kernel of the program.
 type System struct{ contender }
 
 // SystemNamed returns the system of a name: the papers' (Names), or a kernel of the program.
@@ -25,9 +29,6 @@ func SystemNamed(name string) (System, error) {
 	return System{onGPU(v)}, err
 }
 
-// Name returns the variant's name.
-func (s System) Name() string { return s.name }
-
 // OnGPU reports whether the system needs a GPU.
 func (s System) OnGPU() bool { return s.gpu != nil }
 
@@ -39,78 +40,106 @@ func (s System) Threads() int {
 	return 0
 }
 
-// Open returns a backend with the system's filters, for frames of any format. threads is for the
-// CPU, 0 as many as the system can use. log gets a message when frames have to be converted.
-func (s System) Open(devices gpu.Options, threads int, log *slog.Logger) (kernels.Backend, error) {
-	r := &rendering{system: s.name, convert: s.cpu != nil || s.gpu.Form.Layouts != nil, log: log}
-	if s.cpu != nil {
-		return r, r.openCPU(*s.cpu, threads)
-	}
-	b, err := gpu.Open(devices)
+// Rendering is a video or picture to filter by one system.
+type Rendering struct {
+	System  System
+	Params  kernels.Params
+	Threads int   // of a system of the CPU; 0: as many as it can use
+	Indexes []int // the GPU to use, at most one; empty: the first usable one
+
+	Input  string
+	Output *encode.Target // prepared; Render commits it
+	Format formats.Format // of the output
+	Enter  func() error   // called once the device is open, before the input is read
+
+	Log *slog.Logger
+}
+
+// inFlight is the number of frames between two stages.
+const inFlight = 2
+
+// Render filters a file and returns the number of its frames. A video keeps its other streams, and
+// is encoded by the default codec of its container.
+func Render(ctx context.Context, r Rendering) (frames int64, err error) {
+	b, filtering, err := r.open()
 	if err != nil {
+		return 0, err
+	}
+	defer b.Close()
+	if err := r.Enter(); err != nil {
+		return 0, err
+	}
+	decoded, results := pipeline.NewPool(b.Input(), 1), pipeline.NewPool(b, 2*inFlight+b.Held(r.Params))
+	defer decoded.Close()
+	defer results.Close()
+	in, err := decode.Open(ctx, r.Input, decoded, r.DecodeOptions())
+	if err != nil {
+		return 0, err
+	}
+	defer in.Close()
+	out, err := r.create(in)
+	if err != nil {
+		return 0, err
+	}
+	defer out.Close()
+	in.OnPacket(out.WritePacket)
+	filtered := results
+	if r.converts() {
+		filtered = pipeline.NewPool(b, 1+b.Held(r.Params))
+		defer filtered.Close()
+	}
+	f, err := filtering(filtered)
+	if err != nil {
+		return 0, err
+	}
+	if r.converts() {
+		words := pipeline.NewPool(b.Input(), 1)
+		defer words.Close()
+		f = papers.InRGBA(f, words, results, func(from pipeline.Format) {
+			r.Log.Info(fmt.Sprintf("%s filters RGBA: frames are converted from %s and back", r.System.name, from.Layout))
+		})
+	}
+	var meters pipeline.Meters
+	err = pipeline.Run(ctx, in, []pipeline.Filter{f}, out, pipeline.Options{Depth: inFlight, Meters: &meters})
+	if err == nil && r.Format.Video() && !r.Output.Direct() {
+		err = out.Verify()
+	}
+	if err != nil {
+		return 0, r.Output.Explain(err)
+	}
+	return meters.Encode.Frames(), r.Output.Commit()
+}
+
+// DecodeOptions returns the options by which Render reads the input.
+func (r Rendering) DecodeOptions() decode.Options {
+	return decode.Options{MaxPixels: decode.DefaultMaxPixels(), MaxErrorRate: 1, Log: r.Log}
+}
+
+// converts reports whether the system takes RGBA alone.
+func (r Rendering) converts() bool { return r.System.cpu != nil || r.System.gpu.Form.Layouts != nil }
+
+// open returns a backend for frames, and a function that makes the system's filter.
+func (r Rendering) open() (kernels.Backend, func(results *pipeline.Pool) (pipeline.Filter, error), error) {
+	if v := r.System.cpu; v != nil {
+		b, err := kernels.NewCPU(1, "")
+		return b, func(results *pipeline.Pool) (pipeline.Filter, error) { return v.Filter(r.Params, r.Threads, results) }, err
+	}
+	b, err := gpu.Open(gpu.Options{Indexes: r.Indexes, Log: r.Log})
+	return b, func(results *pipeline.Pool) (pipeline.Filter, error) {
+		return b.FilterBy(r.System.gpu.Planner(r.Params), results), nil
+	}, err
+}
+
+func (r Rendering) create(in *decode.Input) (*encode.Output, error) {
+	if err := r.Output.Open(); err != nil {
 		return nil, err
 	}
-	r.Backend, r.name = b, fmt.Sprintf("%s by %s", b.Name(), s.name)
-	r.filter = func(p kernels.Params, pool *pipeline.Pool) (pipeline.Filter, error) {
-		return b.FilterBy(s.gpu.Planner(p), pool), nil
+	to := encode.Options{Format: r.Format.Name, Log: r.Log}
+	if r.Format.Video() {
+		codec := encode.DefaultFor(r.Format)
+		to.Encoder, to.CRF, to.Preset = codec.Name, codec.CRF, codec.Preset
 	}
-	return r, nil
-}
-
-// rendering is the backend of a system.
-type rendering struct {
-	kernels.Backend // where frames lie
-	name, system    string
-	convert         bool // via RGBA
-	log             *slog.Logger
-	filter          func(p kernels.Params, pool *pipeline.Pool) (pipeline.Filter, error)
-	pools           []*pipeline.Pool
-}
-
-// openCPU opens the program's CPU backend for its memory.
-func (r *rendering) openCPU(v papers.CPUVariant, most int) error {
-	threads, err := v.ThreadsFor(most)
-	if err != nil {
-		return err
-	}
-	if r.Backend, err = kernels.NewCPU(1, ""); err != nil {
-		return err
-	}
-	unit := "threads"
-	if threads == 1 {
-		unit = "thread"
-	}
-	r.name = fmt.Sprintf("cpu (%s of %s, %d %s)", v.Name, v.Paper, threads, unit)
-	r.filter = func(p kernels.Params, pool *pipeline.Pool) (pipeline.Filter, error) {
-		return v.Filter(p, threads, pool)
-	}
-	return nil
-}
-
-func (r *rendering) Name() string { return r.name }
-
-// Filter returns a filter by the system.
-func (r *rendering) Filter(p kernels.Params, pool *pipeline.Pool) (pipeline.Filter, error) {
-	if !r.convert {
-		return r.filter(p, pool)
-	}
-	words := pipeline.NewPool(r.Input(), 1)      // never blocks: the filter holds few frames
-	filtered := pipeline.NewPool(r, 1+r.Held(p)) // results are passed on at once
-	r.pools = append(r.pools, words, filtered)
-	f, err := r.filter(p, filtered)
-	if err != nil {
-		return nil, err
-	}
-	return papers.InRGBA(f, words, pool, func(from pipeline.Format) {
-		r.log.Info(fmt.Sprintf("%s filters RGBA: frames are converted from %s and back", r.system, from.Layout))
-	}), nil
-}
-
-// Close frees the system's resources.
-func (r *rendering) Close() error {
-	for _, p := range r.pools {
-		p.Close()
-	}
-	r.pools = nil
-	return r.Backend.Close()
+	return encode.Create(r.Output.URL(), encode.Template{
+		Context: in.Context(), Video: in.Video(), Others: in.Others(), FrameRate: in.FrameRate(), Shift: in.Shift(), Facts: in.Facts,
+	}, to)
 }

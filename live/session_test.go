@@ -266,7 +266,7 @@ func TestSetRefusesNonsense(t *testing.T) {
 	for _, change := range []func(*Filter){
 		func(f *Filter) { f.Radius = 16 }, func(f *Filter) { f.Radius = -1 }, func(f *Filter) { f.SigmaR = 0 },
 		func(f *Filter) { f.SigmaS = -1 }, func(f *Filter) { f.SigmaR = math.NaN() }, func(f *Filter) { f.Range = 2 },
-		func(f *Filter) { f.Distance = 9 }, func(f *Filter) { f.Border = 4 }, func(f *Filter) { f.FieldOrder = "up" },
+		func(f *Filter) { f.Border = 4 }, func(f *Filter) { f.FieldOrder = "up" },
 	} {
 		if r.Set(func(f *Filter) error { change(f); return nil }) == nil {
 			t.Error("an invalid filter was accepted")
@@ -330,7 +330,7 @@ func TestChoose(t *testing.T) {
 // TestFilterJSON: the JSON of a filter, applied to another, gives the same filter.
 func TestFilterJSON(t *testing.T) {
 	p := kernels.DefaultParams(5)
-	p.Range, p.Border, p.SigmaR, p.Iterations = kernels.Gaussian, kernels.Skip, 7.5, 3
+	p.Range, p.Border, p.SigmaR, p.Iterations = kernels.Gaussian, kernels.Clamp, 7.5, 3
 	want, got := FilterOf(p, "tff"), FilterOf(kernels.DefaultRecursive(), "auto")
 	text, err := json.Marshal(want)
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 // benchOptions are the options of vidfilter bench.
 type benchOptions struct {
 	bench.Options
+	printing
 	device job.Device
-	JSON   bool
 	Plot   string
 }
 
@@ -82,7 +82,7 @@ func (o *benchOptions) matches() bool {
 	})
 }
 
-// benchKernels are those of the program and of the papers.
+// benchKernels are the kernels of the program and of the papers.
 func benchKernels() []kernels.Variant {
 	return append(kernels.Variants(), papers.Library.Variants()...)
 }
@@ -137,7 +137,7 @@ func parseKernels(glob string) (string, error) {
 	for _, v := range benchKernels() {
 		all = append(all, v.Name)
 	}
-	return glob, checkGlob(glob, all, "there are paper, tile_*, sliding_*, tensor_* and general_*, and those of "+job.SystemList,
+	return glob, checkGlob(glob, all, "there are paper, tile_*, sliding_*, tensor_* and general_*, and those of "+listSystems,
 		"no kernel has such a name")
 }
 

@@ -11,6 +11,7 @@ import (
 	"vidfilter/internal/job"
 	"vidfilter/internal/text"
 	"vidfilter/lab/bench"
+	"vidfilter/lab/report"
 )
 
 // runBench measures the filter, and prints the report.
@@ -28,8 +29,8 @@ func runBench(o *benchOptions, s cli.Stdio) error {
 	}
 	report, err := interruptibly(func(ctx context.Context) (*bench.Report, error) { return bench.Run(ctx, o.Options) })
 	if err != nil {
-		_ = o.printPart(s.Out, report) // the measurement's error comes first
-		return explainBench(err)
+		o.printPart(s.Out, report)
+		return explainDevice(err, onlyCPU)
 	}
 	if err := o.print(s.Out, report); err != nil {
 		return err
@@ -37,28 +38,37 @@ func runBench(o *benchOptions, s cli.Stdio) error {
 	return plot.Write(report.WritePlot)
 }
 
-// explainBench adds a hint to the error of a device.
-func explainBench(err error) error {
+const onlyCPU = "--device cpu measures the CPU alone"
+
+// explainDevice adds advice to the error of a device.
+func explainDevice(err error, advice string) error {
 	if errors.Is(err, gpu.ErrDevice) {
-		return hint.Add(err, "--device cpu measures the CPU alone")
+		return hint.Add(err, advice)
 	}
 	return err
 }
 
-// print writes the report in the requested form.
-func (o *benchOptions) print(w io.Writer, r *bench.Report) error {
-	if o.JSON {
+// printing is the form in which bench and lab print their reports.
+type printing struct{ JSON, Markdown bool }
+
+type documented interface{ Document() report.Document }
+
+func (p printing) print(w io.Writer, r documented) error {
+	switch {
+	case p.JSON:
 		return text.JSON(w, r)
+	case p.Markdown:
+		return r.Document().WriteMarkdown(w)
 	}
 	return r.Document().WriteText(w)
 }
 
-// printPart writes the sections measured before an error. JSON is whole or not printed at all.
-func (o *benchOptions) printPart(w io.Writer, r *bench.Report) error {
-	if d := r.Document(); !o.JSON && len(d.Sections) > 0 {
-		return d.WriteText(w)
+// printPart prints the sections measured before an error, which is then reported. JSON is whole or
+// not printed at all.
+func (p printing) printPart(w io.Writer, r documented) {
+	if !p.JSON && len(r.Document().Sections) > 0 {
+		_ = p.print(w, r)
 	}
-	return nil
 }
 
 // interruptibly cancels the measurement at the first signal; the second has its default effect.

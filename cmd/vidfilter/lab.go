@@ -20,7 +20,7 @@ func (a *app) newLabCommand(s cli.Stdio) *cobra.Command {
   004   Staal: GPU_v1 to v8, 2 megapixels, radius 4 and 10
 Results are checked before they are timed; a wrong one is an error. Without a
 GPU its rows are left out. With -i and -o, --kernel names one system to filter
-a video or picture; all options of a job (vidfilter help options) apply.
+a video or picture.
 
 With --quality it measures the denoiser instead. It judges CLIPS as they are, by
 frames that the filters did not see; with --truth it compares them with a clean
@@ -40,8 +40,7 @@ best strengths stand beside ours.`, contract.ExitInput, contract.ExitOutput, con
 				return err
 			}
 			if o.renders() {
-				a.code, err = a.runJob(cmd, o.job, func() error { return o.completeJob(cmd.Flags(), s.Env) })
-				return err
+				return a.runRender(cmd, o, s)
 			}
 			if err := o.resolve(cmd.Flags()); err != nil {
 				return err

@@ -7,6 +7,7 @@ import (
 
 	"vidfilter/internal/cli"
 	"vidfilter/internal/job"
+	"vidfilter/kernels"
 	"vidfilter/lab"
 	"vidfilter/lab/quality"
 )
@@ -14,26 +15,25 @@ import (
 // labOptions are the options of vidfilter lab.
 type labOptions struct {
 	lab.Options
-	device   job.Device
-	List     bool
-	JSON     bool
-	Markdown bool
-	From     string
-	Plot     string
+	printing
+	device job.Device
+	List   bool
+	From   string
+	Plot   string
 
 	Quality bool // measure the denoiser instead
 	quality quality.Options
 
-	job      *job.Options   // of -i and -o
-	jobFlags *pflag.FlagSet // the options of jobs, among all
+	render renderOptions
 }
 
 const (
 	labGroup     = "Options"
+	renderGroup  = "Options of -i and -o"
 	qualityGroup = "Options of --quality"
 )
 
-// flags returns flags that set o: the lab's own, and those of jobs.
+// flags returns flags that set o.
 func (o *labOptions) flags() *pflag.FlagSet {
 	fs := cli.NewFlagSet()
 	t := cli.NewTable(fs, labGroup)
@@ -47,6 +47,7 @@ func (o *labOptions) flags() *pflag.FlagSet {
 	t.Flag(&o.Markdown, "markdown", "", "print the tables for a page")
 	t.Add(cli.Once(cli.String(&o.From, "FILE")), "from", "", "print and draw what --json wrote; measure nothing")
 	t.Add(cli.Once(cli.String(&o.Plot, "DIR")), "plot", "", "draw each experiment there, as SVG")
+	o.render.addFlags(fs)
 	q := cli.NewTable(fs, qualityGroup)
 	q.Flag(&o.Quality, "quality", "", "measure the denoiser on CLIPS or drawn clips, beside ffmpeg's")
 	q.Add(cli.Names(cli.NewValue(&o.quality.Noise, "KIND,...", listOf(oneOf(quality.KindNames()))), quality.KindNames()), "noise", "", "kinds of noise to add (default all; to CLIPS none)")
@@ -54,23 +55,7 @@ func (o *labOptions) flags() *pflag.FlagSet {
 	q.Add(cli.Once(cli.String(&o.quality.Truth, "FILE")), "truth", "", "compare CLIPS with this clean video of the same pictures")
 	q.Add(cli.NewValue(&o.quality.Methods, "GLOB", parseMethods), "rivals", "", "filters beside ours, as 'nlmeans'; '*' all")
 	q.Add(cli.Once(cli.String(&o.quality.Crops, "DIR")), "crops", "", "draw crops there: before, good, best rival")
-	o.addJobFlags(fs)
 	return fs
-}
-
-// addJobFlags adds the options of jobs. Flags of the lab with the same name serve both, but for
-// those of --quality: no system has the denoiser's options.
-func (o *labOptions) addJobFlags(fs *pflag.FlagSet) {
-	o.job, o.jobFlags = job.NewOptions(), cli.NewFlagSet()
-	o.job.Flags().VisitAll(func(f *pflag.Flag) {
-		if fs.Lookup(f.Name) == nil {
-			f.Hidden = true // vidfilter help options lists it
-			fs.AddFlag(f)
-		}
-		if cli.GroupOf(fs.Lookup(f.Name)) != qualityGroup {
-			o.jobFlags.AddFlag(fs.Lookup(f.Name))
-		}
-	})
 }
 
 // addPapers appends to the papers given before.
@@ -82,7 +67,7 @@ func (o *labOptions) addPapers(s string) ([]string, error) {
 
 func newLabOptions() *labOptions {
 	o := &labOptions{device: job.Device{Kind: "auto"}}
-	o.Version = cli.Version()
+	o.Version, o.render.Params = cli.Version(), kernels.NewParams()
 	return o
 }
 
@@ -90,7 +75,7 @@ func newLabOptions() *labOptions {
 func (o *labOptions) resolve(fs *pflag.FlagSet) error {
 	o.CPU, o.NeedGPU, o.Indexes = o.device.Kind == "cpu", o.device.Kind == "cuda", o.device.Indexes
 	const leave = "leave one of them out"
-	if f := onlyOfJob(fs); f != nil {
+	if f := onlyOfRender(fs); f != nil {
 		return cli.Usagef("vidfilter lab --kernel NAME -i in.mp4 -o out.mp4", "%s does nothing without -i and -o", cli.FlagName(f))
 	}
 	if err := o.resolveQuality(fs); err != nil {
@@ -114,15 +99,15 @@ func (o *labOptions) resolve(fs *pflag.FlagSet) error {
 		}
 	}
 	if !o.List && o.Kernel != "" && !lab.Any(o.Papers, o.Kernel, o.CPU) {
-		return cli.Usagef("see "+job.SystemList, "--kernel %q: none of the variants that would be measured has such a name", o.Kernel)
+		return cli.Usagef("see "+listSystems, "--kernel %q: none of the variants that would be measured has such a name", o.Kernel)
 	}
 	return nil
 }
 
-// onlyOfJob returns a given option that serves jobs alone, or nil.
-func onlyOfJob(fs *pflag.FlagSet) (given *pflag.Flag) {
+// onlyOfRender returns a given option that serves -i and -o alone, or nil.
+func onlyOfRender(fs *pflag.FlagSet) (given *pflag.Flag) {
 	fs.Visit(func(f *pflag.Flag) {
-		if g := cli.GroupOf(f); g != "" && g != labGroup && g != qualityGroup {
+		if cli.GroupOf(f) == renderGroup {
 			given = f
 		}
 	})
@@ -130,5 +115,5 @@ func onlyOfJob(fs *pflag.FlagSet) (given *pflag.Flag) {
 }
 
 func parseLabKernels(glob string) (string, error) {
-	return glob, checkGlob(glob, systemNames(), job.SystemList+" names them", "no variant has such a name")
+	return glob, checkGlob(glob, systemNames(), listSystems+" names them", "no variant has such a name")
 }

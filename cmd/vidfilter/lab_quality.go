@@ -77,9 +77,7 @@ func runQuality(o *labOptions, s cli.Stdio) error {
 	}
 	r, err := interruptibly(func(ctx context.Context) (*quality.Report, error) { return quality.Run(ctx, o.quality) })
 	if err != nil {
-		if !o.JSON && len(r.Cells)+len(r.Footage) > 0 {
-			_ = o.print(s.Out, r) // the earlier error counts
-		}
+		o.printPart(s.Out, r)
 		return err
 	}
 	return o.print(s.Out, r)

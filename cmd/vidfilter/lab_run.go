@@ -17,7 +17,6 @@ import (
 	"vidfilter/internal/job"
 	"vidfilter/internal/text"
 	"vidfilter/lab"
-	"vidfilter/lab/report"
 )
 
 // runLab runs the papers' experiments here, and prints them beside the papers' figures.
@@ -40,10 +39,8 @@ func runLab(o *labOptions, s cli.Stdio) error {
 	}
 	report, err := interruptibly(func(ctx context.Context) (*lab.Report, error) { return lab.Run(ctx, o.Options) })
 	if err != nil {
-		if !o.JSON && len(report.Experiments) > 0 {
-			_ = o.print(s.Out, report) // the earlier error counts
-		}
-		return explainBench(err)
+		o.printPart(s.Out, report)
+		return explainDevice(err, onlyCPU)
 	}
 	if len(report.Experiments) == 0 {
 		return nothingRuns(report)
@@ -57,7 +54,7 @@ func nothingRuns(r *lab.Report) error {
 	if why == "" {
 		why = "the GPU is older than what they need"
 	}
-	return hint.Wrap(fmt.Errorf("none of the variants runs here: %s: %w", why, gpu.ErrDevice), job.SystemList+" says what runs, and why the rest does not")
+	return hint.Wrap(fmt.Errorf("none of the variants runs here: %s: %w", why, gpu.ErrDevice), listSystems+" says what runs, and why the rest does not")
 }
 
 // show prints and draws a report.
@@ -66,16 +63,6 @@ func (o *labOptions) show(w io.Writer, r *lab.Report) error {
 		return err
 	}
 	return o.draw(r)
-}
-
-func (o *labOptions) print(w io.Writer, r interface{ Document() report.Document }) error {
-	switch {
-	case o.JSON:
-		return text.JSON(w, r)
-	case o.Markdown:
-		return r.Document().WriteMarkdown(w)
-	}
-	return r.Document().WriteText(w)
 }
 
 // readReport reads what command wrote with --json. none is the error of a report without any.

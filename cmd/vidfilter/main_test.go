@@ -112,11 +112,11 @@ func TestUsageErrorsInJSON(t *testing.T) {
 
 func TestCompletion(t *testing.T) {
 	for words, want := range map[string]string{
-		"--dis":                 "--distance",
+		"--bor":                 "--border",
 		"-i a --ra":             "--radius --range",
 		"--range gau":           "lorentzian gaussian",
 		"--range=lo":            "lorentzian gaussian", // shells filter by the prefix
-		"--border ":             "reflect clamp zero skip",
+		"--border ":             "reflect clamp",
 		"dev":                   "devices",
 		"completion f":          "fish",
 		"-i ":                   "",

@@ -70,6 +70,7 @@ var ffmpegHints = map[string]string{
 	"scale": throughFFmpeg, "crop": throughFFmpeg, "resize": throughFFmpeg, "size": throughFFmpeg, "rotate": throughFFmpeg,
 	"pad": throughFFmpeg, "fps": throughFFmpeg, "framerate": throughFFmpeg, "frame-rate": throughFFmpeg,
 	"s": throughFFmpeg, "hide_banner": "leave it out", "nostdin": "leave it out",
+	"distance": "the bilateral filter measures R, G and B jointly; vidfilter lab has the papers' other distances",
 	"kernel":   "vidfilter lab --kernel NAME -i IN -o OUT filters by one kernel; vidfilter lab --list names them",
 	"window":   "a player shows it: vidfilter live --output - | mpv -",
 	"loglevel": "see --quiet and --verbose", "nostats": "see --progress", "j": "use --threads",

@@ -51,10 +51,6 @@ type (
 // tell once the job has begun.
 func (o *Options) OpenBackend(u *cli.UI) (b kernels.Backend, tell func(), err error) {
 	tell = func() {}
-	if o.System != nil {
-		b, err = o.openSystem(u)
-		return b, tell, err
-	}
 	if o.Join == "" && o.Device.Kind != "cpu" {
 		b, err := o.openGPU(u)
 		if err == nil {
@@ -63,7 +59,7 @@ func (o *Options) OpenBackend(u *cli.UI) (b kernels.Backend, tell func(), err er
 			return b, tell, nil
 		}
 		if o.Device.Kind == "cuda" {
-			return nil, nil, o.otherwise(err)
+			return nil, nil, onlyCPU(err)
 		}
 		tell = func() { u.Info(fmt.Sprintf("no GPU (%v): filtering on the CPU", err)) }
 	}
@@ -82,7 +78,6 @@ func (j *job) decodeOptions(filters kernels.Backend) (o decode.Options, d *gpu.D
 	how, _, _ := strings.Cut(j.o.HWAccel, ",") // nvenc alone decodes as auto does
 	must := how == "nvdec"
 	b, onGPU := filters.(coder)
-	onGPU = onGPU && j.o.System == nil
 	switch {
 	case how == "none", !must && (!onGPU || j.o.passes() && j.encoding == nil || j.o.Join != ""):
 		return o, nil, nil
@@ -178,14 +173,6 @@ func (o *Options) openGPU(u *cli.UI) (*gpu.Backend, error) {
 
 func (o *Options) gpuOptions(u *cli.UI) gpu.Options {
 	return gpu.Options{Indexes: o.Device.Indexes, All: o.Device.All, Streams: o.Streams, Patience: o.patience, Log: u.Logger}
-}
-
-// otherwise adds advice to the error of a device in a job.
-func (o *Options) otherwise(err error) error {
-	if o.System == nil {
-		return onlyCPU(err)
-	}
-	return hint.Add(err, fmt.Sprintf("%s runs on a GPU; choose a system of the CPU: %s", o.System.Name(), SystemList))
 }
 
 // onlyCPU advises to filter on the CPU.

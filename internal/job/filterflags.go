@@ -87,7 +87,7 @@ func (o *Options) CheckFilter(fs *pflag.FlagSet) error {
 		return err
 	}
 	given, f := givenOptions(fs, false), fs.Lookup("filter")
-	infer := f != nil && !f.Changed && o.System == nil
+	infer := f != nil && !f.Changed
 	if infer && len(given) > 0 {
 		o.inferFilter(given)
 	} else if infer {
@@ -123,15 +123,12 @@ func (o *Options) misplaced(fs *pflag.FlagSet, given []kernels.Option, opt kerne
 		return cli.Usagef("give one of the two: a job has one filter", "%s is an option of the %s filter, %s of the %s filter",
 			name, of, cli.FlagName(fs.Lookup(given[i].Name)), given[i].Filters()[0])
 	}
-	hint := "leave it out, or choose another system: " + SystemList
-	if of != kernels.Recursive || o.System == nil {
-		var has []string
-		for _, other := range kernels.Flags() {
-			if _, ok := other.Domains[o.Params.Filter]; ok {
-				has = append(has, "--"+other.Name)
-			}
+	var has []string
+	for _, other := range kernels.Flags() {
+		if _, ok := other.Domains[o.Params.Filter]; ok {
+			has = append(has, "--"+other.Name)
 		}
-		hint = fmt.Sprintf("the %s filter has %s", o.Params.Filter, strings.Join(has, ", "))
 	}
+	hint := fmt.Sprintf("the %s filter has %s", o.Params.Filter, strings.Join(has, ", "))
 	return cli.Usagef(hint, "%s is an option of the %s filter, not of the %s filter", name, of, o.Params.Filter)
 }

@@ -21,7 +21,7 @@ func (o *Options) checkGrain(codec encode.Codec) error {
 		return nil
 	}
 	switch {
-	case o.System != nil || o.Params.Filter != kernels.Denoise:
+	case o.Params.Filter != kernels.Denoise:
 		return cli.Usagef("leave the options of other filters out", "%s is of what the denoiser removes", option)
 	case o.Compare != "":
 		return cli.Usagef("give one of them", "%s and --compare exclude each other", option)

@@ -331,11 +331,11 @@ func (o *Options) decoding(log *slog.Logger) decode.Options {
 }
 
 // passes reports whether frames are encoded as they are.
-func (o *Options) passes() bool { return o.System == nil && o.Params.Identity() }
+func (o *Options) passes() bool { return o.Params.Identity() }
 
-// takes reports whether the job's filter takes frames of a layout. Systems of the lab take 8 bits.
+// takes reports whether the job's filter takes frames of a layout.
 func (o *Options) takes(l pipeline.Layout) bool {
-	return l.Basic() || o.passes() && l.Valid() || o.System == nil && o.Params.Takes(l)
+	return l.Basic() || o.passes() && l.Valid() || o.Params.Takes(l)
 }
 
 func (o *Options) encodeOptions(log *slog.Logger) encode.Options {
@@ -372,7 +372,7 @@ func (j *job) template() encode.Template {
 // for some more. They are on the device if the encoder takes them from there.
 func (j *job) poolOfResults(b kernels.Backend, more int) *pipeline.Pool {
 	p := pipeline.NewPool(b, j.inFlight+more+b.Held(j.o.Params))
-	if h, ok := b.(holder); ok && j.encoding != nil && j.encoding.Beside(b) && j.o.System == nil && !j.looksOnHost() {
+	if h, ok := b.(holder); ok && j.encoding != nil && j.encoding.Beside(b) && !j.looksOnHost() {
 		h.KeepResults(p)
 	}
 	return p
@@ -433,7 +433,7 @@ func (j *job) run(ctx context.Context) error {
 	case err != nil && j.stopped() && j.meters.Encode.Frames() == 0:
 		return cli.Interruption{} // there is nothing to keep
 	case errors.Is(err, gpu.ErrDevice) && !errors.Is(err, gpu.ErrNVENC):
-		return j.o.otherwise(err)
+		return onlyCPU(err)
 	}
 	j.written.Store(err == nil && !j.stopped())
 	return err

@@ -112,7 +112,7 @@ func (o *Options) checkNoise() error {
 	switch {
 	case o.NoiseFrom == nil && o.Profile == nil:
 		return nil
-	case o.Params.Filter != kernels.Denoise || o.System != nil:
+	case o.Params.Filter != kernels.Denoise:
 		return cli.Usagef("leave the options of other filters out", "%s is an option of the denoise filter", name)
 	case o.NoiseFrom != nil && o.Input == "-":
 		return cli.Usagef("save the input to a file first", "--noise-from reads the input twice, and a pipe can be read once")

@@ -33,7 +33,6 @@ type Options struct {
 	Params    kernels.Params
 	NoiseFrom *NoiseFrom   // nil: not there
 	Profile   *noise.Model // nil: none
-	System    System       // filters; nil: the program chooses
 
 	Device         Device
 	HWAccel        string // of HWAccelNames
@@ -140,21 +139,11 @@ func (o *Options) Complete(fs *pflag.FlagSet, env []string) error {
 // given.
 func (o *Options) Resolve(fs *pflag.FlagSet) error {
 	machine.Share(max(1, o.Sharers))
-	if o.System != nil {
-		if err := o.adaptToSystem(fs); err != nil {
-			return err
-		}
-	}
 	if err := o.CheckFilter(fs); err != nil {
 		return err
 	}
 	if err := o.nameInFolder(); err != nil {
 		return err
-	}
-	if o.System != nil {
-		if err := o.System.Refuses(o.Params); err != nil {
-			return cli.Usagef("choose another system: "+SystemList, "%v", err)
-		}
 	}
 	if named, ok := encode.CodecNamed(o.Codec); ok {
 		o.Encoder = named.Name

@@ -96,8 +96,6 @@ func (j *job) choose(d *division) (whole string) {
 	switch {
 	case o.Parts == 1:
 		return "--parts 1"
-	case o.System != nil:
-		return "a system of the lab filters"
 	case o.Part != nil || o.Join != "":
 		return "it is a part"
 	case o.wholeOnly() != "":

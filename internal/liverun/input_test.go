@@ -12,7 +12,7 @@ import (
 func TestLiveCommand(t *testing.T) {
 	o := NewOptions()
 	for _, args := range []string{
-		"", "--strength 1.5 --quality best", "--filter bilateral -r 5 --sigma-s 1.5 --sigma-r 12 --range gaussian --distance lab --border clamp --field-order tff",
+		"", "--strength 1.5 --quality best", "--filter bilateral -r 5 --sigma-s 1.5 --sigma-r 12 --range gaussian --border clamp --field-order tff",
 		"--filter recursive", "--filter recursive --sigma-s 50 --sigma-r 50 --iterations 3 --field-order bff",
 	} {
 		job, err := job.Parse(append([]string{"-i", "in.mp4", "-o", "out.mp4"}, strings.Fields(args)...), nil)

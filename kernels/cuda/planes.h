@@ -13,16 +13,15 @@
 // Exact ties of the formulas must not depend on the last bit of a float, so all ties round up.
 #define TIE_UP (1.0f / 16384)
 
-// border_index maps a coordinate into 0 to n - 1, or returns -1 for black.
+// border_index maps a coordinate into 0 to n - 1.
 DEVICE int border_index(int i, int n, int border) {
 	if ((uint32_t)i < (uint32_t)n) return i;
-	if (border == VF_ZERO) return -1;
 	if (border == VF_REFLECT && n > 1) {
 		int period = 2 * (n - 1);
 		i = (i < 0 ? -i : i) % period; // The mirrored picture is periodic and symmetric.
 		return i < n ? i : period - i;
 	}
-	return i < 0 ? 0 : n - 1; // clamp; also skip, whose results there are unused
+	return i < 0 ? 0 : n - 1;
 }
 
 // From planes to words.
@@ -46,8 +45,7 @@ DEVICE bool inside(const vf_args &args, int x) { return x >= 0 && x + 3 < args.w
 // the first pixel lowest.
 
 // load_vector only reads, so other work can overlap the loads; spread then lowers samples of two
-// bytes, and turns subsampled chroma
-// into one sample a pixel.
+// bytes, and turns subsampled chroma into one sample a pixel.
 DEVICE samples load_vector(const vf_args &args, int x, int y) {
 #if VF_GBR
 	x *= BYTES;
@@ -79,36 +77,32 @@ DEVICE samples spread(const vf_args &args, const samples &read) {
 	return s;
 }
 
-// One pixel at index k of four; x < 0 is black.
+// One pixel at index k of four.
 DEVICE samples load_pixel(const vf_args &args, int x, int y, int k) {
-	bool black = x < 0 || y < 0;
 #if VF_GBR
 	uint32_t sample[3] = {};
-	for (int p = 0; p < 3 && !black; p++) sample[p] = load1(source(args, p, y) + BYTES * x);
+	for (int p = 0; p < 3; p++) sample[p] = load1(source(args, p, y) + BYTES * x);
 	return samples{in_lane(sample[0], k), in_lane(sample[1], k), in_lane(sample[2], k), 0};
 #endif
 #if VF_BYTES == 1
 	if (args.layout == VF_RGBA) {
 		uint32_t word = 0;
-		for (int c = 0; c < 3 && !black; c++) word |= load_u8(source(args, 0, y) + 4 * x + c) << 8 * c;
+		for (int c = 0; c < 3; c++) word |= load_u8(source(args, 0, y) + 4 * x + c) << 8 * c;
 		return samples{k == 0 ? word : 0, k == 1 ? word : 0, k == 2 ? word : 0, k == 3 ? word : 0};
 	}
 #endif
-	uint32_t luma = 0, u = middle_of(args) << shift_of(args), v = u;
-	if (!black) {
-		int cx = x >> args.sub_x, cy = chroma_row(args, y);
-		bool pairs = in_pairs(args);
-		const uint8_t *at = source(args, 1, cy) + BYTES * (cx << pairs);
-		luma = load1(source(args, 0, y) + BYTES * x), u = load1(at);
-		v = load1(pairs ? at + BYTES : source(args, 2, cy) + BYTES * cx);
-	}
+	int cx = x >> args.sub_x, cy = chroma_row(args, y);
+	bool pairs = in_pairs(args);
+	const uint8_t *at = source(args, 1, cy) + BYTES * (cx << pairs);
+	uint32_t luma = load1(source(args, 0, y) + BYTES * x), u = load1(at);
+	uint32_t v = load1(pairs ? at + BYTES : source(args, 2, cy) + BYTES * cx);
 	return samples{in_lane(luma, k), in_lane(u, k), in_lane(v, k), 0};
 }
 
 // The pixels x to x + 3, inside the picture or not; x is a multiple of 4.
 DEVICE samples load_samples(const vf_args &args, int x, int y) {
 	y = border_index(y, args.height, args.border);
-	if (y >= 0 && inside(args, x)) return spread(args, load_vector(args, x, y));
+	if (inside(args, x)) return spread(args, load_vector(args, x, y));
 	samples all = {0, 0, 0, 0};
 	NO_UNROLL
 	for (int k = 0; k < 4; k++) all |= load_pixel(args, border_index(x + k, args.width, args.border), y, k);
@@ -387,21 +381,4 @@ DEVICE void store_tile(const vf_args &args, const lanes *words, int thread, int 
 	for (int i = thread; i < count; i += THREADS) {
 		at(i, [&](int x, int y, const lanes *top, const lanes *bottom) { store_rows(args, x, y, read_words(top), read_words(bottom)); });
 	}
-}
-
-// keeps reports whether the border skip preserves the word of a pixel, because its window leaves
-// the picture.
-DEVICE bool keeps(const vf_args &args, int x, int y) {
-	int r = args.radius;
-	return args.border == VF_SKIP && (x < r || y < r || x + r >= args.width || y + r >= args.height);
-}
-
-// kept restores the words that the border skip preserves, of four from x on.
-DEVICE word4 kept(const vf_args &args, word4 result, word4 own, int x, int y) {
-	if (args.border != VF_SKIP) return result;
-	if (keeps(args, x, y)) result.x = own.x;
-	if (keeps(args, x + 1, y)) result.y = own.y;
-	if (keeps(args, x + 2, y)) result.z = own.z;
-	if (keeps(args, x + 3, y)) result.w = own.w;
-	return result;
 }

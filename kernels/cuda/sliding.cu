@@ -103,7 +103,7 @@ struct place {
 	uint8_t *to;         // FAST: the first word to write
 };
 
-// row maps line i to a row of the picture, or to -1 for black.
+// row maps line i to a row of the picture.
 DEVICE int row(const vf_args &args, const place &p, int i) {
 	int y = p.y - R + i;
 	return p.edge ? border_index(y, args.height, args.border) : y;
@@ -113,13 +113,11 @@ template <bool FAST>
 DEVICE samples load(const vf_args &args, const place &p, int i) {
 	if (!FAST && !p.vectors) return load_samples(args, p.x, p.y - R + i);
 	int y = row(args, p, i);
-	if (y < 0) y = 0;
 	return FAST ? load_u128(p.from + (int64_t)y * args.src_pitch[0]) : load_vector(args, p.near, y);
 }
 
 // beyond derives the words of the first three pixels beyond the picture from the last four in it.
 DEVICE uint4 beyond(const vf_args &args, uint4 w, bool left) {
-	if (args.border == VF_ZERO) return uint4{0, 0, 0, 0};
 	if (args.border == VF_REFLECT) return left ? w.xwzy : w.zyxx;
 	return left ? w.xxxx : w.wwww;
 }
@@ -129,9 +127,7 @@ template <bool FAST>
 DEVICE uint4 words(const vf_args &args, const place &p, const samples &s, int i) {
 	if (!FAST && !p.vectors) return words_of(args, s, inside(args, p.x));
 	uint4 w = FAST ? s & 0xffffff : words_of(args, spread(args, s), true);
-	if (!p.edge) return w;
-	if (row(args, p, i) < 0) return uint4{0, 0, 0, 0};
-	return p.near == p.x ? w : beyond(args, w, p.x < 0);
+	return !p.edge || p.near == p.x ? w : beyond(args, w, p.x < 0);
 }
 
 // store writes a finished line, row i of the thread. Chroma shared by two rows is written with the
@@ -167,8 +163,6 @@ DEVICE void step(const vf_args &args, line *l, samples &next, uint4 &above, cons
 		if (d < R || i < 2 * R) continue;
 		const line &done = l[R]; // It has met all neighbours; finishing now frees its registers.
 		uint4 out = {word_of(finish(done.s[0])), word_of(finish(done.s[1])), word_of(finish(done.s[2])), word_of(finish(done.s[3]))};
-		uint4 own = {done.word[R], done.word[R + 1], done.word[R + 2], done.word[R + 3]};
-		if (!FAST) out = kept(args, out, own, p.x, p.y + i - 2 * R);
 		store<FAST>(args, p, i - 2 * R, out, done.alpha, above);
 		above = out;
 	}
@@ -187,7 +181,7 @@ KERNEL(VF_NAME, 32 * WARPS, VF_BLOCKS) {
 	p.from = source(args, 0, 0) + 4 * p.near, p.to = target(args, 0, p.y) + 4 * p.x;
 	line l[R + 1] = {};
 	uint4 above = {0, 0, 0, 0};
-	if (p.vectors && args.layout == VF_RGBA && args.border != VF_SKIP) {
+	if (p.vectors && args.layout == VF_RGBA) {
 		samples next = load<true>(args, p, 0);
 		UNROLL
 		for (int i = 0; i < 2 * R; i++) step<true>(args, l, next, above, p, i, true);

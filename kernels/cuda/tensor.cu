@@ -196,17 +196,6 @@ DEVICE void finish(const vf_args &args, const square &s, lanes *stage, int lane)
 	}
 }
 
-// keep restores the words that the border skip preserves.
-DEVICE void keep(const vf_args &args, lanes *stage, int thread, int x0, int y0) {
-	NO_UNROLL
-	for (int i = thread; i < WIDTH / 4 * HEIGHT; i += THREADS) {
-		int x = i % (WIDTH / 4) * 4, row = i / (WIDTH / 4);
-		lanes *at = stage + row * WIDTH + x;
-		word4 own = words_of(args, load_samples(args, x0 + x, y0 + row), inside(args, x0 + x));
-		write_words(at, kept(args, read_words(at), own, x0 + x, y0 + row));
-	}
-}
-
 KERNEL(VF_NAME, THREADS, VF_BLOCKS) {
 	uint4 *tile = (uint4 *)shared_memory(), *records = tile + SHIFT;
 	lanes *stage = (lanes *)(tile + PITCH * ROWS);
@@ -256,9 +245,5 @@ KERNEL(VF_NAME, THREADS, VF_BLOCKS) {
 		for (int i = 0; i < SQUARES; i++) finish(args, s[i], stage + (y + py) * WIDTH + x + i * STEP + px, lane);
 	}
 	barrier();
-	if (args.border == VF_SKIP) {
-		keep(args, stage, thread, x0, y0);
-		barrier();
-	}
 	store_tile<WIDTH, WIDTH, HEIGHT, THREADS>(args, stage, thread, x0, y0);
 }

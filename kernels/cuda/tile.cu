@@ -56,10 +56,8 @@ DEVICE quad quotients(const vf_args &args, const sums *s) {
 DEVICE changes changes_of(const vf_args &args, const tone4 &own, const quad &m) {
 	return {{change_of(args, own.x, m.of[0]), change_of(args, own.y, m.of[1]), change_of(args, own.z, m.of[2]), change_of(args, own.w, m.of[3])}};
 }
-DEVICE changes changes_of(const vf_args &args, const tone4 &own, const quad &m, int x, int y) {
+DEVICE changes changes_of(const vf_args &args, const tone4 &own, const quad &m, int x) {
 	changes c = changes_of(args, own, m);
-	for (int k = 0; k < 4 && args.border == VF_SKIP; k++)
-		if (keeps(args, x + k, y)) c.of[k] = {0, 0, 0};
 	fill_pairs(args, x, c);
 	return c;
 }
@@ -123,14 +121,14 @@ KERNEL(VF_NAME, THREADS, VF_BLOCKS) {
 		now(s[0].w); // or the sums would be finished before the branch, in more registers
 		quad m = quotients(args, s);
 		uint4 out = {word_of(m.of[0]), word_of(m.of[1]), word_of(m.of[2]), word_of(m.of[3])};
-		if (exists) store_rgba(args, x, y, kept(args, out, own, x, y));
+		if (exists) store_rgba(args, x, y, out);
 		return;
 	}
 #endif
 	quad m = quotients(args, s);
-	if (args.sub_x && args.sub_y && args.aligned && left + WIDTH <= args.width && top + HEIGHT <= args.height && args.border != VF_SKIP)
+	if (args.sub_x && args.sub_y && args.aligned && left + WIDTH <= args.width && top + HEIGHT <= args.height)
 		return store_inside(args, x, y, own, m);
-	changes c = changes_of(args, own, m, x, y);
+	changes c = changes_of(args, own, m, x);
 	// Below an odd last row, that row supplies the chroma.
 	samples was = load_samples(args, x, y < args.height ? y : args.height - 1);
 	if (exists) store_luma(args, x, y, was, c);

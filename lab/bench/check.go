@@ -6,6 +6,7 @@ import (
 
 	"vidfilter/kernels"
 	"vidfilter/lab/measure"
+	"vidfilter/lab/papers"
 	"vidfilter/pipeline"
 )
 
@@ -22,14 +23,14 @@ type checked struct {
 // checkSize covers several blocks of every kernel, cut off at the edges.
 var checkSize = Size{Width: 141, Height: 75}
 
-// check compares the result of filter on a small frame with the reference, once for each key.
-func (r *run) check(key checked, onGPU bool, filter func(dst, src *pipeline.Frame) error) (Check, error) {
+// check compares the result of filter on a small frame with the reference's, once for each key.
+func (r *run) check(key checked, onGPU bool, reference, filter func(dst, src *pipeline.Frame) error) (Check, error) {
 	if c, ok := r.seen[key]; ok {
 		return c, nil
 	}
 	src := measure.Picture(measure.FormatOf(key.layout, checkSize))
 	want := pipeline.Blank(src.Format)
-	if err := kernels.Reference(want, src, key.params); err != nil {
+	if err := reference(want, src); err != nil {
 		return Check{}, err
 	}
 	what := fmt.Sprintf("%s at radius %d on %s", key.what, key.params.Radius, src.Format)
@@ -42,7 +43,7 @@ func (r *run) check(key checked, onGPU bool, filter func(dst, src *pipeline.Fram
 
 // checkKernel is check for one variant.
 func (r *run) checkKernel(ctx context.Context, v kernels.Variant, p kernels.Params, l pipeline.Layout) (Check, error) {
-	return r.check(checked{v.Name, l, p}, true, func(dst, src *pipeline.Frame) error {
+	return r.check(checked{v.Name, l, p}, true, papers.ReferenceOf(v, p), func(dst, src *pipeline.Frame) error {
 		return r.GPU.RunKernel(ctx, v.Planner(p), dst, src)
 	})
 }
@@ -50,7 +51,8 @@ func (r *run) checkKernel(ctx context.Context, v kernels.Variant, p kernels.Para
 // checkBackend is check for the filter of a backend.
 func (r *run) checkBackend(ctx context.Context, b kernels.Backend, p kernels.Params, l pipeline.Layout) (Check, error) {
 	_, onCPU := b.(interface{ Threads() int })
-	return r.check(checked{b.Name(), l, p}, !onCPU, func(dst, src *pipeline.Frame) error {
+	reference := func(dst, src *pipeline.Frame) error { return kernels.Reference(dst, src, p) }
+	return r.check(checked{b.Name(), l, p}, !onCPU, reference, func(dst, src *pipeline.Frame) error {
 		return measure.FilterOnce(ctx, b, p, dst, src)
 	})
 }

@@ -134,7 +134,7 @@ func (r *run) wanted(v kernels.Variant, radius int, l pipeline.Layout, chosen bo
 		return false
 	}
 	d := kernels.DefaultParams(radius)
-	return v.Range == d.Range && v.Distance == d.Distance && (chosen || l == pipeline.RGBA)
+	return v.Range == d.Range && (chosen || l == pipeline.RGBA)
 }
 
 func (r *run) kernelRow(ctx context.Context, v kernels.Variant, p kernels.Params, src *pipeline.Frame) (row KernelRow, err error) {

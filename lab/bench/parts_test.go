@@ -49,7 +49,8 @@ func TestWrongFilter(t *testing.T) {
 	for _, onGPU := range []bool{false, true} {
 		r := &run{seen: map[checked]Check{}}
 		key := checked{"nothing", pipeline.YUV420P, kernels.DefaultParams(3)}
-		_, err := r.check(key, onGPU, func(dst, src *pipeline.Frame) error { dst.CopySamples(src); return nil })
+		reference := func(dst, src *pipeline.Frame) error { return kernels.Reference(dst, src, key.params) }
+		_, err := r.check(key, onGPU, reference, func(dst, src *pipeline.Frame) error { dst.CopySamples(src); return nil })
 		var wrong *WrongResult
 		if !errors.As(err, &wrong) || wrong.Check.Largest < 2 || errors.Is(err, gpu.ErrDevice) != onGPU {
 			t.Errorf("on a GPU %v: %v", onGPU, err)

@@ -1,4 +1,4 @@
-// Package measure has the tools shared by bench, lab and rivals: times, the machine, the check
+// Package measure has the tools shared by bench and lab: times, the machine, the check
 // against the reference, test pictures, and a filter kept busy.
 package measure
 

@@ -13,9 +13,9 @@ const Akers = "paper"
 
 // akersForm is Akers (001): cuda/akers.cu.
 var akersForm = &kernels.Form{Name: "akers", Layouts: rgba, Work: akersWork, Variants: []kernels.Variant{{
-	Name: Akers, Radii: [2]int{1, kernels.MaxRadius}, Range: kernels.Lorentzian, Distance: kernels.RGB, Borders: []kernels.Border{kernels.Zero},
+	Name: Akers, Radii: [2]int{1, kernels.MaxRadius}, Range: kernels.Lorentzian,
 	Compute: 61, Threads: [2]int{32, 32}, Shared: 4 * 32 * 32, Defines: []string{kernels.DefineRange(kernels.Lorentzian)},
-	Details: Details{Paper: "001", Version: "CUDA", Title: "halo block"},
+	Details: Details{Paper: "001", Version: "CUDA", Title: "halo block", Semantics: Semantics{RGB, Zero}},
 }}}
 
 // akersWork pads the picture in scratch memory and filters it from there.
@@ -43,8 +43,8 @@ func akersWork(v kernels.Variant, p kernels.Params, f pipeline.Format, _ kernels
 	return w, nil
 }
 
-// padded returns the words of a picture with a black margin. The margin's alpha is that of the
-// first pixel.
+// padded returns the words of a picture with a black margin. The margin has the alpha of
+// the first pixel.
 func padded(src *pipeline.Frame, radius int) []byte {
 	pitch := 4 * (src.Width + 2*radius)
 	all := make([]byte, pitch*(src.Height+2*radius))

@@ -68,7 +68,7 @@ func newArgs(p kernels.Params) *args {
 }
 
 func (a *args) fillLab() {
-	linear, xyz := kernels.LabTables()
+	linear, xyz := labTables()
 	for i, x := range linear {
 		a.linear[i] = C.float(x)
 	}

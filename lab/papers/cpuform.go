@@ -20,10 +20,8 @@ import (
 type CPUVariant struct {
 	Name string // for --kernel
 	Details
-	Range    kernels.RangeWeight
-	Distance kernels.Distance
-	Border   kernels.Border
-	Threads  int // the most threads that it uses, 0 for any number
+	Range   kernels.RangeWeight
+	Threads int // the most threads that it uses, 0 for any number
 
 	form *C.vf_form
 }
@@ -33,12 +31,12 @@ type CPUVariant struct {
 func CPUVariants() []CPUVariant { return slices.Clone(cpuVariants) }
 
 var cpuVariants = []CPUVariant{
-	{Name: "cpu_sequential", Details: Details{Paper: "000", Version: "0", Title: "sequential"},
-		Range: kernels.Gaussian, Distance: kernels.Channel, Border: kernels.Skip, Threads: 1, form: &C.vf_form_sequential},
-	{Name: "cpu_akers", Details: Details{Paper: "001", Version: "C", Title: "C"},
-		Range: kernels.Lorentzian, Distance: kernels.RGB, Border: kernels.Zero, Threads: 1, form: &C.vf_form_akers},
-	{Name: "cpu_akers_threads", Details: Details{Paper: "001", Version: "OpenMP", Title: "multi-threaded C"},
-		Range: kernels.Lorentzian, Distance: kernels.RGB, Border: kernels.Zero, form: &C.vf_form_akers},
+	{Name: "cpu_sequential", Details: Details{Paper: "000", Version: "0", Title: "sequential", Semantics: Semantics{Channel, Skip}},
+		Range: kernels.Gaussian, Threads: 1, form: &C.vf_form_sequential},
+	{Name: "cpu_akers", Details: Details{Paper: "001", Version: "C", Title: "C", Semantics: Semantics{RGB, Zero}},
+		Range: kernels.Lorentzian, Threads: 1, form: &C.vf_form_akers},
+	{Name: "cpu_akers_threads", Details: Details{Paper: "001", Version: "OpenMP", Title: "multi-threaded C", Semantics: Semantics{RGB, Zero}},
+		Range: kernels.Lorentzian, form: &C.vf_form_akers},
 	singleSpectrum("cpu_naive", "BL_Naive", "naive", &C.vf_form_naive),
 	singleSpectrum("cpu_tiles", "BL_Tiles", "tiles", &C.vf_form_tiles),
 	singleSpectrum("cpu_simd", "BL_Intrinsic", "SIMD", &C.vf_form_simd),
@@ -48,8 +46,8 @@ var cpuVariants = []CPUVariant{
 
 // singleSpectrum is a form of 003, which filters pictures of one channel.
 func singleSpectrum(name, version, title string, form *C.vf_form) CPUVariant {
-	return CPUVariant{Name: name, Details: Details{Paper: "003", Version: version, Title: title},
-		Range: kernels.Gaussian, Distance: kernels.Channel, Border: kernels.Skip, form: form}
+	return CPUVariant{Name: name, Details: Details{Paper: "003", Version: version, Title: title, Semantics: Semantics{Channel, Skip}},
+		Range: kernels.Gaussian, form: form}
 }
 
 // NamedCPU returns the CPU form of that name.
@@ -60,19 +58,19 @@ func NamedCPU(name string) (CPUVariant, error) {
 	return CPUVariant{}, fmt.Errorf("papers: there is no CPU form %q", name)
 }
 
-// Adapt returns p with the form's range weight, distance and border. For another filter it returns
-// the defaults of the bilateral one.
+// Adapt returns p with the form's range weight. For another filter it returns the defaults of the
+// bilateral one.
 func (v CPUVariant) Adapt(p kernels.Params) kernels.Params {
 	if p.Filter != kernels.Bilateral {
 		p = kernels.Params{Radius: p.Radius}.WithDefaults()
 	}
-	p.Range, p.Distance, p.Border = v.Range, v.Distance, v.Border
+	p.Range = v.Range
 	return p
 }
 
-// Does describes the form: "radius 0 to 15, gaussian, channel, border skip".
+// Does describes the supported options: "radius 0 to 15, gaussian".
 func (v CPUVariant) Does() string {
-	return fmt.Sprintf("radius 0 to %d, %s, %s, border %s", kernels.MaxRadius, v.Range, v.Distance, v.Border)
+	return fmt.Sprintf("radius 0 to %d, %s", kernels.MaxRadius, v.Range)
 }
 
 // Refuses returns the reason that the form does not support p, or nil.
@@ -84,7 +82,7 @@ func (v CPUVariant) Refuses(p kernels.Params) error {
 		return fmt.Errorf("papers: %s does not do the %s filter", v.Name, p.Filter)
 	}
 	if p != v.Adapt(p) {
-		return fmt.Errorf("papers: %s does %s, not %s, %s, border %s", v.Name, v.Does(), p.Range, p.Distance, p.Border)
+		return fmt.Errorf("papers: %s does %s, not %s", v.Name, v.Does(), p.Range)
 	}
 	return nil
 }

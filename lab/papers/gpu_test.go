@@ -58,10 +58,10 @@ func rgba(width, height int) *pipeline.Frame {
 	return kerneltest.Frame(pipeline.Format{Layout: pipeline.RGBA, Width: width, Height: height})
 }
 
-func reference(t *testing.T, src *pipeline.Frame, p kernels.Params) *pipeline.Frame {
+func reference(t *testing.T, v kernels.Variant, src *pipeline.Frame, p kernels.Params) *pipeline.Frame {
 	t.Helper()
 	want := kerneltest.Frame(src.Format)
-	if err := kernels.Reference(want, src, p); err != nil {
+	if err := papers.ReferenceOf(v, p)(want, src); err != nil {
 		t.Fatal(err)
 	}
 	return want
@@ -107,7 +107,7 @@ func TestPapersRadii(t *testing.T) {
 				t.Fatal(err)
 			}
 			kerneltest.CheckCanaries(t, v.Name, got)
-			if d := kerneltest.Compare(got, reference(t, src, p)); d.Largest > 1 || d.Count*20 > d.Samples {
+			if d := kerneltest.Compare(got, reference(t, v, src, p)); d.Largest > 1 || d.Count*20 > d.Samples {
 				t.Errorf("%s, radius %d, %s: %s", v.Name, p.Radius, src.Format, d)
 			}
 		}
@@ -125,7 +125,7 @@ func TestThesisAgrees(t *testing.T) {
 	var first []byte
 	for _, v := range papers.Library.Variants() {
 		p := v.Adapt(kernels.DefaultParams(3))
-		if papers.Of(v).Paper != "000" || v.Distance != kernels.Channel || papers.Of(v).Weight != "" {
+		if papers.Of(v).Paper != "000" || papers.Of(v).Distance == papers.Lab || papers.Of(v).Weight != "" {
 			continue
 		}
 		got := kerneltest.Frame(src.Format)
@@ -147,7 +147,7 @@ func TestThesisAgrees(t *testing.T) {
 
 // TestStaal checks the eight kernels of 004 against the reference with mirrored borders: by
 // fields, with sigmas that flatten the picture or leave it unchanged, and with windows that nearly
-// cover it. So versions 3 and 4 smooth, too, contrary to the paper. Alpha is unchanged.
+// cover it. So versions 3 and 4 also smooth, contrary to the paper. Alpha is unchanged.
 func TestStaal(t *testing.T) {
 	if !onDriver(t, "") {
 		return
@@ -173,21 +173,21 @@ func TestStaal(t *testing.T) {
 			if i%2 == 0 {
 				kerneltest.Scene(src, rng)
 			}
-			p := kernels.Params{Radius: c.radius, SigmaS: c.sigmaS, SigmaR: c.sigmaR, Range: kernels.Gaussian, Distance: kernels.Channel}
+			p := kernels.Params{Radius: c.radius, SigmaS: c.sigmaS, SigmaR: c.sigmaR, Range: kernels.Gaussian}
 			got := kerneltest.Frame(src.Format)
 			if err := b.RunKernel(context.Background(), v.Planner(p), got, src); err != nil {
 				t.Fatal(err)
 			}
 			kerneltest.CheckCanaries(t, v.Name, got)
-			if d := kerneltest.Compare(got, reference(t, src, p)); d.TooFar() {
+			if d := kerneltest.Compare(got, reference(t, v, src, p)); d.TooFar() {
 				t.Errorf("%s, %+v: %s", v.Name, c, d)
 			}
 		}
 	}
 }
 
-// TestStaalTimes: a kernel's time is that of the paper's kernel, without the passes that convert
-// to and from floats; a step's time includes them. By the test driver's clock, launches of equal
+// TestStaalTimes: a kernel's time counts the paper's kernel without the passes that convert to and
+// from floats; a step's time includes them. By the test driver's clock, launches of equal
 // numbers of threads take equally long.
 func TestStaalTimes(t *testing.T) {
 	if !onDriver(t, "devices=1") {
@@ -237,7 +237,7 @@ func TestStaalMemory(t *testing.T) {
 	if err := b.RunKernel(context.Background(), v.Planner(p), got, src); err != nil {
 		t.Fatal(err)
 	}
-	if d := kerneltest.Compare(got, reference(t, src, p)); d.Largest > 1 {
+	if d := kerneltest.Compare(got, reference(t, v, src, p)); d.Largest > 1 {
 		t.Error(d)
 	}
 }
@@ -269,7 +269,7 @@ func TestPair(t *testing.T) {
 					t.Fatal(err)
 				}
 				kerneltest.CheckCanaries(t, v.Name, got)
-				if d := kerneltest.Compare(got, reference(t, src, p)); d.TooFar() {
+				if d := kerneltest.Compare(got, reference(t, v, src, p)); d.TooFar() {
 					t.Errorf("%s, radius %d, %s, interlaced %v: %s", v.Name, radius, src.Format, src.Interlaced, d)
 				}
 			}

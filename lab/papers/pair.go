@@ -22,10 +22,13 @@ func pairVariants() (list []kernels.Variant) {
 		for _, height := range []int{4, 8, 16} {
 			list = append(list, kernels.Variant{
 				Name: fmt.Sprintf("pair_%s_y%d", form.version, height), Radii: [2]int{0, kernels.MaxRadius},
-				Range: kernels.Gaussian, Distance: kernels.Channel, Borders: []kernels.Border{kernels.Skip}, Compute: 61,
+				Range: kernels.Gaussian, Compute: 61,
 				Tile: [2]int{pairWidth, height}, Threads: [2]int{pairWidth, height},
 				Defines: []string{kernels.Define("NAIVE", form.naive), kernels.Define("HEIGHT", height)},
-				Details: Details{Paper: "003", Version: form.version, Title: fmt.Sprintf("%s, blocks of %d x %d", form.title, pairWidth, height)},
+				Details: Details{
+					Paper: "003", Version: form.version, Title: fmt.Sprintf("%s, blocks of %d x %d", form.title, pairWidth, height),
+					Semantics: Semantics{Channel, Skip},
+				},
 			})
 		}
 	}

@@ -19,9 +19,10 @@ var Library = kernels.NewLibrary("lab/papers", modules, thesisForm, akersForm, r
 
 // Details of a paper's variant; zero for other kernels.
 type Details struct {
-	Paper   string // "000", as in the list of papers
-	Version string // the paper's name for it
-	Title   string // for tables
+	Paper     string // "000", as in the list of papers
+	Version   string // the paper's name for it
+	Title     string // for tables
+	Semantics        // of the bilateral filter
 
 	// Of the thesis: the side of a block in threads, the number of tiles it filters, and the
 	// source of the range weight: "", "double", "table".

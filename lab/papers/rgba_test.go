@@ -119,7 +119,7 @@ func TestInRGBA(t *testing.T) {
 		src.PTS, src.Interlaced = int64(i), i%3 == 2
 		all = append(all, src)
 	}
-	for _, border := range []kernels.Border{kernels.Skip, kernels.Reflect} {
+	for _, border := range []kernels.Border{kernels.Clamp, kernels.Reflect} {
 		p := kernels.DefaultParams(2)
 		p.Border = border
 		out, told := throughRGBA(t, p, all)

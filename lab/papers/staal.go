@@ -44,9 +44,9 @@ func staalVariants() (list []kernels.Variant) {
 		n := i + 1
 		list = append(list, kernels.Variant{
 			Name: fmt.Sprintf("staal_v%d_%s", n, s.name), Radii: [2]int{0, kernels.MaxRadius},
-			Range: kernels.Gaussian, Distance: kernels.Channel, Borders: []kernels.Border{kernels.Reflect}, Compute: 61, Threads: s.threads,
+			Range: kernels.Gaussian, Compute: 61, Threads: s.threads,
 			Defines: []string{kernels.Define("VERSION", n), kernels.Define("THREADS", s.threads[0]*s.threads[1]), kernels.DefineRange(kernels.Gaussian)},
-			Details: Details{Paper: "004", Version: fmt.Sprint(n), Title: s.title},
+			Details: Details{Paper: "004", Version: fmt.Sprint(n), Title: s.title, Semantics: Semantics{Channel, Reflect}},
 		})
 	}
 	return list

@@ -82,10 +82,13 @@ func thesisVariant(version, block, factor, weight int) kernels.Variant {
 		name += "_" + w.name
 	}
 	return kernels.Variant{
-		Name: name, Radii: [2]int{0, kernels.MaxRadius}, Range: kernels.Gaussian, Distance: kernels.Channel, Borders: []kernels.Border{kernels.Skip},
+		Name: name, Radii: [2]int{0, kernels.MaxRadius}, Range: kernels.Gaussian,
 		Compute: 61, Threads: [2]int{block, block},
 		Defines: []string{kernels.Define("VERSION", version), kernels.Define("BLOCK", block), kernels.Define("FACTOR", factor), kernels.Define("EXP", weight)},
-		Details: Details{Paper: "000", Version: fmt.Sprint(version), Title: t.title + w.title, Block: block, Factor: factor, Weight: w.name},
+		Details: Details{
+			Paper: "000", Version: fmt.Sprint(version), Title: t.title + w.title, Semantics: Semantics{Channel, Skip},
+			Block: block, Factor: factor, Weight: w.name,
+		},
 	}
 }
 
@@ -93,8 +96,9 @@ func thesisLabVariant(version int) kernels.Variant {
 	v := thesisVariant(version, 16, 1, thesisFloat)
 	d := Of(v)
 	d.Title += ", CIE-Lab"
+	d.Distance = Lab
 	v.Name += "_lab"
-	v.Distance, v.Source, v.Details = kernels.Lab, "thesis_lab.cu", d
+	v.Source, v.Details = "thesis_lab.cu", d
 	return v
 }
 
@@ -106,7 +110,7 @@ func thesisWork(v kernels.Variant, p kernels.Params, f pipeline.Format, _ kernel
 			grid:  [2]int{kernels.Blocks(field.Width, d.Block*d.Factor), kernels.Blocks(field.Height, d.Block)},
 			block: v.Threads, shared: thesisShared(d, p.Radius),
 		}
-		if v.Distance == kernels.Lab {
+		if d.Distance == Lab {
 			return numbered(one, one)
 		}
 		return []pass{one}
@@ -144,7 +148,7 @@ func thesisTable(d Details, p kernels.Params) (table []byte) {
 
 // thesisScratch holds L, a and b of a frame, and one float of padding.
 func thesisScratch(v kernels.Variant, f pipeline.Format) int {
-	if v.Distance != kernels.Lab {
+	if Of(v).Distance != Lab {
 		return 0
 	}
 	return 16 * f.Width * f.Height

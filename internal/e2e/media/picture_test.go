@@ -182,7 +182,7 @@ func TestRamp(t *testing.T) {
 		return levels, widest
 	}
 	for _, options := range []string{
-		"--filter bilateral -r 0", "--filter bilateral -r 3", "--filter bilateral -r 9 --distance lab", "--filter recursive --sigma-s 2",
+		"--filter bilateral -r 0", "--filter bilateral -r 3", "--filter bilateral -r 9 --range gaussian", "--filter recursive --sigma-s 2",
 	} {
 		out, said := filter(t, src, "mkv", "--encoder ffv1 "+options)
 		if got, widest := bands(out, "yuv420p10le", 2); len(got) != levels || widest*10 > 8*12 {

@@ -361,7 +361,7 @@ func TestEndedParts(t *testing.T) {
 	r := segments(t, src, "--length", "1").ranges()
 	for signal, code := range map[syscall.Signal]int{syscall.SIGTERM: 143, syscall.SIGKILL: -1} {
 		dir := t.TempDir()
-		cmd := exec.Command(e2e.Program, "-i", src, "-o", filepath.Join(dir, "part.mp4"), "--part="+r[0], "-r", "15", "--distance", "lab", "--device", "cpu",
+		cmd := exec.Command(e2e.Program, "-i", src, "-o", filepath.Join(dir, "part.mp4"), "--part="+r[0], "-r", "15", "--device", "cpu",
 			"--threads", "1", "--progress", "none", "--preset", "placebo")
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)

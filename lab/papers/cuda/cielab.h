@@ -1,4 +1,4 @@
-// CIE-Lab of linear light, for the distance lab.
+// CIE-Lab of linear light.
 #pragma once
 
 #include "planes.h"
