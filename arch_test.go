@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"vidfilter/internal/e2e"
 )
 
 const module = "vidfilter"
@@ -358,9 +360,7 @@ func sources(t *testing.T) (all []source) {
 		all = append(all, s)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	if len(all) < 10 {
 		t.Fatalf("only %d files found: is this the top of the module?", len(all))
 	}
@@ -417,9 +417,7 @@ const (
 func TestArchitecture(t *testing.T) {
 	const name = "ARCHITECTURE.md"
 	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	before, rest, ok := strings.Cut(string(data), tableBegin)
 	old, after, closed := strings.Cut(rest, tableEnd)
 	if !ok || !closed {
@@ -429,9 +427,7 @@ func TestArchitecture(t *testing.T) {
 	switch {
 	case old == want:
 	case *update:
-		if err := os.WriteFile(name, []byte(before+tableBegin+want+tableEnd+after), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, os.WriteFile(name, []byte(before+tableBegin+want+tableEnd+after), 0o666))
 	default:
 		t.Errorf("the table of %s is not that of arch_test.go: go test -run Architecture -update . writes it", name)
 	}
@@ -466,9 +462,7 @@ func skipFolder(name string) error {
 // A job links neither the queue nor live, through any package.
 func TestJobLinksNoServer(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "./internal/job").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	for _, p := range strings.Fields(string(out)) {
 		for _, not := range []string{nats, pion, module + "/live", module + "/batch", module + "/lab"} {
 			if within(p, not+"/...") {

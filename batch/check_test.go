@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"vidfilter/internal/e2e"
 )
 
 // work is a root with one source and its item.
@@ -22,14 +24,14 @@ func newWork(t *testing.T) work {
 	dir := tree(t)
 	source := put(t, "the source", dir, "in", "a.avi")
 	root := filepath.Join(dir, "out")
-	must(t, os.Mkdir(root, 0o755))
+	e2e.Must(t, os.Mkdir(root, 0o755))
 	return work{t, dir, root, Item{Source: source, Output: "x/a.mkv", Args: []string{"--radius=3"}, Deciding: []string{"--radius=3"}}}
 }
 
 func (w work) check() Finding {
 	w.Helper()
 	f, err := Check(w.root, w.item, Program{Version: version})
-	must(w, err)
+	e2e.Must(w, err)
 	return f
 }
 
@@ -46,7 +48,7 @@ func (w work) want(v Verdict, reason string) Finding {
 func (w work) older(remake bool, v Verdict, reason string) Finding {
 	w.Helper()
 	f, err := Check(w.root, w.item, Program{"2.0", remake})
-	must(w, err)
+	e2e.Must(w, err)
 	if f.Verdict != v || f.Reason != reason {
 		w.Errorf("remake %v: %s (%s), want %s (%s)", remake, f.Verdict, f.Reason, v, reason)
 	}
@@ -58,7 +60,7 @@ func (w work) output() string { return w.item.OutputPath(w.root) }
 func (w work) begin() Record {
 	w.Helper()
 	r := Begin(w.item, w.check(), version, time.Now())
-	must(w, WriteRecord(w.root, r))
+	e2e.Must(w, WriteRecord(w.root, r))
 	return r
 }
 
@@ -71,7 +73,7 @@ func (w work) temp(text string) string {
 func (w work) finish(text string) Record {
 	w.Helper()
 	r, err := Finish(Outputs{Root: w.root}, w.begin(), w.temp(text), false)
-	must(w, err)
+	e2e.Must(w, err)
 	return r
 }
 
@@ -124,14 +126,14 @@ func TestCheck(t *testing.T) {
 	}
 	w.older(false, Done, "")
 	w.older(true, Changed, "made by version 1.0, this is 2.0")
-	must(t, os.Remove(w.output()))
+	e2e.Must(t, os.Remove(w.output()))
 	w.want(New, "gone")
 	if f := w.older(false, New, ""); f.Digest != Digest(w.item, f.Source, "2.0") {
 		t.Error("an output that is gone would be made with the older version's digest")
 	}
 	put(t, "edited by hand", w.output())
 	w.want(Edited, "changed since")
-	must(t, os.Remove(RecordPath(w.root, w.item.Output)))
+	e2e.Must(t, os.Remove(RecordPath(w.root, w.item.Output)))
 	w.want(Foreign, "no batch")
 
 	w.item.Source += ".gone"
@@ -144,7 +146,7 @@ func TestFailedRecord(t *testing.T) {
 	w := newWork(t)
 	r := w.begin()
 	r.State, r.Reason = RecordFailed, "corrupt"
-	must(t, WriteRecord(w.root, r))
+	e2e.Must(t, WriteRecord(w.root, r))
 	w.want(Failed, "corrupt")
 	put(t, "another source", w.item.Source)
 	w.want(New, "")
@@ -206,7 +208,7 @@ func TestFinishKilled(t *testing.T) {
 				}
 				found = w.want(Interrupted, "")
 				r, err := Resume(Outputs{Root: w.root}, *found.Record, false)
-				must(t, err)
+				e2e.Must(t, err)
 				if r.State != RecordDone {
 					t.Errorf("state %s", r.State)
 				}
@@ -226,10 +228,10 @@ func TestFinishKilledBetweenLinks(t *testing.T) {
 	if !errors.Is(err, errKilled) {
 		t.Fatal(err)
 	}
-	must(t, os.Link(filepath.Join(w.root, r.Temp), w.output()))
+	e2e.Must(t, os.Link(filepath.Join(w.root, r.Temp), w.output()))
 	found := w.want(Interrupted, "")
 	_, err = Resume(Outputs{Root: w.root}, *found.Record, false)
-	must(t, err)
+	e2e.Must(t, err)
 	w.wantOutput("new")
 }
 
@@ -240,7 +242,7 @@ func TestInterruptedInVain(t *testing.T) {
 	r, _ := f.finish(w.begin(), w.temp("new"))
 	put(t, "half", w.root, r.Temp) // the disk lost it
 	w.want(New, "")
-	must(t, os.Remove(filepath.Join(w.root, r.Temp)))
+	e2e.Must(t, os.Remove(filepath.Join(w.root, r.Temp)))
 	w.want(New, "")
 	if _, err := Resume(Outputs{Root: w.root}, r, false); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v", err)
@@ -260,7 +262,7 @@ func TestFinishNeverReplaces(t *testing.T) {
 	}
 	w.want(Foreign, "")
 	_, err := Finish(Outputs{Root: w.root}, r, temp, true)
-	must(t, err)
+	e2e.Must(t, err)
 	w.wantOutput("new")
 	w.want(Done, "")
 
@@ -303,7 +305,7 @@ func TestDamagedRecords(t *testing.T) {
 	w.finish("result")
 	name := RecordPath(w.root, w.item.Output)
 	good, err := os.ReadFile(name)
-	must(t, err)
+	e2e.Must(t, err)
 	for _, text := range []string{
 		"", "{", "[]", "null", "{}", `{"state": "odd"}`, string(good[:len(good)/2]), string(good) + "x",
 		strings.Replace(string(good), "x/a.mkv", "x/b.mkv", 1),
@@ -317,7 +319,7 @@ func TestDamagedRecords(t *testing.T) {
 			t.Errorf("%q: warning %v, record %v", text, f.Warning, f.Record)
 		}
 		bad := 0
-		must(t, Records(w.root, func(r *Record, err error) {
+		e2e.Must(t, Records(w.root, func(r *Record, err error) {
 			if err != nil {
 				bad++
 			}
@@ -329,21 +331,21 @@ func TestDamagedRecords(t *testing.T) {
 	put(t, string(good), name)
 	w.want(Done, "")
 	put(t, "half a record", filepath.Dir(name), ".tmp-123")
-	must(t, WriteRecord(w.root, Record{Output: ".tmp-hidden.mkv", State: RecordRunning}))
+	e2e.Must(t, WriteRecord(w.root, Record{Output: ".tmp-hidden.mkv", State: RecordRunning}))
 	n := 0
-	must(t, Records(w.root, func(r *Record, err error) {
-		must(t, err)
+	e2e.Must(t, Records(w.root, func(r *Record, err error) {
+		e2e.Must(t, err)
 		n++
 	}))
-	must(t, Tidy(w.root))
+	e2e.Must(t, Tidy(w.root))
 	if exists(filepath.Join(filepath.Dir(name), ".tmp-123")) || !exists(name) {
 		t.Error("tidied wrongly")
 	}
-	must(t, Records(w.root, func(r *Record, err error) { n++ }))
+	e2e.Must(t, Records(w.root, func(r *Record, err error) { n++ }))
 	if n != 4 {
 		t.Errorf("%d records, want 2 before and 2 after", n)
 	}
-	must(t, Tidy(w.dir))
+	e2e.Must(t, Tidy(w.dir))
 }
 
 // No record leads out of the root, or to the loss of a file that is not ours.
@@ -356,7 +358,7 @@ func FuzzRecord(f *testing.F) {
 		put(t, "foreign", root, "a.mkv")
 		item := Item{Source: put(t, "source", root, "source"), Output: "a.mkv"}
 		found, err := Check(root, item, Program{Version: version})
-		must(t, err)
+		e2e.Must(t, err)
 		if found.Verdict == Done || found.Verdict == Interrupted || found.Verdict == Changed {
 			t.Fatalf("%q: %s", text, found.Verdict)
 		}
@@ -374,12 +376,12 @@ func TestRecordIsForPeople(t *testing.T) {
 	w.item.Deciding = []string{"--x264-params=a<b&c"}
 	r := w.finish("result")
 	r.Frames, r.FPS = 50, 25 // without seconds, as by earlier versions
-	must(t, WriteRecord(w.root, r))
+	e2e.Must(t, WriteRecord(w.root, r))
 	if back, err := ReadRecord(w.root, r.Output); err != nil || back.Seconds != 2 || back.FPS != 25 {
 		t.Errorf("%+v, %v", back, err)
 	}
 	text, err := os.ReadFile(RecordPath(w.root, w.item.Output))
-	must(t, err)
+	e2e.Must(t, err)
 	for _, part := range []string{"\n  \"output\": \"x/a.mkv\",\n", `"--x264-params=a<b&c"`, `"state": "done"`, `"attempts": 1`, `"size": 10`} {
 		if !strings.Contains(string(text), part) {
 			t.Errorf("no %s in\n%s", part, text)
@@ -405,5 +407,5 @@ func TestLongNames(t *testing.T) {
 }
 
 func TestRecordsOfNothing(t *testing.T) {
-	must(t, Records(filepath.Join(t.TempDir(), "none"), func(*Record, error) { t.Error("called") }))
+	e2e.Must(t, Records(filepath.Join(t.TempDir(), "none"), func(*Record, error) { t.Error("called") }))
 }

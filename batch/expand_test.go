@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/internal/hint"
 )
 
@@ -29,14 +30,14 @@ func TestFolder(t *testing.T) {
 // none is taken twice.
 func TestLinks(t *testing.T) {
 	dir := tree(t, "in/a/x.mkv", "in/z.mkv", "else/y.mkv", "single.mkv")
-	must(t, os.Symlink("../..", filepath.Join(dir, "in/a/above")))
-	must(t, os.Symlink("../single.mkv", filepath.Join(dir, "in/one.mkv")))
-	must(t, os.Symlink("one.mkv", filepath.Join(dir, "in/two.mkv")))
-	must(t, os.Symlink("..", filepath.Join(dir, "in/a/up")))
-	must(t, os.Symlink("a", filepath.Join(dir, "in/0-first")))
-	must(t, os.Symlink("../else", filepath.Join(dir, "in/more")))
-	must(t, os.Symlink("z.mkv", filepath.Join(dir, "in/same.mkv")))
-	must(t, os.Symlink("nowhere.mkv", filepath.Join(dir, "in/gone.mkv")))
+	e2e.Must(t, os.Symlink("../..", filepath.Join(dir, "in/a/above")))
+	e2e.Must(t, os.Symlink("../single.mkv", filepath.Join(dir, "in/one.mkv")))
+	e2e.Must(t, os.Symlink("one.mkv", filepath.Join(dir, "in/two.mkv")))
+	e2e.Must(t, os.Symlink("..", filepath.Join(dir, "in/a/up")))
+	e2e.Must(t, os.Symlink("a", filepath.Join(dir, "in/0-first")))
+	e2e.Must(t, os.Symlink("../else", filepath.Join(dir, "in/more")))
+	e2e.Must(t, os.Symlink("z.mkv", filepath.Join(dir, "in/same.mkv")))
+	e2e.Must(t, os.Symlink("nowhere.mkv", filepath.Join(dir, "in/gone.mkv")))
 	p := mustExpand(t, request(dir, "in"))
 	wantItems(t, dir, p, "in/a/x.mkv > a/x.mkv", "in/more/y.mkv > more/y.mkv", "in/one.mkv > one.mkv", "in/z.mkv > z.mkv")
 	if len(p.Problems) != 1 || !strings.HasSuffix(p.Problems[0].Source, "gone.mkv") {
@@ -77,9 +78,9 @@ func TestLists(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	dir := tree(t, "in/a.mkv", "in/a.avi", "in/b.mkv", "two/b.mkv", "empty/readme", "night.yaml", "out.mkv", "file")
-	must(t, syscall.Mkfifo(filepath.Join(dir, "pipe.mkv"), 0o600))
-	must(t, os.Symlink("in", filepath.Join(dir, "way")))
-	must(t, os.Link(filepath.Join(dir, "in/b.mkv"), filepath.Join(dir, "hard.mkv")))
+	e2e.Must(t, syscall.Mkfifo(filepath.Join(dir, "pipe.mkv"), 0o600))
+	e2e.Must(t, os.Symlink("in", filepath.Join(dir, "way")))
+	e2e.Must(t, os.Link(filepath.Join(dir, "in/b.mkv"), filepath.Join(dir, "hard.mkv")))
 	for name, c := range map[string]struct {
 		edit func(*Request)
 		want []string
@@ -130,7 +131,7 @@ func TestRefused(t *testing.T) {
 			c.edit(&req)
 			_, err := Expand(context.Background(), req)
 			if c.want == nil {
-				must(t, err)
+				e2e.Must(t, err)
 				return
 			}
 			wantError(t, err, c.want...)
@@ -152,17 +153,17 @@ func TestPicture(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	must(t, checkPicture("a.mkv", "a.png", "mkv", nil))
+	e2e.Must(t, checkPicture("a.mkv", "a.png", "mkv", nil))
 }
 
 func TestOutputsInTheWay(t *testing.T) {
 	dir := tree(t, "in/x.mkv", "in/x.mkv.d/y.mkv")
-	must(t, os.Mkdir(filepath.Join(dir, "out"), 0o755))
-	must(t, os.Link(filepath.Join(dir, "in/x.mkv"), filepath.Join(dir, "out/x.mkv")))
+	e2e.Must(t, os.Mkdir(filepath.Join(dir, "out"), 0o755))
+	e2e.Must(t, os.Link(filepath.Join(dir, "in/x.mkv"), filepath.Join(dir, "out/x.mkv")))
 	_, err := Expand(context.Background(), request(dir, "in"))
 	wantError(t, err, "would replace the source")
 
-	must(t, os.Remove(filepath.Join(dir, "out/x.mkv")))
+	e2e.Must(t, os.Remove(filepath.Join(dir, "out/x.mkv")))
 	put(t, "jobs:\n- {input: in/x.mkv, name: 'x{index}.mkv'}\n- {input: in/x.mkv.d/y.mkv, name: 'x1.mkv/{stem}.mkv'}\n", dir, "j.yaml")
 	_, err = Expand(context.Background(), request(dir, "j.yaml"))
 	wantError(t, err, `"x1.mkv" is the output of`)
@@ -174,12 +175,12 @@ func TestRootInSources(t *testing.T) {
 	req.Root = "in/clean"
 	wantItems(t, dir, mustExpand(t, req), "in/a.mkv > a.mkv", "in/b.clean.mkv > b.clean.mkv", "in/b.mkv > b.mkv")
 
-	must(t, os.RemoveAll(filepath.Join(dir, "in/clean")))
+	e2e.Must(t, os.RemoveAll(filepath.Join(dir, "in/clean")))
 	// Records distinguish outputs from sources in the same folder.
 	req.Root, req.Name = "in", "{stem}.clean{ext}"
 	made, err := FingerprintOf(filepath.Join(dir, "in/b.clean.mkv"))
-	must(t, err)
-	must(t, WriteRecord(filepath.Join(dir, "in"), Record{Output: "b.clean.mkv", State: RecordDone, Digest: "x", OutputFile: &made}))
+	e2e.Must(t, err)
+	e2e.Must(t, WriteRecord(filepath.Join(dir, "in"), Record{Output: "b.clean.mkv", State: RecordDone, Digest: "x", OutputFile: &made}))
 	wantItems(t, dir, mustExpand(t, req), "in/a.mkv > a.clean.mkv", "in/b.mkv > b.clean.mkv")
 }
 
@@ -225,7 +226,7 @@ func TestUnreadableFolder(t *testing.T) {
 	}
 	dir := tree(t, "in/a.mkv", "in/closed/b.mkv")
 	closed := filepath.Join(dir, "in/closed")
-	must(t, os.Chmod(closed, 0))
+	e2e.Must(t, os.Chmod(closed, 0))
 	defer os.Chmod(closed, 0o755)
 	if p := mustExpand(t, request(dir, "in")); len(p.Items) != 1 || len(p.Problems) != 1 {
 		t.Errorf("items %v, problems %v", p.Items, p.Problems)
@@ -240,7 +241,7 @@ func TestAdd(t *testing.T) {
 	in := filepath.Join(dir, "in")
 	for range 2 {
 		item, err := p.Add(in, filepath.Join(in, "x/b.avi"))
-		must(t, err)
+		e2e.Must(t, err)
 		if item.Output != "x/b.mkv" || !slices.Equal(item.Args, []string{"--radius=2"}) {
 			t.Errorf("%+v", item)
 		}
@@ -251,14 +252,14 @@ func TestAdd(t *testing.T) {
 	wantError(t, err, "not below")
 	p.taken.inodes[inodeOf(stat(t, put(t, "made", dir, "out/b.mkv")))] = filepath.Join(in, "removed.mkv")
 	_, err = p.Add(in, filepath.Join(in, "b.mkv")) // the inode was a source's before
-	must(t, err)
+	e2e.Must(t, err)
 	put(t, "", in, "x/b.mkv")
 	_, err = p.Add(in, filepath.Join(in, "x/b.mkv"))
 	wantError(t, err, "would both become")
 	first, err := p.Find(in, filepath.Join(in, "x/b.avi"))
-	must(t, err)
+	e2e.Must(t, err)
 	second, err := p.Find(in, filepath.Join(in, "x/b.mkv"))
-	must(t, err)
+	e2e.Must(t, err)
 	p.Drop(second) // never added
 	_, err = p.Add(in, filepath.Join(in, "x/b.mkv"))
 	wantError(t, err, "would both become")
@@ -268,7 +269,7 @@ func TestAdd(t *testing.T) {
 		t.Errorf("%+v", p.taken)
 	}
 	_, err = p.Add(in, filepath.Join(in, "x/b.mkv"))
-	must(t, err)
+	e2e.Must(t, err)
 }
 
 func TestCancelled(t *testing.T) {

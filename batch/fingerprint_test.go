@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"testing"
 	"time"
+
+	"vidfilter/internal/e2e"
 )
 
 func TestFingerprint(t *testing.T) {
@@ -20,7 +22,7 @@ func TestFingerprint(t *testing.T) {
 		name := put(t, string(data), dir, "f")
 		touch(t, name, at)
 		f, err := FingerprintOf(name)
-		must(t, err)
+		e2e.Must(t, err)
 		f.MTime = f.MTime.Round(0)
 		if f.Size != int64(len(data)) || !f.MTime.Equal(at) {
 			t.Errorf("%s: %+v", what, f)

@@ -53,17 +53,12 @@ func testOwn() *pflag.FlagSet {
 	return fs
 }
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	e2e.Must(t, err)
-}
-
 // put writes a file of which the content is its text.
 func put(t testing.TB, text string, path ...string) string {
 	t.Helper()
 	name := filepath.Join(path...)
-	must(t, os.MkdirAll(filepath.Dir(name), 0o755))
-	must(t, os.WriteFile(name, []byte(text), 0o644))
+	e2e.Must(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	e2e.Must(t, os.WriteFile(name, []byte(text), 0o644))
 	return name
 }
 
@@ -71,7 +66,7 @@ func put(t testing.TB, text string, path ...string) string {
 func tree(t testing.TB, names ...string) (dir string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
-	must(t, err)
+	e2e.Must(t, err)
 	for _, n := range names {
 		put(t, n, dir, n)
 	}
@@ -132,12 +127,12 @@ func wantError(t *testing.T, err error, texts ...string) {
 func stat(t *testing.T, name string) os.FileInfo {
 	t.Helper()
 	i, err := os.Stat(name)
-	must(t, err)
+	e2e.Must(t, err)
 	return i
 }
 
 // touch sets a file's time, to the nanosecond.
 func touch(t *testing.T, name string, at time.Time) {
 	t.Helper()
-	must(t, os.Chtimes(name, at, at))
+	e2e.Must(t, os.Chtimes(name, at, at))
 }

@@ -14,6 +14,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"vidfilter/internal/e2e"
 )
 
 func TestJobFile(t *testing.T) {
@@ -125,11 +127,11 @@ func TestJobFileRefused(t *testing.T) {
 func compiled(t testing.TB) *jsonschema.Schema {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema(testFlags(), testOwn())))
-	must(t, err)
+	e2e.Must(t, err)
 	c := jsonschema.NewCompiler()
-	must(t, c.AddResource("batch.json", doc))
+	e2e.Must(t, c.AddResource("batch.json", doc))
 	s, err := c.Compile("batch.json")
-	must(t, err)
+	e2e.Must(t, err)
 	return s
 }
 
@@ -144,7 +146,7 @@ func plainJSON(t testing.TB, text string) (any, bool) {
 		return nil, false
 	}
 	v, err = jsonschema.UnmarshalJSON(bytes.NewReader(data))
-	must(t, err)
+	e2e.Must(t, err)
 	return v, true
 }
 
@@ -153,7 +155,7 @@ func plainJSON(t testing.TB, text string) (any, bool) {
 func TestSchema(t *testing.T) {
 	s := compiled(t)
 	doc, err := os.ReadFile("../docs/jobfile.md")
-	must(t, err)
+	e2e.Must(t, err)
 	examples := regexp.MustCompile("(?s)```(yaml|json)\n(.*?)```").FindAllStringSubmatch(string(doc), -1)
 	if len(examples) < 2 {
 		t.Fatalf("%d examples in docs/jobfile.md", len(examples))
@@ -184,7 +186,7 @@ func TestSchemaNames(t *testing.T) {
 			Properties map[string]any `json:"properties"`
 		} `json:"$defs"`
 	}
-	must(t, json.Unmarshal(Schema(testFlags(), testOwn()), &got))
+	e2e.Must(t, json.Unmarshal(Schema(testFlags(), testOwn()), &got))
 	for def, flags := range map[string]flagTable{"options": {testFlags()}, "batch": {testOwn()}} {
 		names, want := slices.Sorted(maps.Keys(got.Defs[def].Properties)), flags.names()
 		slices.Sort(want)

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"vidfilter/internal/e2e"
 )
 
 const killItems = 40
@@ -55,12 +57,12 @@ func finishAll(dir string) (steps int, err error) {
 func TestKilled(t *testing.T) {
 	dir := tree(t, "source")
 	root := filepath.Join(dir, "out")
-	must(t, os.Mkdir(root, 0o755))
+	e2e.Must(t, os.Mkdir(root, 0o755))
 	inodes := map[string]inode{}
 	for range 25 {
 		c := exec.Command(os.Args[0])
 		c.Env = append(os.Environ(), "BATCH_TEST_FINISH="+dir)
-		must(t, c.Start())
+		e2e.Must(t, c.Start())
 		time.Sleep(time.Duration(rand.IntN(40)) * time.Millisecond)
 		_ = c.Process.Kill()
 		if err := c.Wait(); err != nil && err.Error() != "signal: killed" {
@@ -68,11 +70,11 @@ func TestKilled(t *testing.T) {
 		}
 		t.Logf("%d of %d are done", wantWhole(t, dir, inodes), killItems)
 	}
-	must(t, Tidy(root))
+	e2e.Must(t, Tidy(root))
 	if _, err := finishAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	must(t, filepath.WalkDir(jobsDir(root), func(name string, d os.DirEntry, err error) error {
+	e2e.Must(t, filepath.WalkDir(jobsDir(root), func(name string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() && filepath.Ext(name) != ".json" {
 			t.Errorf("%s is left", name)
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/internal/hint"
 )
 
@@ -38,8 +39,8 @@ func otherBatch(t *testing.T, root string) *exec.Cmd {
 	c := exec.Command(os.Args[0])
 	c.Env = append(os.Environ(), "BATCH_TEST_LOCK="+root)
 	out, err := c.StdoutPipe()
-	must(t, err)
-	must(t, c.Start())
+	e2e.Must(t, err)
+	e2e.Must(t, c.Start())
 	t.Cleanup(func() { c.Process.Kill(); c.Wait() })
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil || line != "locked\n" {
@@ -69,10 +70,10 @@ func TestLock(t *testing.T) {
 	waited := 0
 	l, err := WaitLock(context.Background(), root, func(h *LockedError) {
 		waited++
-		must(t, other.Process.Kill()) // as kill -9 does
+		e2e.Must(t, other.Process.Kill()) // as kill -9 does
 		other.Wait()
 	})
-	must(t, err)
+	e2e.Must(t, err)
 	if waited != 1 {
 		t.Errorf("told %d times", waited)
 	}
@@ -82,7 +83,7 @@ func TestLock(t *testing.T) {
 	l.Unlock()
 	l.Unlock()
 	l, err = TryLock(root)
-	must(t, err)
+	e2e.Must(t, err)
 	l.Unlock()
 	if _, err := WaitLock(context.Background(), put(t, "", root, "file"), nil); err == nil || errors.As(err, &locked) && locked.Root != root {
 		t.Errorf("a file as a root: %v", err)
@@ -93,17 +94,17 @@ func TestLock(t *testing.T) {
 func TestLockCheck(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "out")
 	l, err := TryLock(root)
-	must(t, err)
+	e2e.Must(t, err)
 	defer l.Unlock()
 	if err := l.Check(); err != nil {
 		t.Error(err)
 	}
-	must(t, os.Rename(root, root+"2"))
+	e2e.Must(t, os.Rename(root, root+"2"))
 	if err := l.Check(); !errors.Is(err, ErrFolderGone) {
 		t.Errorf("moved away: %v", err)
 	}
 	other, err := TryLock(root)
-	must(t, err)
+	e2e.Must(t, err)
 	defer other.Unlock()
 	if err := l.Check(); !errors.Is(err, ErrFolderGone) {
 		t.Errorf("another in its place: %v", err)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"vidfilter/internal/e2e"
 )
 
 // A link in the place of any folder on the way leads no output out of the folder that it must stay
@@ -20,8 +22,8 @@ func TestOutputsStayWithin(t *testing.T) {
 					r := Begin(Item{Source: filepath.Join(dir, "source"), Output: "sub/a.mkv"}, Finding{Digest: "d"}, version, time.Now())
 					var err error
 					r.SourceFile, err = FingerprintOf(r.Source)
-					must(t, err)
-					must(t, WriteRecord(root, r))
+					e2e.Must(t, err)
+					e2e.Must(t, WriteRecord(root, r))
 					f := newFinisher(Outputs{root, filepath.Join(dir, "share")}, false)
 					swap := func(at string) error {
 						if at == step {
@@ -29,25 +31,25 @@ func TestOutputsStayWithin(t *testing.T) {
 							if inside { // such links are relative
 								up := strings.Repeat("../", strings.Count(swapped, "/")-1)
 								to = up + "other"
-								must(t, os.Rename(filepath.Join(dir, swapped), filepath.Join(dir, "share/was")))
-								must(t, os.Remove(filepath.Join(dir, "share/other/old")))
-								must(t, os.Remove(filepath.Join(dir, "share/other")))
-								must(t, os.Rename(filepath.Join(dir, "share/was"), filepath.Join(dir, "share/other")))
+								e2e.Must(t, os.Rename(filepath.Join(dir, swapped), filepath.Join(dir, "share/was")))
+								e2e.Must(t, os.Remove(filepath.Join(dir, "share/other/old")))
+								e2e.Must(t, os.Remove(filepath.Join(dir, "share/other")))
+								e2e.Must(t, os.Rename(filepath.Join(dir, "share/was"), filepath.Join(dir, "share/other")))
 							} else {
-								must(t, os.RemoveAll(filepath.Join(dir, swapped)))
+								e2e.Must(t, os.RemoveAll(filepath.Join(dir, swapped)))
 							}
-							must(t, os.Symlink(to, filepath.Join(dir, swapped)))
+							e2e.Must(t, os.Symlink(to, filepath.Join(dir, swapped)))
 						}
 						return nil
 					}
 					f.stop = swap
-					must(t, swap(""))
+					e2e.Must(t, swap(""))
 					_, err = f.finish(r, filepath.Join(root, "work", "a.temp"))
 					if inside && (err != nil || !exists(filepath.Join(root, "sub/a.mkv"))) {
 						t.Errorf("inside: %v", err)
 					}
 					names, e := os.ReadDir(filepath.Join(dir, "victim"))
-					if must(t, e); len(names) != 1 {
+					if e2e.Must(t, e); len(names) != 1 {
 						t.Errorf("%v is outside; %v", names, err)
 					}
 				})

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"vidfilter/internal/contract"
+	"vidfilter/internal/e2e"
 	"vidfilter/internal/text"
 )
 
@@ -41,7 +42,7 @@ func TestNoiseColumn(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	var b strings.Builder
-	must(t, Table(&b, testRows[:3], 120))
+	e2e.Must(t, Table(&b, testRows[:3], 120))
 	want := strings.TrimPrefix(`
 file                  frames  fps   before    after  time    noise  state    reason
 tape 1.mkv             15000   61  4.20 GB  2.10 GB  4:04  8.6/3.4  done
@@ -54,17 +55,17 @@ total                  15000       4.20 GB  2.10 GB
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 	}
 	b.Reset()
-	must(t, Table(&b, testRows[2:3], 40))
+	e2e.Must(t, Table(&b, testRows[2:3], 40))
 	if want := "file                  state\na\\u000a\\u001b[2J.mp4  skipped\n1 skipped\n"; b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 	}
-	must(t, Table(io.Discard, nil, 80))
+	e2e.Must(t, Table(io.Discard, nil, 80))
 }
 
 func TestTableFits(t *testing.T) {
 	for width := 52; width < 200; width++ {
 		var b strings.Builder
-		must(t, Table(&b, testRows, width))
+		e2e.Must(t, Table(&b, testRows, width))
 		lines := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
 		if len(lines) != len(testRows)+3 {
 			t.Fatalf("%d lines:\n%s", len(lines), b.String())
@@ -115,20 +116,20 @@ func writeReport(name string, rows []Row, meta Meta) error {
 
 func TestReportJSON(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "r.JSON")
-	must(t, writeReport(name, testRows, testMeta()))
+	e2e.Must(t, writeReport(name, testRows, testMeta()))
 	data, err := os.ReadFile(name)
-	must(t, err)
+	e2e.Must(t, err)
 	var got struct {
 		Meta
 		Totals Totals
 		Files  []Row
 	}
-	must(t, json.Unmarshal(data, &got))
+	e2e.Must(t, json.Unmarshal(data, &got))
 	if len(got.Files) != 4 || !reflect.DeepEqual(got.Files[0], testRows[0]) || got.Totals.States["done"] != 2 || got.Totals.Before != 4_200_999_999 ||
 		got.Root != "/out" || !got.Ended.Equal(testMeta().Ended) {
 		t.Errorf("%+v", got)
 	}
-	must(t, writeReport(name, nil, testMeta()))
+	e2e.Must(t, writeReport(name, nil, testMeta()))
 	if data, _ = os.ReadFile(name); !strings.Contains(string(data), `"files": []`) {
 		t.Errorf("%s", data)
 	}
@@ -136,9 +137,9 @@ func TestReportJSON(t *testing.T) {
 
 func TestReportHTML(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "r.html")
-	must(t, writeReport(name, testRows, testMeta()))
+	e2e.Must(t, writeReport(name, testRows, testMeta()))
 	data, err := os.ReadFile(name)
-	must(t, err)
+	e2e.Must(t, err)
 	page := string(data)
 	for _, part := range []string{"&lt;script&gt;alert(1)", "4.20 GB", "61", "4:04", "1:02:05", "2 done, 1 failed, 1 skipped", "tape 1.mkv",
 		"1:30:00", "日本.mkv", "the input is corrupt", `data-sort="15000"`, `data-state="failed"`, "prefers-color-scheme: dark", "&lt;b&gt;"} {
@@ -164,7 +165,7 @@ func wellFormed(t *testing.T, table string) {
 		if err == io.EOF {
 			break
 		}
-		must(t, err)
+		e2e.Must(t, err)
 		switch e := token.(type) {
 		case xml.StartElement:
 			if e.Name.Local == "td" || e.Name.Local == "th" {
@@ -190,11 +191,11 @@ func wellFormed(t *testing.T, table string) {
 
 func TestReportRefused(t *testing.T) {
 	dir := t.TempDir()
-	must(t, os.Mkdir(filepath.Join(dir, "d.html"), 0o755))
+	e2e.Must(t, os.Mkdir(filepath.Join(dir, "d.html"), 0o755))
 	for name, want := range map[string]string{"r.txt": ".json or .html", "r": ".json or .html", "d.html": "is a folder", "no/r.json": "no folder"} {
 		wantError(t, CheckReport(filepath.Join(dir, name)), want)
 	}
-	must(t, CheckReport(filepath.Join(dir, "r.html")))
+	e2e.Must(t, CheckReport(filepath.Join(dir, "r.html")))
 }
 
 // Unknown values are left empty.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"vidfilter/encode/formats"
+	"vidfilter/internal/e2e"
 )
 
 func TestTemplate(t *testing.T) {
@@ -82,7 +83,7 @@ func TestTemplateRefused(t *testing.T) {
 		strings.Repeat("x", 250) + "{stem}{ext}": "too long",
 	} {
 		p, err := parseTemplate(in)
-		must(t, err)
+		e2e.Must(t, err)
 		_, err = p.output(values{name: "tape.avi"})
 		wantError(t, err, want)
 	}

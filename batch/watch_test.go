@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"vidfilter/internal/e2e"
 )
 
 // watching is a watcher with a clock that the test turns.
@@ -38,7 +40,7 @@ func (w *watching) after(d time.Duration, want ...string) {
 	var got []string
 	for _, name := range w.look(context.Background(), w.now) {
 		rel, err := filepath.Rel(w.Dir, name)
-		must(w, err)
+		e2e.Must(w, err)
 		got = append(got, rel)
 	}
 	if !slices.Equal(got, want) {
@@ -48,7 +50,7 @@ func (w *watching) after(d time.Duration, want ...string) {
 
 func TestWatch(t *testing.T) {
 	dir := tree(t, "b.mkv", "sub/a.mp4", "x.mkv.part", "x.crdownload", "y.mkv.tmp", ".h.mkv", "n.txt")
-	must(t, os.Symlink("..", filepath.Join(dir, "sub/up")))
+	e2e.Must(t, os.Symlink("..", filepath.Join(dir, "sub/up")))
 	w := newWatching(t, dir)
 	w.after(0)
 	w.after(9 * time.Second)
@@ -63,14 +65,14 @@ func TestWatch(t *testing.T) {
 	w.after(10*time.Second, "b.mkv")
 
 	old, err := os.Stat(filepath.Join(dir, "b.mkv"))
-	must(t, err)
+	e2e.Must(t, err)
 	next := put(t, "it grown", dir, "new.tmp") // same size and time, other file
 	touch(t, next, old.ModTime())
-	must(t, os.Rename(next, filepath.Join(dir, "b.mkv")))
+	e2e.Must(t, os.Rename(next, filepath.Join(dir, "b.mkv")))
 	w.after(0)
 	w.after(10*time.Second, "b.mkv")
 
-	must(t, os.Remove(filepath.Join(dir, "b.mkv")))
+	e2e.Must(t, os.Remove(filepath.Join(dir, "b.mkv")))
 	w.after(time.Second)
 	put(t, "", dir, "b.mkv")
 	w.after(time.Hour)
@@ -79,7 +81,7 @@ func TestWatch(t *testing.T) {
 	w.after(0)
 	w.after(10*time.Second, "b.mkv")
 
-	must(t, os.Rename(filepath.Join(dir, "x.mkv.part"), filepath.Join(dir, "x.mkv")))
+	e2e.Must(t, os.Rename(filepath.Join(dir, "x.mkv.part"), filepath.Join(dir, "x.mkv")))
 	w.after(0)
 	w.after(10*time.Second, "x.mkv")
 	if w.problems != 0 {
@@ -97,10 +99,10 @@ func TestWatchLeft(t *testing.T) {
 	w.after(time.Second)
 	w.stay = true
 	for _, name := range []string{"a.mkv", "b.mkv", "c.mkv"} {
-		must(t, os.Rename(filepath.Join(dir, name), filepath.Join(dir, name+".part")))
+		e2e.Must(t, os.Rename(filepath.Join(dir, name), filepath.Join(dir, name+".part")))
 	}
 	w.after(time.Second)
-	must(t, os.Rename(filepath.Join(dir, "b.mkv.part"), filepath.Join(dir, "b.mkv"))) // the same file
+	e2e.Must(t, os.Rename(filepath.Join(dir, "b.mkv.part"), filepath.Join(dir, "b.mkv"))) // the same file
 	w.after(time.Hour)
 	w.stay = false
 	w.after(time.Second)
@@ -118,12 +120,12 @@ func TestWatchAway(t *testing.T) {
 	w := newWatching(t, dir)
 	w.after(0)
 	w.after(10*time.Second, "a.mkv")
-	must(t, os.Rename(dir, away))
+	e2e.Must(t, os.Rename(dir, away))
 	w.after(time.Hour)
 	if w.problems != 1 {
 		t.Errorf("%d problems", w.problems)
 	}
-	must(t, os.Rename(away, dir))
+	e2e.Must(t, os.Rename(away, dir))
 	w.after(time.Hour)
 }
 
@@ -139,8 +141,8 @@ func TestWatchRoot(t *testing.T) {
 	w = newWatching(t, dir)
 	w.Root = dir
 	made, err := FingerprintOf(filepath.Join(dir, "a.clean.mkv"))
-	must(t, err)
-	must(t, WriteRecord(dir, Record{Output: "a.clean.mkv", State: RecordDone, Digest: "x", OutputFile: &made}))
+	e2e.Must(t, err)
+	e2e.Must(t, WriteRecord(dir, Record{Output: "a.clean.mkv", State: RecordDone, Digest: "x", OutputFile: &made}))
 	w.after(0)
 	w.after(10*time.Second, "a.mkv", "out/b.mkv")
 }

@@ -11,6 +11,7 @@ import (
 
 	"vidfilter/decode/testcamera"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/e2e"
 	"vidfilter/live/livetest"
 	"vidfilter/pipeline"
 )
@@ -59,9 +60,7 @@ func hintOf(err error) string {
 func next(t *testing.T, c *Camera) *pipeline.Frame {
 	t.Helper()
 	f, err := c.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	return f
 }
 
@@ -320,9 +319,7 @@ func testTaken(t *testing.T, on testcamera.Folder) {
 // A program that has a file open is found by it.
 func TestUsers(t *testing.T) {
 	f, err := os.Create(t.TempDir() + "/device")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer f.Close()
 	if who := users(f.Name()); !strings.Contains(who, "(process ") || strings.Contains(who, ",") {
 		t.Errorf("%q", who)

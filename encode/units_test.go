@@ -189,9 +189,7 @@ func dolbyBox(profile, compatible int) []byte {
 func describe(t *testing.T, path string, box []byte) {
 	t.Helper()
 	mp4, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	box = append(binary.BigEndian.AppendUint32(nil, uint32(4+len(box))), box...)
 	entry := bytes.LastIndex(mp4, []byte("hvc1"))
 	end := entry - 4 + int(binary.BigEndian.Uint32(mp4[entry-4:]))
@@ -199,9 +197,7 @@ func describe(t *testing.T, path string, box []byte) {
 		at := bytes.LastIndex(mp4[:entry+4], []byte(outer)) - 4
 		binary.BigEndian.PutUint32(mp4[at:], binary.BigEndian.Uint32(mp4[at:])+uint32(len(box)))
 	}
-	if err := os.WriteFile(path, slices.Insert(mp4, end, box...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.WriteFile(path, slices.Insert(mp4, end, box...), 0o600))
 }
 
 // dolbyRecord returns profile and compatibility by a file's record, "" if it has none.
@@ -210,9 +206,7 @@ func dolbyRecord(t *testing.T, path string) string {
 	e2e.Needs(t, "ffprobe")
 	told, err := exec.Command("ffprobe", "-v", "error", "-select_streams", "v:0", "-of", "default=nk=1:nw=1", "-show_entries",
 		"stream_side_data=dv_profile,dv_bl_signal_compatibility_id", path).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	return strings.Join(strings.Fields(string(told)), ".")
 }
 
@@ -227,9 +221,7 @@ func TestICC(t *testing.T) {
 	}{{"libx264", "mp4", true}, {"libx265", "mov", true}, {"ffv1", "mov", false}, {"libx264", "matroska", false}, {"libx264", "mpegts", false}} {
 		path, lost := coded(t, src, encode.Options{Format: c.format, Encoder: c.encoder, CRF: -1}, nil)
 		file, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		if has := bytes.Contains(file, profile); has != c.kept || slices.Contains(lost, "ICC profile") == has {
 			t.Errorf("%s in %s: kept %v, not kept: %v", c.encoder, c.format, has, lost)
 		}
@@ -243,9 +235,7 @@ func TestParametersWin(t *testing.T) {
 		"libx265": "master-display=G(1,2)B(3,4)R(5,6)WP(7,8)L(90000,10):max-cll=77,66",
 	} {
 		parsed, err := encode.CodecOf(encoder).ParseParams(params)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		path, _ := coded(t, sample, encode.Options{Format: "mp4", Encoder: encoder, EncoderParams: parsed, CRF: -1}, unitstest.All)
 		for n, list := range unitsOf(t, path) {
 			light := []byte{0, 77, 0, 66}

@@ -25,9 +25,7 @@ func TestVerifyCountsWhatTheEncoderGave(t *testing.T) {
 func TestInspectFailsHalfway(t *testing.T) {
 	e2e.Needs(t, "ffmpeg")
 	file, err := exec.Command("ffmpeg", "-v", "error", "-i", "../samples/noisy.mp4", "-c", "copy", "-f", "mpegts", "pipe:1").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", strconv.Itoa(len(file)+188))
 		_, _ = w.Write(file)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
@@ -123,9 +124,7 @@ func filterOne(t *testing.T, b *Backend, src *pipeline.Frame, p kernels.Params, 
 	pool := pipeline.NewPool(b, 1)
 	defer pool.Close()
 	f, err := b.Filter(p, pool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	in := src.Retain()
 	if pinned {
 		input := pipeline.NewPool(b.Input(), 1)
@@ -147,12 +146,8 @@ func filterOne(t *testing.T, b *Backend, src *pipeline.Frame, p kernels.Params, 
 		out.Release()
 		return nil
 	}
-	if err := f.Process(context.Background(), in, emit); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Flush(context.Background(), emit); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, f.Process(context.Background(), in, emit))
+	e2e.Must(t, f.Flush(context.Background(), emit))
 	return got
 }
 
@@ -171,9 +166,7 @@ func TestSameBits(t *testing.T) {
 		b := open(t, o)
 		film := newFilm(t, b, smallFormat, 11)
 		s := &screen{t: t, answers: film.answers(t, p), keep: true}
-		if err := show(t, context.Background(), b, film, s, p, 1+b.Held(p)); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, show(t, context.Background(), b, film, s, p, 1+b.Held(p)))
 		if s.seen != 11 {
 			t.Errorf("%s: %d frames of 11", b.Name(), s.seen)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"vidfilter/denoise"
 	"vidfilter/denoise/enginetest"
+	"vidfilter/internal/e2e"
 	"vidfilter/pipeline"
 )
 
@@ -35,9 +36,7 @@ func TestDenoiseCoarse(t *testing.T) {
 				all, err := denoisedBy(context.Background(), alloc, input, []noisyClip{clip}, func(p *pipeline.Pool) pipeline.Filter {
 					return denoise.NewFilter(enginetest.WithHalf{Engine: e, Kind: i}, p, o)
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				e2e.Must(t, err)
 				return all
 			}
 			n := frames / 2

@@ -22,6 +22,7 @@ import (
 	"vidfilter/denoise/noise"
 	"vidfilter/denoise/plane"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
 )
@@ -136,9 +137,7 @@ func plainly(t *testing.T, o denoise.Options, clips ...noisyClip) [][]byte {
 	all, err := denoisedBy(context.Background(), enginetest.Memory{}, enginetest.Memory{}, clips, func(p *pipeline.Pool) pipeline.Filter {
 		return denoise.NewFilter(denoise.Plain{}, p, o)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	return all
 }
 
@@ -248,9 +247,7 @@ func TestDenoise(t *testing.T) {
 			}
 			b := open(t, Options{})
 			got, err := onDevice(b, test.o, test.clips...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, err)
 			agree(t, got, plainly(t, test.o, test.clips...))
 		})
 	}
@@ -290,15 +287,11 @@ func TestDenoiseStreams(t *testing.T) {
 						of = deeper
 					}
 					got, err := onDevice(b, o, clip)
-					if err != nil {
-						t.Fatal(err)
-					}
+					e2e.Must(t, err)
 					want, err := denoisedBy(context.Background(), enginetest.Memory{}, enginetest.Memory{}, []noisyClip{clip}, func(p *pipeline.Pool) pipeline.Filter {
 						return denoise.NewFilter(&enginetest.Some{Numbers: compared, Interlaced: interlaced}, p, o)
 					})
-					if err != nil {
-						t.Fatal(err)
-					}
+					e2e.Must(t, err)
 					for _, n := range compared {
 						agreeAt(t, of, got[n:n+1], want[n:n+1])
 					}
@@ -323,9 +316,7 @@ func TestDenoiseDeepPlain(t *testing.T) {
 		{yuv(pipeline.NV16.At(10), 33, 18), 2, true}, {yuv(pipeline.YUV444P.At(12), 33, 18), 2, false},
 	}
 	got, err := onDevice(b, o, clips...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	for _, c := range clips {
 		l := c.format.Layout
 		for n := range c.frames {
@@ -354,13 +345,9 @@ func TestDenoiseBits(t *testing.T) {
 			b := open(t, Options{})
 			clip := noisyClip{yuv(pipeline.YUV420P, 64, 48), 5, false}
 			first, err := onDevice(b, denoiseOptions(denoise.Good), clip)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, err)
 			second, err := onDevice(b, denoiseOptions(denoise.Good), clip)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, err)
 			for i := range first {
 				if !bytes.Equal(first[i], second[i]) {
 					t.Errorf("frame %d differs", i)
@@ -449,9 +436,7 @@ func TestDenoiseClose(t *testing.T) {
 	clip := noisyClip{yuv(pipeline.YUV420P, 40, 32), 6, false}
 	for i := range clip.frames {
 		in, err := inputs.TakeFrame(clip.format, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		in.CopySamples(clip.frame(i))
 		if err := filter.Process(context.Background(), in, func(f *pipeline.Frame) error { f.Release(); return nil }); err != nil {
 			t.Fatal(err)

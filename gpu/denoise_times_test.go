@@ -8,6 +8,7 @@ import (
 
 	"vidfilter/denoise/denoisetest"
 	"vidfilter/denoise/plane"
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
@@ -23,9 +24,7 @@ func TestDenoiseTimes(t *testing.T) {
 		p := kernels.DefaultDenoise()
 		p.Noise, p.Quality = 10, kernels.Fast+kernels.Quality(tier)
 		frames, free, err := panning(b, yuv(pipeline.NV12.At(10), 64, 48), 13)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		defer free()
 		got, err := b.TimeDenoise(t.Context(), frames, p, few, true)
 		if err != nil || len(got.All) != few.Batches {

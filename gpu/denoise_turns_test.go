@@ -15,6 +15,7 @@ import (
 	"vidfilter/denoise"
 	"vidfilter/denoise/device"
 	"vidfilter/denoise/plane"
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
@@ -71,15 +72,11 @@ func TestDenoiseTurns(t *testing.T) {
 				return
 			}
 			want, err := onDevice(open(t, Options{}), test.o, test.clips...)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, err)
 			b := openAll(t, 0)
 			for _, run := range test.runs {
 				got, err := inTurn(b, run, test.o, test.clips...)
-				if err != nil {
-					t.Fatal(err)
-				}
+				e2e.Must(t, err)
 				if !slices.EqualFunc(got, want, bytes.Equal) {
 					t.Errorf("runs of %d change the bits", run)
 				}
@@ -100,14 +97,10 @@ func TestDenoiseAll(t *testing.T) {
 	filtered := func(b *Backend) [][]byte {
 		got, err := denoisedBy(context.Background(), b, b.Input(), []noisyClip{clip}, func(pool *pipeline.Pool) pipeline.Filter {
 			f, err := b.Filter(p, pool)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, err)
 			return f
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		return got
 	}
 	one, all := open(t, Options{}), openAll(t, 0)
@@ -153,9 +146,7 @@ func deviceBytes(t *testing.T, f pipeline.Format, o denoise.Options) int {
 	t.Helper()
 	part := (&Backend{common: &common{}}).partOf(kerneltest.Frame(f), nil, plane.Whole)
 	l, err := device.NewLayout(part.shape(o.Motion.Cell))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	before, after := o.Window()
 	return l.Picture*(before+1+after) + l.Work + 2*stagesFor(1)*part.place.size
 }
@@ -197,9 +188,7 @@ func TestDenoiseMemory(t *testing.T) {
 	defer filter.Discard()
 	for range runOf(2) + 2*3 + 1 {
 		in, err := inputs.TakeFrame(f, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		if err := filter.Process(t.Context(), in, func(f *pipeline.Frame) error { f.Release(); return nil }); err != nil {
 			t.Fatal(err)
 		}
@@ -216,9 +205,7 @@ func TestDenoiseMemory(t *testing.T) {
 func freeOn(t *testing.T, u *unit) int64 {
 	t.Helper()
 	n, err := u.free()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	return n
 }
 
@@ -237,9 +224,7 @@ func TestDenoiseTurnsTimes(t *testing.T) {
 	}
 	one, all := open(t, Options{}), openAll(t, 0)
 	frames, free, err := panning(one, format, 13)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer free()
 	known, measured := denoiseOptions(denoise.Good), denoiseOptions(denoise.Good)
 	measured.Sigma = 0
@@ -282,13 +267,9 @@ func pace(t *testing.T, b *Backend, e denoise.Engine, o denoise.Options, frames 
 		return nil
 	}
 	for i := range n {
-		if err := filter.Process(t.Context(), frames[i%len(frames)].Retain(), emit); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, filter.Process(t.Context(), frames[i%len(frames)].Retain(), emit))
 	}
-	if err := filter.Flush(t.Context(), emit); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, filter.Flush(t.Context(), emit))
 	from, to := n/2, n*7/8
 	return sums, done[to].Sub(done[from]) / time.Duration(to-from)
 }

@@ -12,6 +12,7 @@ import (
 
 	"vidfilter/gpu/testdriver"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
@@ -43,9 +44,7 @@ func open(t *testing.T, o Options) *Backend {
 		o.Log = cli.LogTo(slog.LevelDebug, func(_ slog.Level, msg string) { t.Log(msg) })
 	}
 	b, err := Open(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)
@@ -120,9 +119,7 @@ func (f *film) answers(t *testing.T, p kernels.Params) []*pipeline.Frame {
 func reference(t *testing.T, src *pipeline.Frame, p kernels.Params) *pipeline.Frame {
 	t.Helper()
 	want := kerneltest.Frame(src.Format)
-	if err := kernels.Reference(want, src, p); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, kernels.Reference(want, src, p))
 	return want
 }
 
@@ -166,9 +163,7 @@ func show(t *testing.T, ctx context.Context, b *Backend, f *film, s *screen, p k
 	pool := pipeline.NewPool(b, limit)
 	defer pool.Close()
 	filter, err := b.Filter(p, pool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	err = pipeline.Run(ctx, f, []pipeline.Filter{filter}, s, pipeline.Options{})
 	if n := pool.InUse(); n != 0 {
 		t.Errorf("%d results were never released", n)

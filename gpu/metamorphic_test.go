@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"vidfilter/denoise"
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
@@ -83,12 +84,8 @@ func TestDenoiseSeenFromElsewhere(t *testing.T) {
 		defer pool.Close()
 		filter, out := denoising(b, pool, o), kerneltest.Frame(yuv(pipeline.GRAY.At(o.Depth), format.Width, format.Height))
 		emit := func(f *pipeline.Frame) error { out.CopySamples(f); f.Release(); return nil }
-		if err := filter.Process(t.Context(), in, emit); err != nil {
-			t.Fatal(err)
-		}
-		if err := filter.Flush(t.Context(), emit); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, filter.Process(t.Context(), in, emit))
+		e2e.Must(t, filter.Flush(t.Context(), emit))
 		return out
 	}
 	turn := func(f *pipeline.Frame) *pipeline.Frame {

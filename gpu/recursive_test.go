@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
@@ -130,9 +131,7 @@ func TestRecursiveVariants(t *testing.T) {
 				draw:   drawingNames[i], p: kernels.Params{Filter: kernels.Recursive, SigmaS: 300, SigmaR: 80, Iterations: 2}, interlaced: i == 1,
 			}
 			src, got := c.source(rng), kerneltest.Frame(c.format)
-			if err := b.RunKernel(context.Background(), cramped(v, c.p), got, src); err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, b.RunKernel(context.Background(), cramped(v, c.p), got, src))
 			if d := kerneltest.Compare(got, reference(t, src, c.p)); d.TooFar() {
 				t.Errorf("%s: %s: %s", v.Name, c, d)
 			}
@@ -183,9 +182,7 @@ func TestRecursiveRefuses(t *testing.T) {
 		{"tile_lorentzian_r1", pipeline.RGBA, kernels.DefaultRecursive(), "does not do the recursive filter"},
 	} {
 		v, err := kernels.Named(c.name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		f := pipeline.Format{Layout: c.layout, Width: 8, Height: 8, Matrix: pipeline.BT709}
 		err = b.RunKernel(context.Background(), v.Planner(c.p), kerneltest.Frame(f), kerneltest.Frame(f))
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
@@ -63,9 +64,7 @@ func TestEachVariant(t *testing.T) {
 			kerneltest.Scene(src, rng)
 			p := paramsOf(v)
 			got := kerneltest.Frame(src.Format)
-			if err := b.RunKernel(context.Background(), v.Planner(p), got, src); err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, b.RunKernel(context.Background(), v.Planner(p), got, src))
 			kerneltest.CheckCanaries(t, v.Name, got)
 			if d := kerneltest.Compare(got, reference(t, src, p)); d.Largest > d.Bound() || d.TooMany() && d.Count*50 > d.Samples {
 				t.Errorf("%s, %s: %s", v.Name, l, d)
@@ -82,9 +81,7 @@ func TestTimes(t *testing.T) {
 	}
 	b, ctx := open(t, Options{}), context.Background()
 	v, err := kernels.Named("tile_lorentzian_r2")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	small, large := kerneltest.Frame(smallFormat), kerneltest.Frame(pipeline.Format{Layout: pipeline.NV12, Width: 240, Height: 80, Matrix: pipeline.BT601})
 	var times [6][]time.Duration
 	for i, measure := range []func() ([]time.Duration, error){
@@ -123,16 +120,12 @@ func TestTimesRefused(t *testing.T) {
 	}
 	b, src := open(t, Options{}), kerneltest.Frame(smallFormat)
 	tensor, err := kernels.Named("tensor_lorentzian_r5")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	if _, err := b.TimeKernel(context.Background(), tensor.Planner(paramsOf(tensor)), src, few); !errors.Is(err, ErrDevice) {
 		t.Errorf("a kernel for newer devices: %v", err)
 	}
 	tile, err := kernels.Named("tile_lorentzian_r1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	ctx, cancel := context.WithCancelCause(context.Background())
 	why := errors.New("enough")
 	cancel(why)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/internal/isa"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
@@ -43,13 +44,9 @@ func benchmarkCPU(b *testing.B, isa string, depth int, p Params) {
 	kerneltest.Scene(src, rand.New(rand.NewPCG(3, 4)))
 	b.SetBytes(benchW * benchH * 3)
 	f, err := cpu.Filter(p, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	e2e.Must(b, err)
 	for b.Loop() {
-		if err := f.(*cpuFilter).runner.run(context.Background(), dst, src); err != nil {
-			b.Fatal(err)
-		}
+		e2e.Must(b, f.(*cpuFilter).runner.run(context.Background(), dst, src))
 	}
 	taps := float64((2*p.Radius + 1) * (2*p.Radius + 1))
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(benchW*benchH*taps), "ns/tap")

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/internal/isa"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
@@ -101,9 +102,7 @@ func TestConform(t *testing.T) {
 		src.Interlaced = c.interlaced
 		[]func(*pipeline.Frame, *rand.Rand){kerneltest.Scene, kerneltest.Noise}[(i/4+i/64)%2](src, rng)
 		want := kerneltest.Frame(c.format)
-		if err := Reference(want, src, c.p); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, Reference(want, src, c.p))
 		for k, cpu := range cpus {
 			conform(t, stats, isas[k], cpu, c, src, want)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/internal/isa"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
@@ -40,9 +41,7 @@ func TestFilter(t *testing.T) {
 	defer pool.Close()
 	p := DefaultParams(2)
 	f, err := cpu.Filter(p, pool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	if f.Held() != 0 {
 		t.Errorf("holds %d frames", f.Held())
 	}
@@ -79,9 +78,7 @@ func TestCancel(t *testing.T) {
 	pool := pipeline.NewPool(cpu, 1)
 	defer pool.Close()
 	f, err := cpu.Filter(DefaultParams(15), pool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 2000, Height: 1000, Matrix: pipeline.BT709}
 	cause := errors.New("stop")
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -102,9 +99,7 @@ func TestFilterErrors(t *testing.T) {
 		t.Error("radius 16 was taken")
 	}
 	f, err := cpu.Filter(DefaultParams(1), pool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 8, Height: 8} // no matrix
 	if err := f.Process(context.Background(), kerneltest.Frame(format), nil); err == nil {
 		t.Error("a frame without a matrix was filtered")
@@ -138,9 +133,7 @@ func TestAlloc(t *testing.T) {
 	cpu := newCPU(t, 1, "")
 	for _, size := range []int{1, 100, 1 << 20} {
 		m, err := cpu.Alloc(size)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		if len(m.Bytes) != size || uintptr(unsafe.Pointer(&m.Bytes[0]))%pipeline.PitchAlign != 0 {
 			t.Errorf("%d bytes: got %d at %p", size, len(m.Bytes), &m.Bytes[0])
 		}

@@ -3,6 +3,7 @@ package kernels
 import (
 	"testing"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
 )
@@ -31,9 +32,7 @@ func planFor(t *testing.T, v Variant) *Plan {
 	t.Helper()
 	f := pipeline.Format{Layout: layoutFor(v, pipeline.NV12), Width: 1920, Height: 1080, Matrix: pipeline.BT709}
 	plan, err := v.Planner(paramsFor(v))(f, limitsOf(v.Compute))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	return plan
 }
 
@@ -110,9 +109,7 @@ func TestLaunches(t *testing.T) {
 		p, limits := paramsFor(v), limitsOf(v.Compute)
 		f.Layout = layoutFor(v, pipeline.YUV420P)
 		plan, err := v.Planner(p)(f, limits)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		for _, interlaced := range []bool{false, true} {
 			all := plan.Frame(interlaced, src, dst, DeviceMemory{})
 			rows := 501
@@ -151,9 +148,7 @@ func TestLaunches(t *testing.T) {
 // TestPlanRefuses: a variant refuses options that it does not support.
 func TestPlanRefuses(t *testing.T) {
 	v, err := Named("tile_lorentzian_r3")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	good := pipeline.Format{Layout: pipeline.NV12, Width: 8, Height: 8, Matrix: pipeline.BT709}
 	p := DefaultParams(3)
 	if _, err := v.Planner(p)(good, limitsOf(61)); err != nil {

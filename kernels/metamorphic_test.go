@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/internal/isa"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
@@ -143,9 +144,7 @@ func TestFramesAlone(t *testing.T) {
 		for _, p := range metamorphicParams(t) {
 			pool := pipeline.NewPool(cpu, 1)
 			f, err := cpu.Filter(p, pool)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, err)
 			for i, in := range []*pipeline.Frame{still, still, flash, still, other, still, still} {
 				want := kerneltest.Frame(format)
 				cpuRun(t, newCPU(t, 1, isa), want, in, p)
@@ -156,9 +155,7 @@ func TestFramesAlone(t *testing.T) {
 					out.Release()
 					return nil
 				})
-				if err != nil {
-					t.Fatal(err)
-				}
+				e2e.Must(t, err)
 			}
 			pool.Close()
 		}

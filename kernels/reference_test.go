@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
 	"vidfilter/samples/scene"
@@ -42,9 +43,7 @@ func greyOf(t *testing.T, f *pipeline.Frame) (rows [][]byte) {
 func reference(t *testing.T, src *pipeline.Frame, p Params) *pipeline.Frame {
 	t.Helper()
 	dst := kerneltest.Frame(src.Format)
-	if err := Reference(dst, src, p); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, Reference(dst, src, p))
 	kerneltest.CheckCanaries(t, "output", dst)
 	return dst
 }

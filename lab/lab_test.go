@@ -16,6 +16,7 @@ import (
 
 	"vidfilter/gpu"
 	"vidfilter/gpu/testdriver"
+	"vidfilter/internal/e2e"
 	"vidfilter/lab/measure"
 	"vidfilter/lab/papers"
 )
@@ -35,9 +36,7 @@ func TestAll(t *testing.T) {
 		o.Papers = papers
 	}
 	report, err := Run(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	if report.NoGPU != "" || report.Machine.GPU == nil {
 		t.Errorf("no GPU: %q", report.NoGPU)
 	}
@@ -139,13 +138,9 @@ func holdBaselines(t *testing.T, r *Report) {
 func holdJSON(t *testing.T, r *Report) {
 	t.Helper()
 	data, err := json.Marshal(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	again := new(Report)
-	if err := json.Unmarshal(data, again); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, json.Unmarshal(data, again))
 	if fmt.Sprint(again.Summary()) != fmt.Sprint(r.Summary()) || len(r.Summary().Rows) < 1 {
 		t.Errorf("a report that was read again says %v, not %v", again.Summary(), r.Summary())
 	}
@@ -194,9 +189,7 @@ func TestApproximations(t *testing.T) {
 	}
 	defer r.Close()
 	all, err := r.recursive()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	for _, sigma := range ferreiraSigmas {
 		for _, c := range all {
 			for _, kappa := range []float64{0, 0.5, 2, 3} {
@@ -217,9 +210,7 @@ func TestNoGPU(t *testing.T) {
 	o := tiny
 	o.CPU, o.Papers = true, []string{"001", "004"}
 	report, err := Run(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	if report.NoGPU != "only the CPU was asked for" || len(report.Experiments) != 3 {
 		t.Errorf("%d experiments, no GPU: %q", len(report.Experiments), report.NoGPU)
 	}
@@ -237,9 +228,7 @@ func TestKernel(t *testing.T) {
 	o := tiny
 	o.CPU, o.Kernel = true, "cpu_akers*"
 	report, err := Run(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	for _, e := range report.Experiments {
 		if e.Paper != "001" || len(e.Rows) != 2 {
 			t.Errorf("%s has %d rows", e.ID, len(e.Rows))
@@ -257,9 +246,7 @@ func TestWrongResult(t *testing.T) {
 	c := contenders("001")[0]
 	p := c.Adapt(videoParams())
 	a, err := r.answer(c.answerKey(p), c.reference(p))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	if _, err := r.check(context.Background(), c, p); err != nil {
 		t.Fatal(err)
 	}

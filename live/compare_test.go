@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
@@ -165,9 +166,7 @@ func TestCompareDenoised(t *testing.T) {
 // denoisedAlone returns a picture denoised without others.
 func (r *rig) denoisedAlone(in *pipeline.Frame, f Filter) (all []byte) {
 	p, err := resolved(f, 0)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	e2e.Must(r.t, err)
 	n := &lane{by: f}
 	if n.filter, err = r.o.Backend.Filter(p, r.results); err != nil {
 		r.t.Fatal(err)

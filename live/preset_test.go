@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 )
 
@@ -13,9 +14,7 @@ func TestPresets(t *testing.T) {
 	want := []string{"--filter bilateral -r 0", "--strength 0.7", "", "--strength 1.5"}
 	for i, p := range Presets() {
 		f := FilterOf(kernels.DefaultParams(7), "auto")
-		if err := f.Apply(p.Filter); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, f.Apply(p.Filter))
 		if _, err := f.Resolved(); err != nil || strings.Join(f.Args(), " ") != want[i] {
 			t.Errorf("%s: %v, %v", p.Name, f.Args(), err)
 		}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
@@ -53,9 +54,7 @@ func start(t *testing.T, in Input) *rig {
 func startWith(t *testing.T, o Options) *rig {
 	t.Helper()
 	cpu, err := kernels.NewCPU(1, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	r := &rig{t: t, memory: &counting{CPU: cpu}}
 	if o.Backend == nil {
 		o.Backend = r.memory
@@ -97,9 +96,7 @@ func startWith(t *testing.T, o Options) *rig {
 func (r *rig) next(w *Watcher) *Pair {
 	r.t.Helper()
 	p, err := w.Next(r.ctx)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	e2e.Must(r.t, err)
 	return p
 }
 
@@ -168,9 +165,7 @@ func (h *hand) take(r *rig, n int) Shot {
 func (h *hand) shot(r *rig, n int) Shot {
 	r.t.Helper()
 	f, err := r.frames.TakeFrame(pipeline.Format{Layout: pipeline.YUV420P, Width: 32, Height: 18, Matrix: pipeline.BT601}, nil)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	e2e.Must(r.t, err)
 	for i, y := range f.Rows() {
 		for x := range f.Row(i, y) {
 			f.Row(i, y)[x] = byte(100 + (x*7+y*5+n*3)%23)
@@ -183,29 +178,21 @@ func (h *hand) shot(r *rig, n int) Shot {
 func filtered(t *testing.T, in *pipeline.Frame, f Filter) []byte {
 	t.Helper()
 	p, err := f.Resolved()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	cpu, err := kernels.NewCPU(1, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer cpu.Close()
 	pool := pipeline.NewPool(cpu, 1)
 	defer pool.Close()
 	b, err := cpu.Filter(p, pool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	var all []byte
 	err = b.Process(t.Context(), f.fields(in.Retain()), func(out *pipeline.Frame) error {
 		all = samples(out)
 		out.Release()
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	return all
 }
 
@@ -289,9 +276,7 @@ func TestSetRefusesNonsense(t *testing.T) {
 func (r *rig) apply(text string) error {
 	r.t.Helper()
 	var changes map[string]any
-	if err := json.Unmarshal([]byte(text), &changes); err != nil {
-		r.t.Fatal(err)
-	}
+	e2e.Must(r.t, json.Unmarshal([]byte(text), &changes))
 	return r.Set(func(f *Filter) error { return f.Apply(changes) })
 }
 
@@ -333,13 +318,9 @@ func TestFilterJSON(t *testing.T) {
 	p.Range, p.Border, p.SigmaR, p.Iterations = kernels.Gaussian, kernels.Clamp, 7.5, 3
 	want, got := FilterOf(p, "tff"), FilterOf(kernels.DefaultRecursive(), "auto")
 	text, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	var changes map[string]any
-	if err := json.Unmarshal(text, &changes); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, json.Unmarshal(text, &changes))
 	if err := got.Apply(changes); err != nil || got != want {
 		t.Errorf("%s gives %+v, %v", text, got, err)
 	}

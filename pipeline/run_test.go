@@ -14,6 +14,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"vidfilter/internal/e2e"
 )
 
 var errFake = errors.New("fake failure")
@@ -36,9 +38,7 @@ func TestRunKeepsOrder(t *testing.T) {
 						var m Meters
 						fs := r.filters(holds...)
 						err := Run(t.Context(), r, fs, r, Options{Depth: depth, Meters: &m})
-						if err != nil {
-							t.Fatal(err)
-						}
+						e2e.Must(t, err)
 						r.checkEnd(nil, true)
 						if !slices.Equal(r.got, upTo(frames)) {
 							t.Errorf("got %v", r.got)
@@ -63,9 +63,7 @@ func TestRunFiltersThatEmitNoneOrMany(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, 4)
 		fs := []Filter{&fake{r: r, times: 3, hold: 2}, &fake{r: r, index: 1, times: 2}}
-		if err := Run(t.Context(), r, fs, r, Options{}); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, Run(t.Context(), r, fs, r, Options{}))
 		r.checkEnd(nil, true)
 		if len(r.got) != 4*3*2 {
 			t.Errorf("got %v", r.got)
@@ -73,9 +71,7 @@ func TestRunFiltersThatEmitNoneOrMany(t *testing.T) {
 	})
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, 4)
-		if err := Run(t.Context(), r, []Filter{&fake{r: r, times: 0}}, r, Options{}); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, Run(t.Context(), r, []Filter{&fake{r: r, times: 0}}, r, Options{}))
 		r.checkEnd(nil, true)
 		if len(r.got) != 0 {
 			t.Errorf("got %v", r.got)
@@ -474,9 +470,7 @@ func TestMetersCountWorkAndNotWaiting(t *testing.T) {
 		}
 		var m Meters
 		began := time.Now()
-		if err := Run(t.Context(), r, r.filters(0), r, Options{Meters: &m}); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, Run(t.Context(), r, r.filters(0), r, Options{Meters: &m}))
 		if m.Decode.Busy() != 5*time.Second || m.Filter.Busy() != 15*time.Second || m.Encode.Busy() != 5*time.Second {
 			t.Errorf("busy %v, %v, %v", m.Decode.Busy(), m.Filter.Busy(), m.Encode.Busy())
 		}
@@ -495,9 +489,7 @@ func TestMetersCountWorkAndNotWaiting(t *testing.T) {
 			return nil
 		}
 		var m Meters
-		if err := Run(t.Context(), r, r.filters(2), r, Options{Meters: &m}); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, Run(t.Context(), r, r.filters(2), r, Options{Meters: &m}))
 		if m.Decode.Busy() != 0 || m.Filter.Busy() != 0 || m.Encode.Busy() != 9*time.Second {
 			t.Errorf("busy %v, %v, %v", m.Decode.Busy(), m.Filter.Busy(), m.Encode.Busy())
 		}

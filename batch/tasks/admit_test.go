@@ -14,6 +14,7 @@ import (
 	"vidfilter/batch"
 	"vidfilter/batch/queue"
 	"vidfilter/internal/contract"
+	"vidfilter/internal/e2e"
 )
 
 // honest is a job as a batch submits it, in a shared folder.
@@ -41,7 +42,7 @@ func sharing(shared, work string) *Runner {
 func described(t *testing.T, j queue.Job, s Spec) queue.Job {
 	t.Helper()
 	b, err := json.Marshal(s)
-	must(t, err)
+	e2e.Must(t, err)
 	j.Spec = b
 	return j
 }
@@ -56,10 +57,10 @@ func named(name string) queue.Task {
 func TestAdmit(t *testing.T) {
 	shared, elsewhere, work := t.TempDir(), t.TempDir(), t.TempDir()
 	for _, dir := range []string{shared + "/in", shared + "/out", elsewhere + "/b"} {
-		must(t, os.MkdirAll(dir, 0o777))
+		e2e.Must(t, os.MkdirAll(dir, 0o777))
 	}
 	for link, to := range map[string]string{"in/leaves.mkv": "/etc/hostname", "outer": elsewhere, "out/leaves": elsewhere} {
-		must(t, os.Symlink(to, filepath.Join(shared, link)))
+		e2e.Must(t, os.Symlink(to, filepath.Join(shared, link)))
 	}
 	for name, c := range map[string]struct {
 		change func(j *queue.Job, s *Spec)

@@ -16,6 +16,7 @@ import (
 
 	"vidfilter/batch/queue"
 	"vidfilter/internal/contract"
+	"vidfilter/internal/e2e"
 	"vidfilter/internal/machine"
 )
 
@@ -184,7 +185,7 @@ func TestGivesBack(t *testing.T) {
 	}{{"here", false}, {partSiteOf(queue.Protocol), true}} {
 		r := &Runner{Program: player("stuck"), Own: func(string) (queue.Job, bool) {
 			spec, err := json.Marshal(Spec{Settings: Settings{Root: t.TempDir(), Remote: true}})
-			must(t, err)
+			e2e.Must(t, err)
 			return queue.Job{ID: "a", Spec: spec}, true
 		}}
 		r.Program.Gate = new(Gate)
@@ -251,7 +252,7 @@ func TestParentDies(t *testing.T) {
 	sign := filepath.Join(t.TempDir(), "sign")
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), "VIDFILTER_PLAY=parent", "VIDFILTER_SIGN="+sign)
-	must(t, cmd.Start())
+	e2e.Must(t, cmd.Start())
 	wait(t, func() bool { _, err := os.Stat(sign); return err == nil })
 	child := children(t, cmd.Process.Pid)
 	if len(child) != 1 {
@@ -268,7 +269,7 @@ func TestParentDies(t *testing.T) {
 func children(t *testing.T, pid int) []string {
 	t.Helper()
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
-	must(t, err)
+	e2e.Must(t, err)
 	var all []string
 	for _, name := range tasks {
 		b, _ := os.ReadFile(name)

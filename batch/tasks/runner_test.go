@@ -16,6 +16,7 @@ import (
 	"vidfilter/batch"
 	"vidfilter/batch/queue"
 	"vidfilter/internal/contract"
+	"vidfilter/internal/e2e"
 )
 
 func TestFirst(t *testing.T) {
@@ -42,7 +43,7 @@ func TestPartOption(t *testing.T) {
 		`{"start":-5,"end":9,"frames":7,"around":{"start":-8,"end":12,"frames":13},"blob":"a"}`: "--part=-5:9:7:-8:12:13",
 	} {
 		var p Part
-		must(t, json.Unmarshal([]byte(in), &p))
+		e2e.Must(t, json.Unmarshal([]byte(in), &p))
 		if got := p.option(); got != want {
 			t.Errorf("%s is %s", in, got)
 		}
@@ -56,7 +57,7 @@ func TestPartOption(t *testing.T) {
 func TestJudge(t *testing.T) {
 	dir := t.TempDir()
 	there := filepath.Join(dir, "there")
-	must(t, os.WriteFile(there, nil, 0o666))
+	e2e.Must(t, os.WriteFile(there, nil, 0o666))
 	exit := func(code int) error { return &ExitError{Code: code, Reason: "why"} }
 	for _, c := range []struct {
 		name   string
@@ -156,12 +157,12 @@ func TestReach(t *testing.T) {
 func runnerFor(t *testing.T, dir, source, play string) (*Runner, queue.Job) {
 	t.Helper()
 	print, err := batch.FingerprintOf(source)
-	must(t, err)
+	e2e.Must(t, err)
 	item := batch.Item{Source: source, Output: "out.mp4"}
 	spec, err := json.Marshal(Spec{
 		Item: item, Settings: Settings{Root: dir, Overwrite: true}, Record: batch.Record{Output: item.Output, SourceFile: print},
 	})
-	must(t, err)
+	e2e.Must(t, err)
 	job := queue.Job{ID: "x", Site: "here", Spec: spec}
 	return &Runner{Program: player(play), Sites: []string{"here"}, Own: func(string) (queue.Job, bool) { return job, true }}, job
 }
@@ -171,9 +172,9 @@ func TestUnverifiedReplacesNothing(t *testing.T) {
 	for _, there := range []bool{false, true} {
 		dir := t.TempDir()
 		source, out := filepath.Join(dir, "in.mp4"), filepath.Join(dir, "out.mp4")
-		must(t, os.WriteFile(source, []byte("source"), 0o666))
+		e2e.Must(t, os.WriteFile(source, []byte("source"), 0o666))
 		if there {
-			must(t, os.WriteFile(out, []byte("old"), 0o666))
+			e2e.Must(t, os.WriteFile(out, []byte("old"), 0o666))
 		}
 		r, job := runnerFor(t, dir, source, "unverified")
 		outcome, err := r.Handle(t.Context(), job, queue.Task{Name: "whole", Kind: contract.TaskWhole, Site: "here", Attempt: 1}, func(queue.Progress) {})
@@ -194,7 +195,7 @@ func TestRestsWithoutSession(t *testing.T) {
 	restTime = 50 * time.Millisecond
 	t.Cleanup(func() { restTime = 10 * time.Second })
 	source := filepath.Join(dir, "in.mp4")
-	must(t, os.WriteFile(source, []byte("source"), 0o666))
+	e2e.Must(t, os.WriteFile(source, []byte("source"), 0o666))
 	r, job := runnerFor(t, dir, source, "session")
 	whole := queue.Task{Name: "whole", Kind: contract.TaskWhole, Site: "here", Attempt: 1}
 	var notes []string
@@ -208,13 +209,6 @@ func TestRestsWithoutSession(t *testing.T) {
 	why := errors.New("why")
 	if _, err := r.Handle(ctx, job, whole, func(queue.Progress) { stop(why) }); !errors.Is(err, why) {
 		t.Errorf("stopped, and %v", err)
-	}
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 

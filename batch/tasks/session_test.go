@@ -16,6 +16,7 @@ import (
 	"vidfilter/batch"
 	"vidfilter/batch/queue"
 	"vidfilter/internal/contract"
+	"vidfilter/internal/e2e"
 )
 
 // fakeQueue answers each submission with the statuses from reply. Methods that a session does not
@@ -69,7 +70,7 @@ func session(t *testing.T, e queue.Engine, there bool) (*Session, func(context.C
 	dir := t.TempDir()
 	source := filepath.Join(dir, "a.mkv")
 	if there {
-		must(t, os.WriteFile(source, []byte("source"), 0o666))
+		e2e.Must(t, os.WriteFile(source, []byte("source"), 0o666))
 	}
 	items := []batch.Item{{Source: source, Output: "a.mp4"}}
 	next := func(ctx context.Context) (batch.Item, bool) {
@@ -190,7 +191,7 @@ func TestSessionChecksAgain(t *testing.T) {
 			q := newFakeQueue(func(int, queue.Job) []queue.Status { return []queue.Status{failed(queue.Failure{})} })
 			s, next, source := session(t, q, false)
 			if appears {
-				time.AfterFunc(1500*time.Millisecond, func() { must(t, os.WriteFile(source, []byte("late"), 0o666)) })
+				time.AfterFunc(1500*time.Millisecond, func() { e2e.Must(t, os.WriteFile(source, []byte("late"), 0o666)) })
 			}
 			began := time.Now()
 			rows, err := s.Run(t.Context(), next)
@@ -215,14 +216,14 @@ func TestSessionRefused(t *testing.T) {
 		s.ID = func(i batch.Item) string { return "id-" + i.Output }
 		items := []batch.Item{{Source: source, Output: "theirs.mp4"}, {Source: source, Output: "large.mp4"}, {Source: source, Output: "done.mp4"}, {Source: source, Output: "ours.mp4"}}
 		print, err := batch.FingerprintOf(source)
-		must(t, err)
+		e2e.Must(t, err)
 		done := items[2]
-		must(t, os.WriteFile(done.OutputPath(s.Root), []byte("output"), 0o666))
+		e2e.Must(t, os.WriteFile(done.OutputPath(s.Root), []byte("output"), 0o666))
 		out, err := batch.FingerprintOf(done.OutputPath(s.Root))
-		must(t, err)
+		e2e.Must(t, err)
 		found, err := batch.Check(s.Root, done, batch.Program{Version: "one"})
-		must(t, err)
-		must(t, batch.WriteRecord(s.Root, batch.Record{
+		e2e.Must(t, err)
+		e2e.Must(t, batch.WriteRecord(s.Root, batch.Record{
 			Output: done.Output, State: batch.RecordDone, Source: source, SourceFile: print, OutputFile: &out, Digest: found.Digest, Version: "one", Outcome: contract.Outcome{Frames: 7},
 		}))
 		q.tell <- queue.Status{Job: queue.Job{ID: "id-done.mp4"}, State: queue.Running}
@@ -303,7 +304,7 @@ func TestPublic(t *testing.T) {
 	spec := Spec{Settings: Settings{Root: "/secret", Shared: "/secret"}, Item: batch.Item{Source: "/secret/a.mkv", Output: "a.mp4", Args: []string{"--radius=3"}, Deciding: []string{"--radius=3"}},
 		Record: batch.Record{Output: "a.mp4", Source: "/secret/a.mkv", State: batch.RecordRunning, Digest: "secret", Options: []string{"--radius=3"}, SourceFile: batch.Fingerprint{Size: 7, Hash: "secret"}}}
 	b, err := json.Marshal(spec)
-	must(t, err)
+	e2e.Must(t, err)
 	j := queue.Job{ID: "a", Title: "a.mp4", Digest: "secret", Spec: b}
 	for name, c := range map[string]struct {
 		of   func(queue.Job) queue.Job

@@ -124,9 +124,7 @@ func TestRecordStdinSound(t *testing.T) {
 	dir := t.TempDir()
 	p := vidfilterIn(t, dir, "live", "-i", "test", "--size", "160x90", "--sound", "-", "--no-page", "--record", "out.mp4", "-r", "1", "--device", "cpu")
 	in, err := p.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	p.start()
 	p.await("test: 160x90")
 	const rate = 48000
@@ -183,9 +181,7 @@ func beepTimes(t *testing.T, file string) (times []float64) {
 	t.Helper()
 	const rate = 8000
 	pcm, err := exec.Command("ffmpeg", "-v", "error", "-i", file, "-vn", "-af", "aresample=async=1:first_pts=0", "-ac", "1", "-ar", "8000", "-f", "s16le", "-").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	quiet := rate
 	for i := 0; i+1 < len(pcm); i += 2 {
 		if s := int16(binary.LittleEndian.Uint16(pcm[i:])); s > 3000 || s < -3000 {

@@ -38,18 +38,14 @@ func vidfilterIn(t *testing.T, dir string, args ...string) *program {
 
 func (p *program) start() *program {
 	p.t.Helper()
-	if err := p.Start(); err != nil {
-		p.t.Fatal(err)
-	}
+	e2e.Must(p.t, p.Start())
 	p.t.Cleanup(func() { p.Process.Kill() })
 	return p
 }
 
 func (p *program) signal(s syscall.Signal) {
 	p.t.Helper()
-	if err := p.Process.Signal(s); err != nil {
-		p.t.Fatal(err)
-	}
+	e2e.Must(p.t, p.Process.Signal(s))
 }
 
 // await waits until stderr holds part.

@@ -54,9 +54,7 @@ func launch(t *testing.T, options string) *caller {
 	}
 	e2e.Needs(t, "clang-19")
 	folder, err := testFolder()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	return launchIn(t, folder, options)
 }
 
@@ -81,23 +79,17 @@ func startAnywhere(t *testing.T, options string) *caller {
 func newProcess(t *testing.T, environ []string, log string) *caller {
 	t.Helper()
 	program, err := callProgram()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	p := &process{t: t, stderr: new(bytes.Buffer), log: log}
 	cmd := exec.Command(program)
 	cmd.Env = environ
 	cmd.Stderr = p.stderr
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	if p.in, err = cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, cmd.Start())
 	for i := range p.answers {
 		p.answers[i] = make(chan string, 1)
 	}
@@ -158,9 +150,7 @@ func (c *caller) number(words ...any) uint64 {
 	c.t.Helper()
 	c.begin(words...)
 	n, err := strconv.ParseUint(c.end(), 10, 64)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	e2e.Must(c.t, err)
 	return n
 }
 
@@ -207,9 +197,7 @@ func (c *caller) read(address uint64, size int) []byte {
 	c.t.Helper()
 	c.begin("read", address, size)
 	data, err := hex.DecodeString(c.end())
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	e2e.Must(c.t, err)
 	return data
 }
 
@@ -249,9 +237,7 @@ func (c *caller) complained(text string) {
 func (c *caller) count(prefix string) (n int) {
 	c.t.Helper()
 	data, err := os.ReadFile(c.log)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	e2e.Must(c.t, err)
 	for line := range strings.Lines(string(data)) {
 		if strings.HasPrefix(line, prefix) {
 			n++

@@ -46,13 +46,9 @@ func (c *caller) compile(r run) string {
 	file, err := compileOnce(r.kernel+".ptx", "-x", "cuda", "--cuda-device-only", "-nocudainc", "-nocudalib", "-std=c++17", "-O2",
 		"-ffp-contract=off", "--cuda-gpu-arch=sm_80", "-Xclang", "-target-feature", "-Xclang", "+ptx70", "-I", "../../kernels/cuda",
 		"-DVF_COMPUTE=80", "-DVF_NAME="+r.kernel, "-S", "testdata/"+r.kernel+".cu")
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	e2e.Must(c.t, err)
 	text, err := os.ReadFile(file)
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	e2e.Must(c.t, err)
 	return string(text)
 }
 
@@ -167,9 +163,7 @@ func TestFibresOfTheLibrary(t *testing.T) {
 	e2e.Needs(t, "clang-19")
 	t.Setenv("CPPFLAGS", "-DVF_UCONTEXT")
 	folder, err := Build(kernelList)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	if ours, _ := testFolder(); folder == ours {
 		t.Fatal("not built anew")
 	}

@@ -19,6 +19,7 @@ import (
 	"vidfilter/encode"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
+	"vidfilter/internal/e2e"
 	"vidfilter/internal/hint"
 )
 
@@ -33,9 +34,7 @@ func TestPrintJobs(t *testing.T) {
 	}}
 	l.Totals.Waiting = 2
 	var b strings.Builder
-	if err := printJobs(&b, l, true); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, printJobs(&b, l, true))
 	want := `running   a.mkv  45%  1/4 parts, 12.3 fps, 1:15 left  [1]
 done      b\u000ac.mkv  1 frame, 8.0 fps  [2]
 failed    d.mkv  no video in it  [3]
@@ -102,13 +101,9 @@ func TestVerdict(t *testing.T) {
 // TestProfileIsCarried: a job has the noise profile itself, for workers that lack the file.
 func TestProfileIsCarried(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "reel.json")
-	if err := os.WriteFile(name, noise.Flat(3).Profile(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.WriteFile(name, noise.Flat(3).Profile(), 0o666))
 	fs := NewBatchOptions().Flags()
-	if err := fs.Parse([]string{"-o", "out", "--noise-profile", name}); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, fs.Parse([]string{"-o", "out", "--noise-profile", name}))
 	all, deciding, err := batch.Canonical(mediaFlags(), mediaArgs(fs))
 	if err != nil || len(all) != 1 || !slices.Equal(all, deciding) || !strings.HasPrefix(all[0], `--noise-profile={"vidfilter_noise":1,`) {
 		t.Errorf("%v, %v", all, err)
@@ -118,9 +113,7 @@ func TestProfileIsCarried(t *testing.T) {
 func TestMediaArguments(t *testing.T) {
 	o := NewBatchOptions()
 	fs := o.Flags()
-	if err := fs.Parse(strings.Fields("-o out --jobs 3 --strength 1.50 --crf=20 --luma-only --map 0:1 --map 0:2 films")); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, fs.Parse(strings.Fields("-o out --jobs 3 --strength 1.50 --crf=20 --luma-only --map 0:1 --map 0:2 films")))
 	o.Take(fs, fs.Args())
 	want := []string{"--strength=1.50", "--luma-only=true", "--crf=20", "--map=0:1", "--map=0:2"}
 	got := map[string]bool{}
@@ -144,9 +137,7 @@ func TestMediaArguments(t *testing.T) {
 func TestFromFile(t *testing.T) {
 	o := NewBatchOptions()
 	fs := o.Flags()
-	if err := fs.Parse([]string{"--jobs", "3"}); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, fs.Parse([]string{"--jobs", "3"}))
 	o.Take(fs, nil)
 	set := func(name, value string) error {
 		return o.fromFile([]batch.Setting{{Name: name, Value: value, Where: "jobs.yaml:4"}})

@@ -16,6 +16,7 @@ import (
 	"vidfilter/batch/tasks"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
+	"vidfilter/internal/e2e"
 )
 
 // atOnce is a queue in which every job is done as soon as it is submitted. Like a real one, it
@@ -123,20 +124,14 @@ func TestDoneFilesAreSmall(t *testing.T) {
 	defer os.RemoveAll(dir)
 	in, out := filepath.Join(dir, "in"), filepath.Join(dir, "out")
 	for _, d := range []string{in, out} {
-		if err := os.Mkdir(d, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, os.Mkdir(d, 0o777))
 	}
 	o := NewBatchOptions()
 	fs := o.Flags()
-	if err := fs.Parse([]string{"--watch", in, "-o", out, "--settle", "1ms", "--status", "127.0.0.1:0", "--progress", "none"}); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, fs.Parse([]string{"--watch", in, "-o", out, "--settle", "1ms", "--status", "127.0.0.1:0", "--progress", "none"}))
 	o.Take(fs, nil)
 	res, err := json.Marshal(tasks.Result{Outcome: contract.Outcome{Frames: 10, Seconds: 1}, Size: 100})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	q := &atOnce{watchers: map[int]chan queue.Status{}, result: res, out: out}
 	b := &batchJob{o: o, s: cli.Stdio{Out: io.Discard, Err: io.Discard}, began: time.Now(), ahead: map[string]int64{}, engine: q, site: "site"}
 	ctx, stop := context.WithCancel(t.Context())
@@ -146,12 +141,8 @@ func TestDoneFilesAreSmall(t *testing.T) {
 	}
 	b.openScreen()
 	defer b.close()
-	if err := os.Mkdir(filepath.Join(out, ".vidfilter"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.openStatus(ctx); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.Mkdir(filepath.Join(out, ".vidfilter"), 0o777))
+	e2e.Must(t, b.openStatus(ctx))
 	var working sync.WaitGroup
 	working.Go(func() { _, err = b.work(ctx) })
 	made := 0
@@ -159,9 +150,7 @@ func TestDoneFilesAreSmall(t *testing.T) {
 		for range n {
 			name := fmt.Sprintf("%06d.mp4", made)
 			made++
-			if err := os.WriteFile(filepath.Join(in, name), []byte("x"), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, os.WriteFile(filepath.Join(in, name), []byte("x"), 0o666))
 		}
 		for q.count() < made {
 			time.Sleep(time.Millisecond)

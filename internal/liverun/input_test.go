@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/internal/job"
 	"vidfilter/live"
 )
@@ -16,9 +17,7 @@ func TestLiveCommand(t *testing.T) {
 		"--filter recursive", "--filter recursive --sigma-s 50 --sigma-r 50 --iterations 3 --field-order bff",
 	} {
 		job, err := job.Parse(append([]string{"-i", "in.mp4", "-o", "out.mp4"}, strings.Fields(args)...), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		if got := o.liveCommand(live.FilterOf(job.Params, job.FieldOrder)); got != strings.TrimSpace("vidfilter -i in.mp4 -o out.mp4 "+args) {
 			t.Errorf("%s gives %s", args, got)
 		}

@@ -18,6 +18,7 @@ import (
 	"vidfilter/gpu"
 	"vidfilter/gpu/testdriver"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
@@ -45,9 +46,7 @@ func TestAll(t *testing.T) {
 	o := tiny
 	o.Verbose = true
 	report, err := Run(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	if report.NoGPU != "" || report.Machine.GPU == nil || report.Machine.GPU.Multiprocessors != 16 || report.Machine.CPU == "" {
 		t.Errorf("machine %+v, no GPU: %q", report.Machine, report.NoGPU)
 	}
@@ -193,9 +192,7 @@ func holdJSON(t *testing.T, report *Report) {
 	if err == nil {
 		err = json.Unmarshal(b, &all)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	for _, key := range append(Sections(), "version", "date", "machine", "no_gpu") {
 		if _, ok := all[key]; !ok {
 			t.Errorf("no %s in %s", key, b)
@@ -206,9 +203,7 @@ func holdJSON(t *testing.T, report *Report) {
 func holdPlot(t *testing.T, report *Report, names ...string) {
 	t.Helper()
 	var b bytes.Buffer
-	if err := report.WritePlot(&b); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, report.WritePlot(&b))
 	var texts []string
 	root, inText := "", false
 	for d := xml.NewDecoder(&b); ; {
@@ -216,9 +211,7 @@ func holdPlot(t *testing.T, report *Report, names ...string) {
 		if err == io.EOF {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		switch x := token.(type) {
 		case xml.StartElement:
 			if root == "" {
@@ -246,9 +239,7 @@ func TestCPUOnly(t *testing.T) {
 	o := tiny
 	o.CPU = true
 	report, err := Run(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	if report.NoGPU == "" || report.Machine.GPU != nil || report.Kernel != nil || report.Step != nil {
 		t.Errorf("%+v", report)
 	}
@@ -365,9 +356,7 @@ func TestCancelled(t *testing.T) {
 func TestInput(t *testing.T) {
 	o := Options{Quick: true, CPU: true, Only: []string{SectionEnd}, Radii: []int{1}, Input: "../../samples/noisy.mp4"}
 	report, err := Run(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	holdJobs(t, report.End, 1)
 	if row := report.End.Rows[0]; row.Clip != "noisy.mp4" || row.Size != (Size{Width: 640, Height: 360}) {
 		t.Errorf("%+v", row)
@@ -386,22 +375,16 @@ func TestWays(t *testing.T) {
 				return
 			}
 			cpu, err := kernels.NewCPU(1, "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, err)
 			defer cpu.Close()
 			clip, err := makeClip(t.Context(), cpu, t.TempDir(), Size{Width: 192, Height: 144}, 24)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, err)
 			surfaces := filepath.Join(t.TempDir(), "surfaces")
 			writeSurfaces(t, cpu, clip, surfaces)
 			t.Setenv(testdriver.DecoderVariable, "again=1,frames="+surfaces)
 			t.Setenv(testdriver.EncoderVariable, encoder)
 			report, err := Run(context.Background(), Options{Quick: true, Only: []string{SectionEnd}, Radii: []int{1}, Input: clip})
-			if err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, err)
 			var ways []string
 			for _, row := range report.End.Rows {
 				ways = append(ways, strings.TrimSpace(row.Decoder+" "+row.Device+" "+row.Encoder+" "+row.Skipped))
@@ -425,9 +408,7 @@ func writeSurfaces(t *testing.T, cpu *kernels.CPU, clip, file string) {
 	pool := pipeline.NewPool(cpu, 1)
 	defer pool.Close()
 	in, err := decode.Open(t.Context(), clip, pool, decode.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer in.Close()
 	var b bytes.Buffer
 	for {
@@ -435,9 +416,7 @@ func writeSurfaces(t *testing.T, cpu *kernels.CPU, clip, file string) {
 		if err == io.EOF {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		if b.Len() == 0 {
 			err = testdriver.Surfaces(&b, f.Width, f.Height, 0, 0, 1, 2)
 		}
@@ -452,13 +431,9 @@ func writeSurfaces(t *testing.T, cpu *kernels.CPU, clip, file string) {
 			}
 		}
 		f.Release()
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 	}
-	if err := os.WriteFile(file, b.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.WriteFile(file, b.Bytes(), 0o600))
 }
 
 // TestDocument: every section is printed, with a dash for a missing GPU.
@@ -477,9 +452,7 @@ func TestDocument(t *testing.T) {
 		Live: &LiveSection{Rows: []LiveRow{{Device: "cpu", Late: 7}}},
 	}
 	var b strings.Builder
-	if err := r.Document().WriteText(&b); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, r.Document().WriteText(&b))
 	for _, want := range []string{"     1500    750 ", "denoise_coarsest_16  123456     1024", "tile *", "\nStep: ", "5.000    5.0\n", "a.mp4 by cpu cpu x264 at radius 0 is left out: " + skipped, "nvdec gpu nvenc", "500       -    -      -", "7.000"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())

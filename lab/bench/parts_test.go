@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"vidfilter/gpu"
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/lab/measure"
 	"vidfilter/pipeline"
@@ -63,9 +64,7 @@ func TestWrongFilter(t *testing.T) {
 
 func TestTooSlow(t *testing.T) {
 	cpu, err := kernels.NewCPU(1, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer cpu.Close()
 	r, f := &run{Places: measure.Places{CPU: cpu}}, measure.FormatOf(pipeline.YUV420P, Size{Width: 320, Height: 240})
 	for frames, skipped := range map[int64]bool{1: false, 1 << 40: true} {

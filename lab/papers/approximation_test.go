@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
@@ -18,14 +19,10 @@ func TestApproximation(t *testing.T) {
 	kerneltest.Scene(src, rand.New(rand.NewPCG(25, 26)))
 	p := kernels.Params{Filter: kernels.Recursive, SigmaS: 10, SigmaR: 50, Iterations: 2}
 	want := kerneltest.Frame(src.Format)
-	if err := kernels.Reference(want, src, p); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, kernels.Reference(want, src, p))
 	mse := func(a Approximation) (sum float64) {
 		got := kerneltest.Frame(src.Format)
-		if err := RecursiveApprox(got, src, p, a); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, RecursiveApprox(got, src, p, a))
 		for y := range src.Height {
 			for x, v := range got.Row(0, y) {
 				d := float64(v) - float64(want.Row(0, y)[x])

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/live/livetest"
@@ -18,9 +19,7 @@ import (
 func (v CPUVariant) reference(t *testing.T, src *pipeline.Frame, p kernels.Params) *pipeline.Frame {
 	t.Helper()
 	want := kerneltest.Frame(src.Format)
-	if err := Reference(want, src, p, v.Semantics); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, Reference(want, src, p, v.Semantics))
 	return want
 }
 
@@ -28,13 +27,9 @@ func (v CPUVariant) reference(t *testing.T, src *pipeline.Frame, p kernels.Param
 func formRun(t testing.TB, v CPUVariant, src *pipeline.Frame, p kernels.Params, threads int) *pipeline.Frame {
 	t.Helper()
 	plan, err := v.Plan(p, src.Format, threads)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	dst := kerneltest.Frame(src.Format)
-	if err := plan.Filter(context.Background(), dst, src); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, plan.Filter(context.Background(), dst, src))
 	return dst
 }
 
@@ -144,16 +139,12 @@ func TestCPUFormTwice(t *testing.T) {
 		rng := rand.New(rand.NewPCG(23, 24))
 		format := rgbaOf(50, 70)
 		plan, err := v.Plan(v.Adapt(kernels.DefaultParams(4)), format, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		for i := range 4 {
 			src, dst := kerneltest.Frame(format), kerneltest.Frame(format)
 			src.Interlaced = i%2 == 1
 			kerneltest.Noise(src, rng)
-			if err := plan.Filter(context.Background(), dst, src); err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, plan.Filter(context.Background(), dst, src))
 			if d := kerneltest.Compare(dst, formRun(t, v, src, v.Adapt(kernels.DefaultParams(4)), 1)); d.Count > 0 {
 				t.Errorf("%s, frame %d: %s", v.Name, i, d)
 			}
@@ -203,9 +194,7 @@ func TestCPUFormRefuses(t *testing.T) {
 			t.Errorf("%s of %d threads, asked for 2: error %v", v.Name, v.Threads, err)
 		}
 		plan, err := v.Plan(v.Adapt(kernels.DefaultParams(1)), rgbaOf(8, 8), 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		other := kerneltest.Frame(rgbaOf(8, 9))
 		if err := plan.Filter(context.Background(), kerneltest.Frame(other.Format), other); err == nil {
 			t.Errorf("%s: a plan took a frame of another size", v.Name)
@@ -220,14 +209,10 @@ func TestCPUFormRefuses(t *testing.T) {
 // refused formats.
 func TestCPUFormFilter(t *testing.T) {
 	v, err := NamedCPU("cpu_pair")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	pool := livetest.Pool(t, 1)
 	f, err := v.Filter(v.Adapt(kernels.DefaultParams(3)), 3, pool)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	rng := rand.New(rand.NewPCG(27, 28))
 	for i := range 6 {
 		src := kerneltest.Frame(rgbaOf(40+30*(i%2), 60-9*i))
@@ -258,9 +243,7 @@ func TestCPUFormFilter(t *testing.T) {
 		t.Error("options of another meaning were taken")
 	}
 	sequential, err := NamedCPU("cpu_sequential")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	if _, err := sequential.Filter(sequential.Adapt(kernels.DefaultParams(3)), 2, pool); err == nil {
 		t.Error("the sequential form took two threads")
 	}
@@ -275,9 +258,7 @@ func TestCPUFormCancel(t *testing.T) {
 	for _, v := range CPUVariants() {
 		pool := livetest.Pool(t, 1)
 		f, err := v.Filter(v.Adapt(kernels.DefaultParams(kernels.MaxRadius)), 0, pool)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		ctx, cancel := context.WithCancelCause(context.Background())
 		timer := time.AfterFunc(20*time.Millisecond, func() { cancel(cause) })
 		start := time.Now()
@@ -302,14 +283,10 @@ func BenchmarkCPUForms(b *testing.B) {
 					continue
 				}
 				plan, err := v.Plan(v.Adapt(kernels.DefaultParams(radius)), src.Format, threads)
-				if err != nil {
-					b.Fatal(err)
-				}
+				e2e.Must(b, err)
 				b.Run(fmt.Sprintf("r=%d/%s/threads=%d", radius, v.Name, plan.threads), func(b *testing.B) {
 					for b.Loop() {
-						if err := plan.Filter(context.Background(), dst, src); err != nil {
-							b.Fatal(err)
-						}
+						e2e.Must(b, plan.Filter(context.Background(), dst, src))
 					}
 					taps := float64(512 * 512 * 3 * (2*radius + 1) * (2*radius + 1))
 					b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/taps, "ns/tap")

@@ -12,6 +12,7 @@ import (
 
 	"vidfilter/gpu"
 	"vidfilter/gpu/testdriver"
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/lab/papers"
@@ -29,9 +30,7 @@ func onDriver(t *testing.T, options string) bool {
 func open(t *testing.T, o gpu.Options) *gpu.Backend {
 	t.Helper()
 	b, err := gpu.Open(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
 			t.Error(err)
@@ -43,9 +42,7 @@ func open(t *testing.T, o gpu.Options) *gpu.Backend {
 func named(t *testing.T, name string) kernels.Variant {
 	t.Helper()
 	v, err := papers.Library.Named(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	return v
 }
 
@@ -61,9 +58,7 @@ func rgba(width, height int) *pipeline.Frame {
 func reference(t *testing.T, v kernels.Variant, src *pipeline.Frame, p kernels.Params) *pipeline.Frame {
 	t.Helper()
 	want := kerneltest.Frame(src.Format)
-	if err := papers.ReferenceOf(v, p)(want, src); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, papers.ReferenceOf(v, p)(want, src))
 	return want
 }
 
@@ -103,9 +98,7 @@ func TestPapersRadii(t *testing.T) {
 			kerneltest.Scene(src, rng)
 			clearAlpha(src)
 			got := kerneltest.Frame(src.Format)
-			if err := b.RunKernel(context.Background(), v.Planner(p), got, src); err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, b.RunKernel(context.Background(), v.Planner(p), got, src))
 			kerneltest.CheckCanaries(t, v.Name, got)
 			if d := kerneltest.Compare(got, reference(t, v, src, p)); d.Largest > 1 || d.Count*20 > d.Samples {
 				t.Errorf("%s, radius %d, %s: %s", v.Name, p.Radius, src.Format, d)
@@ -129,9 +122,7 @@ func TestThesisAgrees(t *testing.T) {
 			continue
 		}
 		got := kerneltest.Frame(src.Format)
-		if err := b.RunKernel(context.Background(), v.Planner(p), got, src); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, b.RunKernel(context.Background(), v.Planner(p), got, src))
 		var pixels []byte
 		for y := range got.Height {
 			pixels = append(pixels, got.Row(0, y)...)
@@ -175,9 +166,7 @@ func TestStaal(t *testing.T) {
 			}
 			p := kernels.Params{Radius: c.radius, SigmaS: c.sigmaS, SigmaR: c.sigmaR, Range: kernels.Gaussian}
 			got := kerneltest.Frame(src.Format)
-			if err := b.RunKernel(context.Background(), v.Planner(p), got, src); err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, b.RunKernel(context.Background(), v.Planner(p), got, src))
 			kerneltest.CheckCanaries(t, v.Name, got)
 			if d := kerneltest.Compare(got, reference(t, v, src, p)); d.TooFar() {
 				t.Errorf("%s, %+v: %s", v.Name, c, d)
@@ -200,9 +189,7 @@ func TestStaalTimes(t *testing.T) {
 		v := named(t, name)
 		p := v.Adapt(kernels.DefaultParams(1))
 		times, err := b.TimeKernel(ctx, papers.Timed(v, p, src), src, few)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		kernel = append(kernel, times[0])
 		if times, err = b.TimeStep(ctx, v.Planner(p), src, gpu.Copies{Streams: 1}, few); err != nil {
 			t.Fatal(err)
@@ -234,9 +221,7 @@ func TestStaalMemory(t *testing.T) {
 	if err := b.RunKernel(context.Background(), v.Planner(p), got, src); !errors.Is(err, gpu.ErrDevice) || !strings.Contains(err.Error(), "out of memory") {
 		t.Errorf("got %v", err)
 	}
-	if err := b.RunKernel(context.Background(), v.Planner(p), got, src); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, b.RunKernel(context.Background(), v.Planner(p), got, src))
 	if d := kerneltest.Compare(got, reference(t, v, src, p)); d.Largest > 1 {
 		t.Error(d)
 	}
@@ -265,9 +250,7 @@ func TestPair(t *testing.T) {
 				p := v.Adapt(kernels.DefaultParams(radius))
 				p.SigmaR = []float64{kernels.DefaultSigmaR, 5, 100, 1e-9, 1e9}[i%5]
 				got := kerneltest.Frame(src.Format)
-				if err := b.RunKernel(context.Background(), v.Planner(p), got, src); err != nil {
-					t.Fatal(err)
-				}
+				e2e.Must(t, b.RunKernel(context.Background(), v.Planner(p), got, src))
 				kerneltest.CheckCanaries(t, v.Name, got)
 				if d := kerneltest.Compare(got, reference(t, v, src, p)); d.TooFar() {
 					t.Errorf("%s, radius %d, %s, interlaced %v: %s", v.Name, radius, src.Format, src.Interlaced, d)
@@ -294,9 +277,7 @@ func TestPairSameBits(t *testing.T) {
 		var first *pipeline.Frame
 		for range 4 {
 			got := kerneltest.Frame(src.Format)
-			if err := b.RunKernel(context.Background(), sums(v, p), got, src); err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, b.RunKernel(context.Background(), sums(v, p), got, src))
 			if first == nil {
 				first = got
 			}
@@ -348,12 +329,8 @@ func TestRecursivePaper(t *testing.T) {
 			p := kernels.Params{Filter: kernels.Recursive, SigmaS: 20, SigmaR: 40, Iterations: 2}
 			src, got, want := rgba(size[0], size[1]), rgba(size[0], size[1]), rgba(size[0], size[1])
 			kerneltest.Scene(src, rng)
-			if err := b.RunKernel(context.Background(), v.Planner(p), got, src); err != nil {
-				t.Fatal(err)
-			}
-			if err := papers.RecursiveApprox(want, src, p, c.approx); err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, b.RunKernel(context.Background(), v.Planner(p), got, src))
+			e2e.Must(t, papers.RecursiveApprox(want, src, p, c.approx))
 			if d := kerneltest.Compare(got, want); d.TooFar() {
 				t.Errorf("%s, kappa %g: %s: %s", v.Name, c.approx.Kappa, src.Format, d)
 			}

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/samples/scene"
@@ -19,12 +20,8 @@ func TestReferenceAgrees(t *testing.T) {
 		src.Interlaced = i == 2
 		kerneltest.Noise(src, rand.New(rand.NewPCG(51, 52)))
 		got, want := kerneltest.Frame(src.Format), kerneltest.Frame(src.Format)
-		if err := Reference(got, src, p, Semantics{RGB, Reflect}); err != nil {
-			t.Fatal(err)
-		}
-		if err := kernels.Reference(want, src, p); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, Reference(got, src, p, Semantics{RGB, Reflect}))
+		e2e.Must(t, kernels.Reference(want, src, p))
 		kerneltest.CheckCanaries(t, "output", got)
 		if d := kerneltest.Compare(got, want); d.Count > 0 {
 			t.Errorf("%s: %s", src.Format, d)
@@ -68,9 +65,7 @@ func TestReferenceByHand(t *testing.T) {
 		{Skip, 2, 1, 100 + (10*0.5+20*0.1)/(1+2*0.5+2*0.25+0.5+0.1)},
 	} {
 		got := kerneltest.Frame(src.Format)
-		if err := Reference(got, src, p, Semantics{Channel, test.border}); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, Reference(got, src, p, Semantics{Channel, test.border}))
 		at, want := got.Row(0, test.y)[4*test.x:], byte(math.Round(test.value))
 		if at[0] != want || at[1] != want || at[2] != want || at[3] != byte(4*test.x+3) {
 			t.Errorf("%v at %d, %d: %v, want %d (%.3f)", test.border, test.x, test.y, at[:4], want, test.value)
@@ -92,9 +87,7 @@ func TestDistances(t *testing.T) {
 	for d, square := range map[Distance]float64{RGB: 40*40 + 30*30 + 30*30, Channel: 40 * 40, Lab: lab} {
 		for r, weight := range map[kernels.RangeWeight]float64{kernels.Lorentzian: 1 / (1 + square/800), kernels.Gaussian: math.Exp(-square / 800)} {
 			got := kerneltest.Frame(src.Format)
-			if err := Reference(got, src, kernels.Params{Radius: 1, SigmaS: 1e6, SigmaR: 20, Range: r}, Semantics{d, Reflect}); err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, Reference(got, src, kernels.Params{Radius: 1, SigmaS: 1e6, SigmaR: 20, Range: r}, Semantics{d, Reflect}))
 			if want := math.Round((3*100 + 6*140*weight) / (3 + 6*weight)); float64(got.Row(0, 0)[0]) != want {
 				t.Errorf("distance %d, %s: R is %d, want %g", d, r, got.Row(0, 0)[0], want)
 			}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/lab/papers"
@@ -70,9 +71,7 @@ func (l *late) Discard() {
 func throughRGBA(t *testing.T, p kernels.Params, all []*pipeline.Frame) (out []*pipeline.Frame, told []string) {
 	t.Helper()
 	cpu, err := kernels.NewCPU(1, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer cpu.Close()
 	pools := make([]*pipeline.Pool, 3)
 	for i := range pools {
@@ -89,13 +88,9 @@ func throughRGBA(t *testing.T, p kernels.Params, all []*pipeline.Frame) (out []*
 		return nil
 	}
 	for _, in := range all {
-		if err := f.Process(context.Background(), in.Retain(), emit); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, f.Process(context.Background(), in.Retain(), emit))
 	}
-	if err := f.Flush(context.Background(), emit); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, f.Flush(context.Background(), emit))
 	for i, pool := range pools {
 		if n := pool.InUse(); n != 0 {
 			t.Errorf("%d frames of pool %d were never released", n, i)
@@ -128,9 +123,7 @@ func TestInRGBA(t *testing.T) {
 		}
 		for i, got := range out {
 			want := kerneltest.Frame(all[i].Format)
-			if err := kernels.Reference(want, all[i], p); err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, kernels.Reference(want, all[i], p))
 			if got.PTS != int64(i) || got.Interlaced != all[i].Interlaced || got.Format != want.Format {
 				t.Errorf("frame %d came as %d, %s", i, got.PTS, got.Format)
 				continue
@@ -149,9 +142,7 @@ func TestInRGBA(t *testing.T) {
 // TestInRGBADiscard: frames are released after Discard, and after a failed conversion.
 func TestInRGBADiscard(t *testing.T) {
 	cpu, err := kernels.NewCPU(1, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer cpu.Close()
 	pool := pipeline.NewPool(cpu, 2)
 	defer pool.Close()
@@ -161,9 +152,7 @@ func TestInRGBADiscard(t *testing.T) {
 	good := pipeline.Format{Layout: pipeline.NV12, Width: 8, Height: 8, Matrix: pipeline.BT709}
 	for _, format := range []pipeline.Format{good, {Layout: pipeline.NV12, Width: 8, Height: 8}} {
 		in, err := pool.TakeFrame(format, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		if err := f.Process(context.Background(), in, never); (err == nil) != (format == good) {
 			t.Errorf("%s, matrix %s: %v", format, format.Matrix, err)
 		}

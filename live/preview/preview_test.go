@@ -14,6 +14,7 @@ import (
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/internal/av"
+	"vidfilter/internal/e2e"
 	"vidfilter/live/livetest"
 	"vidfilter/live/preview"
 	"vidfilter/pipeline"
@@ -42,9 +43,7 @@ func (c *camera) encode(p *preview.Encoder, n int, key bool) preview.Packet {
 	defer a.Release()
 	defer b.Release()
 	packet, err := p.Encode(a, b, stampOf(n), key)
-	if err != nil {
-		c.tb.Fatal(err)
-	}
+	e2e.Must(c.tb, err)
 	if len(packet.Data) == 0 {
 		c.tb.Fatalf("picture %d gave no packet", n)
 	}
@@ -62,9 +61,7 @@ func newPreview(tb testing.TB, o preview.Options) *preview.Encoder {
 		o.Kind, o.View = preview.AVC, preview.ViewStack
 	}
 	p, err := preview.New(o)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	e2e.Must(tb, err)
 	tb.Cleanup(p.Close)
 	return p
 }
@@ -90,9 +87,7 @@ func (v *viewer) show(p preview.Packet) *pipeline.Frame {
 	}
 	pkt := astiav.AllocPacket()
 	defer pkt.Free()
-	if err := pkt.FromData(p.Data); err != nil {
-		v.t.Fatal(err)
-	}
+	e2e.Must(v.t, pkt.FromData(p.Data))
 	if err := v.dec.SendPacket(pkt); err != nil {
 		v.t.Fatalf("the decoder refuses a packet: %v", err)
 	}
@@ -115,14 +110,10 @@ func (v *viewer) open(c *preview.Config) {
 	dec := astiav.AllocCodecContext(codec)
 	v.t.Cleanup(dec.Free)
 	if len(c.Description) > 0 {
-		if err := dec.SetExtraData(c.Description); err != nil {
-			v.t.Fatal(err)
-		}
+		e2e.Must(v.t, dec.SetExtraData(c.Description))
 	}
 	dec.SetThreadCount(1)
-	if err := dec.Open(codec, nil); err != nil {
-		v.t.Fatal(err)
-	}
+	e2e.Must(v.t, dec.Open(codec, nil))
 	v.dec = dec
 }
 
@@ -150,9 +141,7 @@ func viewOf(t *testing.T, f *astiav.Frame) *pipeline.Frame {
 		planes[i] = pipeline.Plane{Data: make([]byte, w*rows), Pitch: w}
 	}
 	b, err := f.Data().Bytes(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	for i := range format.NumPlanes() {
 		b = b[copy(planes[i].Data, b):]
 	}
@@ -181,9 +170,7 @@ func (v *viewer) check(c *camera, n int, least float64, shown *pipeline.Frame) {
 		got := window(shown, i*v.config.FilteredY, v.config.Width, v.config.Height)
 		want := convert(v.t, f, got.Format)
 		score, err := quality.Compare(got, want)
-		if err != nil {
-			v.t.Fatal(err)
-		}
+		e2e.Must(v.t, err)
 		if score.PSNR() < least {
 			v.t.Errorf("picture %d, half %d: %v", n, i, score)
 		}
@@ -213,15 +200,11 @@ func convert(t *testing.T, f *pipeline.Frame, to pipeline.Format) *pipeline.Fram
 	}
 	out := pipeline.NewFrame(to, planes, nil, nil)
 	src, err := av.Wrap(f.Retain())
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer src.Free()
 	var s av.Scaler
 	defer s.Close()
-	if err := s.Convert(out, src, f.Matrix, f.FullRange); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, s.Convert(out, src, f.Matrix, f.FullRange))
 	return out
 }
 
@@ -447,9 +430,7 @@ func TestPreviewRefusals(t *testing.T) {
 // cpuTime is the process's CPU time, which depends less on the machine's load than elapsed time.
 func cpuTime(b *testing.B) time.Duration {
 	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
-		b.Fatal(err)
-	}
+	e2e.Must(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
@@ -471,9 +452,7 @@ func BenchmarkPreview(b *testing.B) {
 				for b.Loop() {
 					pair := pairs[n%pictures]
 					packet, err := p.Encode(pair[0], pair[1], stampOf(n), false)
-					if err != nil {
-						b.Fatal(err)
-					}
+					e2e.Must(b, err)
 					n++
 					bits += 8 * len(packet.Data)
 				}

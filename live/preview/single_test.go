@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/live/livetest"
 	"vidfilter/live/preview"
 	"vidfilter/pipeline"
@@ -48,9 +49,7 @@ func (v *viewer) checkAlone(c *camera, view preview.View, n int, shown *pipeline
 	}
 	got := window(shown, 0, g.Width, g.Height)
 	score, err := quality.Compare(got, convert(v.t, want, got.Format))
-	if err != nil {
-		v.t.Fatal(err)
-	}
+	e2e.Must(v.t, err)
 	if score.PSNR() < 32 {
 		v.t.Errorf("picture %d: %v", n, score)
 	}

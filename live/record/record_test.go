@@ -23,6 +23,7 @@ import (
 	"vidfilter/encode"
 	"vidfilter/internal/av"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/e2e"
 	"vidfilter/live/livetest"
 	"vidfilter/live/record"
 	"vidfilter/pipeline"
@@ -46,9 +47,7 @@ func newTape(tb testing.TB, path string, o record.Options) *tape {
 	o.Preset, o.Threads = "superfast", 2
 	o.Log = cli.LogTo(slog.LevelDebug, func(_ slog.Level, msg string) { t.said = append(t.said, msg) })
 	r, err := record.New(path, o)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	e2e.Must(tb, err)
 	tb.Cleanup(r.Close)
 	t.Recorder = r
 	return t
@@ -69,9 +68,7 @@ func recordedAt(n int) time.Duration {
 func (t *tape) fill(c *livetest.Camera, frames int) {
 	t.tb.Helper()
 	for n := range frames {
-		if err := t.put(c, n, recordedAt(n)); err != nil {
-			t.tb.Fatal(err)
-		}
+		e2e.Must(t.tb, t.put(c, n, recordedAt(n)))
 	}
 }
 
@@ -90,9 +87,7 @@ func TestRecorder(t *testing.T) {
 			if _, err := os.Stat(path); err == nil {
 				t.Error("the file is there before it is whole")
 			}
-			if err := r.Finish(context.Background()); err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, r.Finish(context.Background()))
 			if err := r.Finish(context.Background()); err != nil {
 				t.Error("finished twice:", err)
 			}
@@ -133,9 +128,7 @@ func TestRecorderRates(t *testing.T) {
 			r := newTape(t, path, record.Options{CRF: 18, FrameRate: rate})
 			const frames = 14
 			for n := range frames {
-				if err := r.put(c, n, time.Duration(float64(n)/rate*float64(time.Second))); err != nil {
-					t.Fatal(err)
-				}
+				e2e.Must(t, r.put(c, n, time.Duration(float64(n)/rate*float64(time.Second))))
 			}
 			if err := r.Finish(context.Background()); err != nil {
 				t.Errorf("%g frames a second, %s: %v", rate, ending, err)
@@ -157,9 +150,7 @@ func TestRecorderUnevenTimes(t *testing.T) {
 		r := newTape(t, path, record.Options{CRF: 18})
 		at := time.Duration(0)
 		for n := range 20 + tail {
-			if err := r.put(c, n, at); err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, r.put(c, n, at))
 			at += []time.Duration{40, 200, 80, 120, 400}[n%5] * time.Millisecond
 		}
 		if err := r.Finish(context.Background()); err != nil {
@@ -190,9 +181,7 @@ func TestRecorderChanges(t *testing.T) {
 			n++
 		}
 	}
-	if err := r.Finish(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, r.Finish(context.Background()))
 	size := len(livetest.Program(t, "ffmpeg", "-v", "error", "-i", path, "-fps_mode", "passthrough", "-f", "rawvideo", "-"))
 	if want := 96 * 64 * 3 / 2 * n; size != want {
 		t.Errorf("%d bytes of pictures instead of %d", size, want)
@@ -220,9 +209,7 @@ func TestRecorderLayouts(t *testing.T) {
 func TestRecorderRefusals(t *testing.T) {
 	dir := t.TempDir()
 	old := filepath.Join(dir, "old.mp4")
-	if err := os.WriteFile(old, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.WriteFile(old, []byte("old"), 0o600))
 	for _, path := range []string{old, filepath.Join(dir, "out.avi"), filepath.Join(dir, "out"), "-", filepath.Join(dir, "no", "out.mp4")} {
 		if _, err := record.New(path, record.Options{CRF: 18}); !errors.Is(err, encode.ErrOutput) {
 			t.Errorf("%s: %v", path, err)
@@ -255,9 +242,7 @@ func TestRecorderTargetAppears(t *testing.T) {
 	path := filepath.Join(dir, "out.mkv")
 	r := newTape(t, path, record.Options{CRF: 18})
 	r.fill(livetest.NewCamera(t, livetest.YUV420(64, 64)), 9)
-	if err := os.WriteFile(path, []byte("another"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.WriteFile(path, []byte("another"), 0o600))
 	err := r.Finish(context.Background())
 	if !errors.Is(err, encode.ErrOutput) || !strings.Contains(err.Error(), "out.mkv\" has appeared meanwhile") || !strings.Contains(err.Error(), "out.recording.mp4\", which plays") {
 		t.Errorf("%v", err)
@@ -302,17 +287,13 @@ func TestRecorderLeftovers(t *testing.T) {
 		t.Errorf("%d frames", n)
 	}
 	before, err := os.ReadFile(left)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	r = newTape(t, path, record.Options{CRF: 18})
 	r.fill(c, 4)
 	if filepath.Base(r.Path()) != "out.recording-2.mp4" || len(r.said) != 1 || !strings.Contains(r.said[0], "out.recording.mp4\" is left") {
 		t.Errorf("records to %s, said %q", r.Path(), r.said)
 	}
-	if err := r.Finish(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, r.Finish(context.Background()))
 	livetest.WantFiles(t, dir, "out.mp4", "out.recording.mp4")
 	if after, _ := os.ReadFile(left); !slices.Equal(before, after) {
 		t.Error("what was left is another file")
@@ -354,12 +335,8 @@ func recording(t *testing.T, path string, env ...string) (*exec.Cmd, io.Reader) 
 	cmd := exec.Command(os.Args[0], "-test.run=^TestRecordingProcess$")
 	cmd.Env = append(append(os.Environ(), recordTo+"="+path), env...)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
+	e2e.Must(t, cmd.Start())
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	return cmd, out
 }
@@ -374,9 +351,7 @@ func TestRecorderKilled(t *testing.T) {
 		if _, err := fmt.Fscanf(out, "at %d\n", &n); err != nil {
 			t.Fatal(err)
 		}
-		if err := cmd.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, cmd.Process.Kill())
 		_ = cmd.Wait()
 		if _, err := os.Stat(path); err == nil {
 			t.Error("half a result under the final name")
@@ -388,9 +363,7 @@ func TestRecorderKilled(t *testing.T) {
 		// The next recording removes all but the recording file.
 		r := newTape(t, path, record.Options{CRF: 18})
 		r.fill(livetest.NewCamera(t, livetest.YUV420(64, 64)), 2)
-		if err := r.Finish(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, r.Finish(context.Background()))
 		livetest.WantFiles(t, dir, "out."+ending, "out.recording.mp4")
 	}
 }
@@ -411,9 +384,7 @@ func TestRecorderFileLimit(t *testing.T) {
 	livetest.WantFiles(t, dir, "out.recording.mp4")
 	at, _, _ := strings.Cut(strings.TrimPrefix(string(out), "failed at "), ":")
 	n, err := strconv.Atoi(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	if times := livetest.ShownAt(t, filepath.Join(dir, "out.recording.mp4")); len(times) < n-60 || len(times) == 0 {
 		t.Errorf("%d frames of %d can be shown", len(times), n)
 	}
@@ -427,17 +398,13 @@ func TestRecorderDiskFullAtEnd(t *testing.T) {
 	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES) {
 		t.Skipf("this user may not mount a small disk: %v", err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
 	r := newTape(t, filepath.Join(dir, "out.mp4"), record.Options{CRF: 18})
 	c := livetest.NewCamera(t, livetest.YUV420(320, 180))
 	n := 0
 	for ; r.Bytes() < 1_200_000; n++ {
-		if err := r.put(c, n, recordedAt(n)); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, r.put(c, n, recordedAt(n)))
 	}
 	err = r.Finish(context.Background())
 	if !errors.Is(err, syscall.ENOSPC) || !errors.Is(err, encode.ErrOutput) || !strings.Contains(err.Error(), `out.mp4": disk full`) ||

@@ -22,6 +22,7 @@ import (
 	"github.com/coder/websocket"
 
 	"vidfilter/decode"
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/live"
 	"vidfilter/live/access"
@@ -53,9 +54,7 @@ const (
 func open(t *testing.T, o Options) *page {
 	t.Helper()
 	cpu, err := kernels.NewCPU(1, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	in := live.Input{Name: "test", Kind: live.Test, Open: live.OpenPattern(live.PatternOptions{Width: 160, Height: 90, FPS: 60})}
 	p := &page{t: t}
 	if o.Remote != nil {
@@ -63,9 +62,7 @@ func open(t *testing.T, o Options) *page {
 		in = live.Input{Name: "browser", Kind: live.Browser, Again: true, Open: o.Remote.Open}
 	}
 	p.session, err = live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.DefaultParams(1), "auto")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	o.Version, o.Backend, o.Input = "1.2.3", cpu.Name(), in
 	o.Command = func(f live.Filter) string { return fmt.Sprint("vidfilter -r ", f.Radius) }
 	o.JobFile = func(f live.Filter) ([]byte, error) { return fmt.Append(nil, f.Args()), nil }
@@ -106,9 +103,7 @@ func open(t *testing.T, o Options) *page {
 func (p *page) do(method, path, body string, headers ...string) *http.Response {
 	p.t.Helper()
 	r, err := http.NewRequestWithContext(p.ctx, method, p.url+path, strings.NewReader(body))
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	e2e.Must(p.t, err)
 	for i := 0; i < len(headers); i += 2 {
 		if headers[i] == "Host" {
 			r.Host = headers[i+1]
@@ -120,9 +115,7 @@ func (p *page) do(method, path, body string, headers ...string) *http.Response {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	resp, err := client.Do(r)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	e2e.Must(p.t, err)
 	p.t.Cleanup(func() { resp.Body.Close() })
 	return resp
 }
@@ -148,9 +141,7 @@ func (p *page) cookie(token string) string {
 func (p *page) dial(cookie string) *client {
 	p.t.Helper()
 	c, _, err := websocket.Dial(p.ctx, p.url+"/ws", &websocket.DialOptions{HTTPHeader: http.Header{"Cookie": {cookie}}})
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	e2e.Must(p.t, err)
 	c.SetReadLimit(1 << 24)
 	p.t.Cleanup(func() { c.CloseNow() })
 	return &client{p, c}
@@ -174,9 +165,7 @@ type client struct {
 
 func (c *client) say(format string, args ...any) {
 	c.t.Helper()
-	if err := c.c.Write(c.ctx, websocket.MessageText, fmt.Appendf(nil, format, args...)); err != nil {
-		c.t.Fatal(err)
-	}
+	e2e.Must(c.t, c.c.Write(c.ctx, websocket.MessageText, fmt.Appendf(nil, format, args...)))
 }
 
 // picture is a picture message, or one of sound, as the page receives it.
@@ -595,9 +584,7 @@ func TestCamera(t *testing.T) {
 		b := append([]byte{1, 1, 0, 0}, make([]byte, 12)...)
 		binary.LittleEndian.PutUint32(b[4:], id)
 		binary.LittleEndian.PutUint64(b[8:], math.Float64bits(stamp))
-		if err := c.c.Write(p.ctx, websocket.MessageBinary, append(b, data...)); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, c.c.Write(p.ctx, websocket.MessageBinary, append(b, data...)))
 	}
 	const clock = 1234567890.25 // not this machine's
 	send(1, clock, []byte("no JPEG"))
@@ -605,9 +592,7 @@ func TestCamera(t *testing.T) {
 		t.Errorf("%v", m)
 	}
 	var b bytes.Buffer
-	if err := jpeg.Encode(&b, image.NewYCbCr(image.Rect(0, 0, 64, 48), image.YCbCrSubsampleRatio420), nil); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, jpeg.Encode(&b, image.NewYCbCr(image.Rect(0, 0, 64, 48), image.YCbCrSubsampleRatio420), nil))
 	send(2, clock, b.Bytes())
 	acked := false
 	c.until("the picture", func(m any) bool {
@@ -651,16 +636,12 @@ func TestMicrophone(t *testing.T) {
 	own.say(`{"type":"camera","on":true,"codec":"jpeg","fps":30,"sound":true}`)
 	own.message("camera_rate")
 	var shot bytes.Buffer
-	if err := jpeg.Encode(&shot, image.NewGray(image.Rect(0, 0, 64, 48)), nil); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, jpeg.Encode(&shot, image.NewGray(image.Rect(0, 0, 64, 48)), nil))
 	begin := live.Milliseconds(time.Now())
 	send := func(kind byte, n int, data []byte) {
 		b := append([]byte{kind, 1}, make([]byte, 14)...)
 		binary.LittleEndian.PutUint64(b[8:], math.Float64bits(begin+float64(20*n)))
-		if err := own.c.Write(p.ctx, websocket.MessageBinary, append(b, data...)); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, own.c.Write(p.ctx, websocket.MessageBinary, append(b, data...)))
 	}
 	for n := range 40 {
 		send(1, n, shot.Bytes())
@@ -699,9 +680,7 @@ func TestCameraTooLarge(t *testing.T) {
 	p := open(t, Options{Remote: live.NewRemote(decode.StreamOptions{MaxPixels: 1 << 28}, nil)})
 	c := p.dial(p.cookie(testToken))
 	var b bytes.Buffer
-	if err := jpeg.Encode(&b, image.NewGray(image.Rect(0, 0, 64, 48)), nil); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, jpeg.Encode(&b, image.NewGray(image.Rect(0, 0, 64, 48)), nil))
 	at := bytes.Index(b.Bytes(), []byte{0xff, 0xc0}) + 5
 	b.Write(make([]byte, 1<<20)) // as long as it claims
 	for _, size := range [][2]uint16{{4096, 4000}, {16000, 16000}} {
@@ -709,9 +688,7 @@ func TestCameraTooLarge(t *testing.T) {
 		binary.BigEndian.PutUint16(b.Bytes()[at+2:], size[1])
 		c.say(`{"type":"camera","on":true,"codec":"jpeg","fps":30}`)
 		c.message("camera_rate")
-		if err := c.c.Write(p.ctx, websocket.MessageBinary, append(append([]byte{1, 1}, make([]byte, 14)...), b.Bytes()...)); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, c.c.Write(p.ctx, websocket.MessageBinary, append(append([]byte{1, 1}, make([]byte, 14)...), b.Bytes()...)))
 		if r := c.message("camera_refused"); !strings.Contains(fmt.Sprint(r["reason"]), "16000000 pixels at most") {
 			t.Errorf("%v: %v", size, r)
 		}
@@ -731,9 +708,7 @@ func TestMJPEG(t *testing.T) {
 	parts := multipart.NewReader(resp.Body, boundary)
 	for range 3 {
 		part, err := parts.NextPart()
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		img, err := jpeg.Decode(part)
 		if err != nil || img.Bounds().Dx() != 160 || img.Bounds().Dy() != 90 {
 			t.Fatalf("%v: %v", img, err)
@@ -772,13 +747,9 @@ func FuzzMessages(f *testing.F) {
 func FuzzRequests(f *testing.F) {
 	in := live.Input{Name: "test", Kind: live.Test, Open: live.OpenPattern(live.PatternOptions{Width: 16, Height: 16, FPS: 1})}
 	cpu, err := kernels.NewCPU(1, "")
-	if err != nil {
-		f.Fatal(err)
-	}
+	e2e.Must(f, err)
 	session, err := live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.DefaultParams(1), "auto")})
-	if err != nil {
-		f.Fatal(err)
-	}
+	e2e.Must(f, err)
 	s := New(session, Options{Version: "1", Input: in, Door: door(4, nil)})
 	s.Handle("/extra/", access.View, 100, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(w, r.Body)

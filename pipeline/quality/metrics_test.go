@@ -81,9 +81,7 @@ func put(f *pipeline.Frame, plane, x, y int, v float64) float64 {
 func mustCompare(t testing.TB, a, b *pipeline.Frame) Score {
 	t.Helper()
 	s, err := Compare(a, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	return s
 }
 
@@ -265,9 +263,7 @@ func TestAccumulator(t *testing.T) {
 	var want Score
 	for i, noise := range []float64{0, 3, 20} { // the first frame is equal: its PSNR must not win
 		a, b := pair(pipeline.NV12, 40+i, 30, noise, uint64(i))
-		if err := acc.Add(a, b); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, acc.Add(a, b))
 		s := mustCompare(t, a, b)
 		want.MSE += s.MSE / 3
 		want.SSIM += s.SSIM / 3
@@ -306,9 +302,7 @@ func TestAgainstFFmpeg(t *testing.T) {
 			var raw [2]bytes.Buffer
 			for i := range 3 {
 				a, b := pair(c.layout, c.w, c.h, c.noise*float64(i+1), uint64(i))
-				if err := acc.Add(a, b); err != nil {
-					t.Fatal(err)
-				}
+				e2e.Must(t, acc.Add(a, b))
 				for j, f := range []*pipeline.Frame{a, b} {
 					for p, y := range f.Rows() {
 						raw[j].Write(f.Row(p, y))
@@ -347,9 +341,7 @@ func run(t *testing.T, layout pipeline.Layout, w, h int, raw [2]bytes.Buffer, fo
 	args := []string{"-hide_banner", "-nostdin"}
 	for i := range raw {
 		name := filepath.Join(t.TempDir(), "raw")
-		if err := os.WriteFile(name, raw[i].Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, os.WriteFile(name, raw[i].Bytes(), 0o600))
 		args = append(args, "-f", "rawvideo", "-pix_fmt", layout.String(), "-s", fmt.Sprintf("%dx%d", w, h), "-i", name)
 	}
 	graph := fmt.Sprintf("[0:v]format=%s[a];[1:v]format=%[1]s[b];[a][b]%s", format, filter)
@@ -364,9 +356,7 @@ func run(t *testing.T, layout pipeline.Layout, w, h int, raw [2]bytes.Buffer, fo
 	figures := map[string]float64{}
 	for _, m := range figure.FindAllStringSubmatch(string(out[at:]), -1) {
 		v, err := strconv.ParseFloat(m[2], 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		figures[strings.ToLower(m[1])] = v
 	}
 	return figures

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/live/access"
 )
 
@@ -61,9 +62,7 @@ func TestLookersAndGuests(t *testing.T) {
 
 func TestBadTokens(t *testing.T) {
 	open := filepath.Join(t.TempDir(), "open")
-	if err := os.WriteFile(open, []byte("a-long-and-good-token"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.WriteFile(open, []byte("a-long-and-good-token"), 0o644))
 	for file, want := range map[string]string{open: "chmod 600", "/nowhere/token": "--token"} {
 		if _, err, code := run(t, "-i", "test", "--token", file); code != 2 || !strings.Contains(err, want) {
 			t.Errorf("%s: exit code %d: %s", file, code, err)

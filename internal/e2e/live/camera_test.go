@@ -62,9 +62,7 @@ func openedByProgram(t *testing.T) (s *serving, opened string) {
 	dir := t.TempDir()
 	note := filepath.Join(dir, "opened")
 	script := fmt.Sprintf("#!/bin/sh\necho \"$1\" > %q.new && mv %[1]q.new %[1]q\n", note)
-	if err := os.WriteFile(filepath.Join(dir, "xdg-open"), []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.WriteFile(filepath.Join(dir, "xdg-open"), []byte(script), 0o755))
 	env := []string{"DISPLAY=:0", "SSH_CONNECTION=", "PATH=" + dir + ":" + os.Getenv("PATH")}
 	s = serveIn(t, env, "--no-open=false", "-i", "browser", "-r", "1")
 	s.Until("page that is opened", func() bool { return e2e.Exists(note) })

@@ -55,21 +55,15 @@ func openFirefox(t *testing.T) *firefox {
 		}
 	}
 	home := t.TempDir()
-	if err := os.WriteFile(filepath.Join(home, "user.js"), []byte(preferences), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.WriteFile(filepath.Join(home, "user.js"), []byte(preferences), 0o600))
 	ctx, cancel := context.WithTimeout(context.Background(), lifetime)
 	cmd := exec.CommandContext(ctx, path, "--headless", "--no-remote", "--profile", home, "--remote-debugging-port", "0", "about:blank")
 	cmd.Env = append(os.Environ(), "HOME="+home, "MOZ_CRASHREPORTER_DISABLE=1")
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	said, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
+	e2e.Must(t, cmd.Start())
 	f := &firefox{t: t, ctx: ctx}
 	t.Cleanup(func() {
 		if f.conn != nil {
@@ -140,9 +134,7 @@ func (f *firefox) ask(method string, params map[string]any) (json.RawMessage, er
 func (f *firefox) must(method string, params map[string]any) json.RawMessage {
 	f.t.Helper()
 	b, err := f.ask(method, params)
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	e2e.Must(f.t, err)
 	return b
 }
 

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"vidfilter/internal/e2e"
 )
 
 // line is a proxy between page and program with a limited bit rate that can be cut.
@@ -25,9 +27,7 @@ type line struct {
 func between(t *testing.T, s *serving, bits float64) (*line, string) {
 	t.Helper()
 	u, err := url.Parse(s.url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	l := &line{to: u.Host, bits: bits}
 	if l.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		t.Fatal(err)

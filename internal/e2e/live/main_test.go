@@ -149,9 +149,7 @@ func (p *page) navigate(url string) {
 
 func (p *page) do(steps ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
-	if err := chromedp.Do(p.ctx, steps...); err != nil {
-		p.t.Fatal(err)
-	}
+	e2e.Must(p.t, chromedp.Do(p.ctx, steps...))
 }
 
 // eval returns the value of an expression.
@@ -254,9 +252,7 @@ func mapHosts() chromedp.ExecAllocatorOption {
 func rename(t *testing.T, address, host string) string {
 	t.Helper()
 	u, err := url.Parse(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	u.Host = host + ":" + u.Port()
 	return u.String()
 }

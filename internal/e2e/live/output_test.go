@@ -154,9 +154,7 @@ func TestStdout(t *testing.T) {
 	for format, option := range map[string]string{"yuv4mpegpipe": "y4m", "mpegts": "mpegts"} {
 		for _, r := range readers(t, format, "-") {
 			in, out, err := os.Pipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, err)
 			record := filepath.Join(t.TempDir(), "r.mkv")
 			p := begin(t, nil, out, "-i", "test", "--size", "160x90", "--output", "-", "--format", option, "--record", record)
 			out.Close()
@@ -229,9 +227,7 @@ func TestOutputsAreUpright(t *testing.T) {
 		}
 		for _, format := range []string{"y4m", "mpegts"} {
 			in, out, err := os.Pipe()
-			if err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, err)
 			p := begin(t, nil, out, "-i", c.clip, "--output", "-", "--format", format)
 			out.Close()
 			cmd := exec.Command("ffmpeg", "-v", "info", "-nostdin", "-analyzeduration", "300000", "-i", "-", "-vf", "showinfo", "-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "rgb24", "-")
@@ -265,9 +261,7 @@ func TestOutputsAreUpright(t *testing.T) {
 		cmd := exec.Command("ffmpeg", "-v", "error", "-f", "rawvideo", "-pix_fmt", "nv12", "-s", fmt.Sprintf("%dx%d", width, height), "-i", "-", "-frames:v", "1", "-f", "rawvideo", "-pix_fmt", "rgb24", "-")
 		cmd.Stdin = bytes.NewReader(b[:width*height*3/2])
 		rgb, err := cmd.Output()
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		check("camera", width, height, 1, rgb)
 		cameras.Unplug(t, "video9")
 		p.Wait()

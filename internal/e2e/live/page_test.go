@@ -343,12 +343,8 @@ func screenshot(t *testing.T, p *page, name string) {
 	p.do(chromedp.EmulateViewport(1280, 840))
 	p.drawn(60)
 	png, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, png, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
+	e2e.Must(t, os.WriteFile(name, png, 0o666))
 }
 
 // TestPresets: four buttons set how much is filtered; off leaves every pixel as it is. The settings
@@ -412,9 +408,7 @@ func TestJobFile(t *testing.T) {
 	p.run("fetch(document.getElementById('export').href).then((r) => r.text()).then((t) => { window.job = t; })")
 	p.until("window.job")
 	file := filepath.Join(t.TempDir(), "job.yaml")
-	if err := os.WriteFile(file, []byte(eval[string](p, "job")), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.WriteFile(file, []byte(eval[string](p, "job")), 0o666))
 	e2e.Note(t)
 	out, err := exec.Command(e2e.Program, "batch", file, "--dry-run").CombinedOutput()
 	if !strings.Contains(string(out), "in.mp4") || strings.Contains(string(out), "job.yaml:1:") {

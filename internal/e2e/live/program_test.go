@@ -46,9 +46,7 @@ func TestRefusals(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, content string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(content), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, os.WriteFile(path, []byte(content), 0o666))
 		return path
 	}
 	text, old := write("text.mp4", "this is no video"), write("old.mp4", "here first")
@@ -97,9 +95,7 @@ func TestRefusals(t *testing.T) {
 func get(t *testing.T, client *http.Client, url string) int {
 	t.Helper()
 	resp, err := client.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer resp.Body.Close()
 	_, _ = io.Copy(io.Discard, resp.Body)
 	return resp.StatusCode
@@ -115,9 +111,7 @@ func TestPortInUse(t *testing.T) {
 		t.Errorf("the page is at %s", s.url)
 	}
 	other, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	defer other.Close()
 	if _, says, code := run(t, "-i", "test", "--listen", other.Addr().String()); code != 2 || !strings.Contains(says, "in use") {
 		t.Errorf("another address in use: exit code %d, %s", code, says)
@@ -128,28 +122,20 @@ func TestPortInUse(t *testing.T) {
 func certificate(t *testing.T, name string) (cert, key string, pool *x509.CertPool) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	keyDER, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	dir := t.TempDir()
 	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	certPEM := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	for path, b := range map[string][]byte{cert: certPEM, key: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})} {
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, os.WriteFile(path, b, 0o600))
 	}
 	pool = x509.NewCertPool()
 	pool.AppendCertsFromPEM(certPEM)

@@ -89,9 +89,7 @@ func (p *page) accessible(name string) {
 		(r) => { found = JSON.stringify(r.violations.map((v) => [v.id, v.nodes.map((n) => n.html.slice(0, 120))])); }, (e) => { found = JSON.stringify([String(e)]); })`)
 	p.until("found !== null")
 	var all []any
-	if err := json.Unmarshal([]byte(eval[string](p, "found")), &all); err != nil {
-		p.t.Fatal(err)
-	}
+	e2e.Must(p.t, json.Unmarshal([]byte(eval[string](p, "found")), &all))
 	for _, v := range all {
 		p.t.Errorf("%s: axe: %v", name, v)
 	}
@@ -105,12 +103,8 @@ func (p *page) shoot(name string) {
 		return
 	}
 	png, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(folder, name+".png"), png, 0o666); err != nil {
-		p.t.Fatal(err)
-	}
+	e2e.Must(p.t, err)
+	e2e.Must(p.t, os.WriteFile(filepath.Join(folder, name+".png"), png, 0o666))
 }
 
 // TestScreens: on every screen the page fits, has no fault that axe knows, shows the whole

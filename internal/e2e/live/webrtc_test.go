@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"vidfilter/internal/e2e"
 )
 
 // whip and whep are an ordinary sender and player as scripts of a page. Their results are in rtc.
@@ -89,14 +91,10 @@ func TestNoWebRTC(t *testing.T) {
 	base, token, _ := strings.Cut(s.url, "#")
 	for _, path := range []string{"whep", "whip"} {
 		r, err := http.NewRequestWithContext(t.Context(), "POST", base+path, strings.NewReader("v=0"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		r.Header.Set("Authorization", fmt.Sprint("Bearer ", token))
 		resp, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusNotFound {
 			t.Errorf("/%s: %s", path, resp.Status)

@@ -258,9 +258,7 @@ func TestRotationAndAspect(t *testing.T) {
 			e2e.Start(t, to == "mp4")
 			clip(t, "upright.mp4", pictures+bframes+yuv+"-vf setsar=16/11")
 			data, err := os.ReadFile(filepath.Join(e2e.Work, "upright.mp4"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, err)
 			turnTrack(t, data)
 			src := put(t, "rotated.mp4", data)
 			if turned(t, src) == 0 {
@@ -351,9 +349,7 @@ func TestClosedCaptions(t *testing.T) {
 	e2e.Start(t, false)
 	src := clip(t, "captions.h264", pictures+h264+yuv)
 	data, err := os.ReadFile(src)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	// A user data SEI of ATSC A/53 with two pairs of bytes, in front of the first picture.
 	nal := []byte{0, 0, 0, 1, 6, 4, 17, 0xb5, 0, 0x31, 'G', 'A', '9', '4', 3, 0xc2, 0xff, 0xfc, 0x94, 0x20, 0xfc, 0x94, 0x2c, 0xff, 0x80}
 	at := strings.Index(string(data), "\x00\x00\x00\x01\x65")
@@ -412,9 +408,7 @@ func joinedParts(t *testing.T, name string, parts ...string) string {
 	var all []byte
 	for _, p := range parts {
 		data, err := os.ReadFile(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		all = append(all, data...)
 	}
 	return put(t, name, all)
@@ -508,9 +502,7 @@ func TestMixedFieldsWhole(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	data, err := os.ReadFile(src)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	for at, n := 0, 0; n < 10; n++ { // the flags of the first pictures
 		at += bytes.Index(data[at:], []byte("icpf")) + 4
 		data[at+12] &^= 3 << 2
@@ -547,9 +539,7 @@ func TestStatedChanges(t *testing.T) {
 func TestCrop(t *testing.T) {
 	e2e.Start(t, true)
 	data, err := os.ReadFile(clip(t, "uncropped.mov", "-f lavfi -i testsrc2=s=96x64:r=25:d=0.2 "+h264+yuv+"-aspect 2:1"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	src := put(t, "cropped.mov", withClap(data, 80, 60))
 	for _, ending := range []string{"mov", "mp4", "mkv"} {
 		out, said := filter(t, src, ending, "")
@@ -630,9 +620,7 @@ func TestFormatChanges(t *testing.T) {
 					args += fmt.Sprintf(" -output_ts_offset %g -muxdelay 0", 5+0.4*float64(i))
 				}
 				part, err := os.ReadFile(clip(t, fmt.Sprintf("part-%d.%s", i, ending), args))
-				if err != nil {
-					t.Fatal(err)
-				}
+				e2e.Must(t, err)
 				data = append(data, part...)
 			}
 			src := put(t, "changes."+ending, data)
@@ -743,9 +731,7 @@ func TestOrientation(t *testing.T) {
 		t.Run(fmt.Sprint(orientation), func(t *testing.T) {
 			e2e.Start(t, orientation == 6)
 			data, err := os.ReadFile(clip(t, "upright.jpg", odd("38x24", "0.04")+"-frames:v 1 -update 1 -pix_fmt yuvj420p"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, err)
 			segment := []byte("\xff\xe1\x00\x22Exif\x00\x00II*\x00\x08\x00\x00\x00\x01\x00\x12\x01\x03\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00")
 			segment[28] = orientation
 			src := put(t, fmt.Sprintf("turned-%d.jpg", orientation), bytes.Join([][]byte{data[:2], segment, data[2:]}, nil))

@@ -71,9 +71,7 @@ func listOf(t *testing.T, parts ...string) string {
 		names = append(names, filepath.Base(p))
 	}
 	list := output("txt")
-	if err := os.WriteFile(list, []byte(strings.Join(names, "\n")+"\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.WriteFile(list, []byte(strings.Join(names, "\n")+"\n"), 0o644))
 	return list
 }
 
@@ -209,13 +207,9 @@ func cutsAreAlike(t *testing.T, src string, c cuts, parts []string, with string)
 		run(t, e2e.Program, "cut", "-i", src, "-o", cut, "--part="+r)
 		again, _ := filter(t, cut, "mp4", "--part="+r+" "+with)
 		a, err := os.ReadFile(parts[i])
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		b, err := os.ReadFile(again)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		if !bytes.Equal(a, b) {
 			t.Errorf("part %d of a cut is another one", i)
 		}
@@ -303,9 +297,7 @@ func TestWrongParts(t *testing.T) {
 	if err == nil {
 		err = os.WriteFile(half, whole[:len(whole)/2], 0o644)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	odd, _ := filter(t, src, "mp4", "--part="+c.ranges()[1]+" --crf 30 --x264-params ref=5:bframes=2")
 	other := clip(t, "join-edited.mp4", "-ss 0.72 -i @join-closed.mp4 -c copy")
 	for _, test := range []struct {
@@ -363,9 +355,7 @@ func TestEndedParts(t *testing.T) {
 		dir := t.TempDir()
 		cmd := exec.Command(e2e.Program, "-i", src, "-o", filepath.Join(dir, "part.mp4"), "--part="+r[0], "-r", "15", "--device", "cpu",
 			"--threads", "1", "--progress", "none", "--preset", "placebo")
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, cmd.Start())
 		e2e.Until(t, "the part", func() bool {
 			temporary, _ := filepath.Glob(filepath.Join(dir, ".part.mp4*"))
 			return len(temporary) > 0
