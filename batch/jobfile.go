@@ -40,6 +40,8 @@ type jobEntry struct {
 type jobReader struct {
 	name       string    // of the file, for errors
 	flags, own flagTable // own may be empty: the batch's options are not read
+
+	locate func(name string) (string, error) // where a file lies that an option names; nil: as written
 }
 
 func (r *jobReader) parse(data []byte) (*jobFile, error) {
@@ -207,10 +209,21 @@ func (r *jobReader) value(f *pflag.Flag, n *node) (Setting, error) {
 	case n.text == "" || strings.ContainsRune(n.text, 0):
 		return Setting{}, r.errorf(n, takes(f), "%s: the value is empty, or holds a NUL byte", f.Name)
 	}
-	s, err := checked(f, n.text)
+	value, err := n.text, error(nil)
+	if r.locate != nil && r.isFile(f) && !strings.HasPrefix(value, "{") { // a profile may be written out
+		if value, err = r.locate(value); err != nil {
+			return Setting{}, r.at(n, err)
+		}
+	}
+	s, err := checked(f, value)
 	if err != nil {
 		return s, r.at(n, err)
 	}
 	s.Where = r.where(n)
 	return s, nil
+}
+
+// isFile reports whether an option of jobs names a file.
+func (r *jobReader) isFile(f *pflag.Flag) bool {
+	return f.Value.Type() == "FILE" && r.flags.Lookup(f.Name) == f
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/spf13/pflag"
 	"vidfilter/internal/e2e"
 )
 
@@ -55,6 +56,34 @@ batch: {jobs: 2, stall-timeout: 10m}
 	p = mustExpand(t, req)
 	if p.Root != filepath.Join(dir, "else") || p.Items[0].Output != "a/a.mkv" || p.Items[2].Output != "3.mp4" || p.Items[3].Output != "5.mp4" {
 		t.Errorf("the command line does not win: %s %v", p.Root, shown(dir, p.Items))
+	}
+}
+
+// file is the value of an option that names a file.
+type file struct{ pflag.Value }
+
+func (file) Type() string { return "FILE" }
+
+// Files that options name are relative to the job file, like the inputs.
+func TestFilesOfOptions(t *testing.T) {
+	dir := tree(t, "jobs/a.mkv", "jobs/b.mkv", "jobs/c.mkv")
+	put(t, `
+output: out
+defaults: {noise-profile: reel.json}
+jobs:
+  - a.mkv
+  - {input: b.mkv, options: {noise-profile: ~/b.json}}
+  - {input: c.mkv, options: {noise-profile: '{"noise": 1}'}}
+`, dir, "jobs/night.yaml")
+	req := request(dir, "jobs/night.yaml")
+	req.Flags.String("noise-profile", "", "")
+	f := req.Flags.Lookup("noise-profile")
+	f.Value = file{f.Value}
+	for i, want := range []string{filepath.Join(dir, "jobs/reel.json"), filepath.Join(dir, "home/b.json"), `{"noise": 1}`} {
+		item := mustExpand(t, req).Items[i]
+		if want = "--noise-profile=" + want; !slices.Contains(item.Args, want) {
+			t.Errorf("job %d has %q, want %s", i, item.Args, want)
+		}
 	}
 }
 

@@ -100,12 +100,15 @@ func (p *Plan) jobFile(name string) (all []source, err error) {
 	if err != nil {
 		return nil, err
 	}
-	r := jobReader{name: name, flags: p.flags, own: flagTable{p.req.Own}}
+	dir := filepath.Dir(p.absolute(name))
+	r := jobReader{name: name, flags: p.flags, own: flagTable{p.req.Own}, locate: func(file string) (string, error) {
+		base, rest, err := p.home(dir, file)
+		return under(base, rest), err
+	}}
 	f, err := r.parse(data)
 	if err != nil {
 		return nil, err
 	}
-	dir := filepath.Dir(p.absolute(name))
 	if f.output != "" {
 		base, output, err := p.home(dir, f.output)
 		if err != nil {
