@@ -19,15 +19,15 @@ func TestDenoiseTimes(t *testing.T) {
 	if !onDriver(t, "devices=1") {
 		return
 	}
-	b := open(t, Options{})
+	b, twice := open(t, Options{}), Repeat{Batches: 2, Runs: 1, Time: time.Hour}
 	for tier, want := range []string{"denoise_first5_16", "denoise_second6_16", "denoise_sum_16"} {
 		p := kernels.DefaultDenoise()
 		p.Noise, p.Quality = 10, kernels.Fast+kernels.Quality(tier)
 		frames, free, err := panning(b, yuv(pipeline.NV12.At(10), 64, 48), 13)
 		e2e.Must(t, err)
 		defer free()
-		got, err := b.TimeDenoise(t.Context(), frames, p, few, true)
-		if err != nil || len(got.All) != few.Batches {
+		got, err := b.TimeDenoise(t.Context(), frames, p, twice, true)
+		if err != nil || len(got.All) != twice.Batches {
 			t.Fatalf("tier %d: %v, %v", tier, got.All, err)
 		}
 		var names []string

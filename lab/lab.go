@@ -100,7 +100,7 @@ func (r *run) tiny() bool { return r.o.Quick && r.o.Shrink > 1 }
 func (r *run) repeat() gpu.Repeat {
 	switch {
 	case r.tiny():
-		return gpu.Repeat{Batches: 1, Runs: 1, Time: time.Millisecond}
+		return gpu.Repeat{Batches: 1, Runs: 1, Time: 1} // for which one run is too long: no warm-up
 	case r.o.Quick:
 		return gpu.Repeat{Batches: 3, Runs: 100, Time: 30 * time.Millisecond}
 	}

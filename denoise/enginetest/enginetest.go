@@ -17,10 +17,9 @@ func (Memory) Alloc(n int) (pipeline.Memory, error) {
 	return pipeline.Memory{Bytes: make([]byte, n), Free: func() {}}, nil
 }
 
-// Some filters frames by the reference, but only those of the given numbers. It leaves other
-// results as they are.
+// Some has an engine filter only frames of the given numbers. It leaves other results as they are.
 type Some struct {
-	denoise.Plain
+	denoise.Engine
 	Numbers    []int
 	Interlaced bool // frames are of two pictures
 	begun      int  // pictures
@@ -35,7 +34,7 @@ func (s *Some) Denoise(ctx context.Context, j denoise.Job) (denoise.Wait, error)
 	if !slices.Contains(s.Numbers, n) {
 		return nil, nil
 	}
-	return s.Plain.Denoise(ctx, j)
+	return s.Engine.Denoise(ctx, j)
 }
 
 // WithHalf replaces the measured noise by noise at half the size and, depending on Kind, at full

@@ -57,7 +57,10 @@ func (r *run) live(ctx context.Context) (*LiveSection, error) {
 }
 
 func (r *run) liveSeconds() time.Duration {
-	if r.o.Quick {
+	switch {
+	case r.o.Quick && r.smallest():
+		return time.Second / 2
+	case r.o.Quick:
 		return 2 * time.Second
 	}
 	return 5 * time.Second

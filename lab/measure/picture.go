@@ -3,6 +3,7 @@ package measure
 import (
 	"encoding/binary"
 	"math/rand/v2"
+	"sync"
 
 	"vidfilter/pipeline"
 	"vidfilter/samples/scene"
@@ -46,16 +47,25 @@ func FrameBytes(f pipeline.Format) (n int) {
 // PanSigma is the sigma of the noise of Pan, in levels of 8 bits.
 const PanSigma = 10
 
-// Pan returns n planar frames of a pan over a picture, always the same, each with its own noise.
-func Pan(f pipeline.Format, n int) (frames []*pipeline.Frame) {
-	const side = 1024
+const panSide = 1024 // of the picture under Pan
+
+// panned draws that picture once.
+var panned = sync.OnceValue(func() []int {
+	const side = panSide
 	lake := pipeline.Blank(pipeline.Format{Layout: pipeline.YUV420P, Width: side, Height: side})
 	scene.Config{Width: side, Height: side, Frames: 1, RateNum: 24, RateDen: 1, Bare: true}.Draw(lake, 0)
-	tile, noise := make([]int, side*side), make([]int, 1<<20)
-	rng := rand.New(rand.NewPCG(1, 2))
+	tile := make([]int, side*side)
 	for i := range tile {
 		tile[i] = int(lake.Row(0, i/side)[i%side])
 	}
+	return tile
+})
+
+// Pan returns n planar frames of a pan over a picture, always the same, each with its own noise.
+func Pan(f pipeline.Format, n int) (frames []*pipeline.Frame) {
+	const side = panSide
+	tile, noise := panned(), make([]int, 1<<20)
+	rng := rand.New(rand.NewPCG(1, 2))
 	for i := range noise {
 		noise[i] = int(PanSigma * rng.NormFloat64())
 	}
