@@ -64,7 +64,7 @@ var deviceClips = map[string]deviceClip{
 	"vp9-deep.mkv": {args: pattern + "-c:v libvpx-vp9 -pix_fmt yuv420p10le -profile:v 2 -deadline realtime -cpu-used 8 -g 12"},
 	"odd.webm": {args: "-f lavfi -i testsrc2=s=192x148:r=25:d=1.2,noise=alls=20:allf=t,format=yuv444p,crop=189:147,format=yuv420p -c:v libvpx-vp9 -deadline realtime -cpu-used 8 -g 12",
 		unfit: true},
-	"parts.mp4": {args: "-f lavfi -i testsrc2=s=160x96:r=1:d=30,noise=alls=20:allf=t -c:v libx264 -pix_fmt yuv420p -preset fast -bf 3 -g 5 -keyint_min 5 -sc_threshold 0",
+	"parts.mp4": {args: "-f lavfi -i testsrc2=s=160x64:r=1:d=30,noise=alls=20:allf=t -c:v libx264 -pix_fmt yuv420p -preset fast -bf 3 -g 5 -keyint_min 5 -sc_threshold 0",
 		keys: 5},
 	"parts-hevc.mp4": {args: "-f lavfi -i testsrc2=s=160x144:r=1:d=30,noise=alls=20:allf=t -c:v libx265 -pix_fmt yuv420p -x265-params log-level=error:keyint=5:min-keyint=5:scenecut=0:open-gop=0:pools=1:frame-threads=1",
 		keys: 5},

@@ -3,7 +3,6 @@ package media
 import (
 	"bytes"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
@@ -22,16 +21,11 @@ type sound struct {
 
 func listen(t *testing.T, path string) sound {
 	t.Helper()
-	var m struct {
-		Frames []struct {
-			Time string `json:"best_effort_timestamp_time"`
-		}
+	list := framesOf(t, path, "audio")
+	if len(list) == 0 {
+		t.Fatalf("%s: no sound", path)
 	}
-	out := run(t, "ffprobe", "-v", "quiet", "-of", "json", "-show_frames", "-select_streams", "a:0", "file:"+path)
-	if err := json.Unmarshal(out, &m); err != nil || len(m.Frames) == 0 {
-		t.Fatalf("%s: no sound: %v", path, err)
-	}
-	s := sound{start: number(m.Frames[0].Time) - times(t, path)[0], rate: int(number(probe(t, path).kind("audio")[0].SampleRate))}
+	s := sound{start: number(list[0].Time) - times(t, path)[0], rate: int(number(probe(t, path).kind("audio")[0].SampleRate))}
 	pcm := run(t, "ffmpeg", "-v", "quiet", "-nostdin", "-i", "file:"+path, "-map", "0:a:0", "-af", "pan=mono|c0=c0", "-f", "s16le", "pipe:1")
 	for i := 0; i+1 < len(pcm); i += 2 {
 		s.samples = append(s.samples, float64(int16(binary.LittleEndian.Uint16(pcm[i:]))))

@@ -93,7 +93,8 @@ func run(t *testing.T, name string, args ...string) []byte {
 
 // media is ffprobe's description of a file.
 type media struct {
-	Packets  []packet  `json:"packets"`
+	Packets  []packet
+	Frames   []frame
 	Streams  []stream  `json:"streams"`
 	Chapters []chapter `json:"chapters"`
 	Programs []struct {
@@ -151,22 +152,38 @@ type chapter struct {
 	Tags  map[string]string `json:"tags"`
 }
 
-// probed and shown cache ffprobe's results: files do not change once they are made.
-var probed, shown sync.Map // by path
+// probed caches ffprobe's results: files do not change once they are made.
+var probed sync.Map // by path
 
+// probe describes a file by one start of ffprobe, which costs more than it does for a clip.
 func probe(t *testing.T, path string) *media {
 	t.Helper()
 	if m, ok := probed.Load(path); ok {
 		return m.(*media)
 	}
-	m := new(media)
-	out := run(t, "ffprobe", "-v", "error", "-of", "json", "-show_packets", "-show_data_hash", "md5", "-show_streams", "-show_chapters",
-		"-show_programs", "-show_format", "file:"+path)
-	if err := json.Unmarshal(out, m); err != nil {
+	var m struct {
+		media
+		Both []json.RawMessage `json:"packets_and_frames"`
+	}
+	out := run(t, "ffprobe", "-v", "error", "-of", "json", "-show_packets", "-show_data_hash", "md5", "-show_frames", "-show_streams",
+		"-show_chapters", "-show_programs", "-show_format", "file:"+path)
+	if err := json.Unmarshal(out, &m); err != nil {
 		t.Fatalf("ffprobe %s: %v", path, err)
 	}
-	probed.Store(path, m)
-	return m
+	for _, item := range m.Both {
+		var kind struct{ Type string }
+		e2e.Must(t, json.Unmarshal(item, &kind))
+		switch kind.Type {
+		case "packet":
+			m.Packets = append(m.Packets, packet{})
+			e2e.Must(t, json.Unmarshal(item, &m.Packets[len(m.Packets)-1]))
+		case "frame":
+			m.Frames = append(m.Frames, frame{})
+			e2e.Must(t, json.Unmarshal(item, &m.Frames[len(m.Frames)-1]))
+		}
+	}
+	probed.Store(path, &m.media)
+	return &m.media
 }
 
 // kind returns the streams of one kind, cover art left out of video.
@@ -215,8 +232,9 @@ func number(s string) float64 {
 	return f
 }
 
-// frame is a decoded picture as ffprobe sees it.
+// frame is a decoded picture, or a piece of sound, as ffprobe sees it.
 type frame struct {
+	Stream      int              `json:"stream_index"`
 	PTS         *int64           `json:"best_effort_timestamp"`
 	Time        string           `json:"best_effort_timestamp_time"`
 	Width       int              `json:"width"`
@@ -231,20 +249,19 @@ type frame struct {
 	Chroma      string           `json:"chroma_location"`
 	SideData    []map[string]any `json:"side_data_list"`
 	PictureType string           `json:"pict_type"`
+	Shown       string           `json:"pts_time"`
+	Samples     int              `json:"nb_samples"`
 }
 
-func frames(t *testing.T, path string) []frame {
+// frames returns those of the first video.
+func frames(t *testing.T, path string) []frame { t.Helper(); return framesOf(t, path, "video") }
+
+// framesOf returns those of the first stream of a kind.
+func framesOf(t *testing.T, path, kind string) []frame {
 	t.Helper()
-	if list, ok := shown.Load(path); ok {
-		return list.([]frame)
-	}
-	var m struct{ Frames []frame }
-	out := run(t, "ffprobe", "-v", "quiet", "-of", "json", "-show_frames", "-select_streams", "V:0", "file:"+path)
-	if err := json.Unmarshal(out, &m); err != nil {
-		t.Fatalf("ffprobe %s: %v", path, err)
-	}
-	shown.Store(path, m.Frames)
-	return m.Frames
+	m := probe(t, path)
+	streams := m.kind(kind)
+	return slices.DeleteFunc(slices.Clone(m.Frames), func(f frame) bool { return len(streams) == 0 || f.Stream != streams[0].Index })
 }
 
 // times returns the presentation times of the video's frames, in seconds.
@@ -279,10 +296,20 @@ func sameTimes(t *testing.T, what string, got, want []float64, tolerance float64
 	}
 }
 
+var decoded sync.Map // clips by path and format
+
 // raw decodes the video of a file with the ffmpeg program: one picture after the other, none
 // dropped or doubled.
 func raw(t *testing.T, path, pixelFormat string) []byte {
 	t.Helper()
-	return run(t, "ffmpeg", "-v", "quiet", "-nostdin", "-threads", "1", "-noautorotate", "-i", "file:"+path, "-map", "0:V:0", "-vsync", "passthrough",
+	key := [2]string{path, pixelFormat}
+	if all, ok := decoded.Load(key); ok {
+		return bytes.Clone(all.([]byte))
+	}
+	all := run(t, "ffmpeg", "-v", "quiet", "-nostdin", "-threads", "1", "-noautorotate", "-i", "file:"+path, "-map", "0:V:0", "-vsync", "passthrough",
 		"-f", "rawvideo", "-pix_fmt", pixelFormat, "-sws_flags", "accurate_rnd+full_chroma_int+bicubic", "pipe:1")
+	if !strings.HasPrefix(filepath.Base(path), "out-") { // results are decoded once
+		decoded.Store(key, bytes.Clone(all))
+	}
+	return all
 }

@@ -2,7 +2,6 @@ package media
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"math"
 	"path/filepath"
@@ -277,16 +276,9 @@ func flashes(t *testing.T, path string) (list []float64) {
 func beeps(t *testing.T, path string) (list []float64) {
 	t.Helper()
 	const rate, silence, loud = 48000, 4800, 6000
-	var decoded struct {
-		Frames []struct {
-			Time    string `json:"pts_time"`
-			Samples int    `json:"nb_samples"`
-		}
-	}
-	e2e.Must(t, json.Unmarshal(run(t, "ffprobe", "-v", "quiet", "-of", "json", "-show_frames", "-select_streams", "a:0", "file:"+path), &decoded))
 	pcm := run(t, "ffmpeg", "-v", "quiet", "-nostdin", "-i", "file:"+path, "-map", "0:a:0", "-ac", "1", "-f", "s16le", "pipe:1")
 	quiet := silence
-	for _, f := range decoded.Frames {
+	for _, f := range framesOf(t, path, "audio") {
 		for i := range f.Samples {
 			if len(pcm) < 2 {
 				return list
@@ -295,7 +287,7 @@ func beeps(t *testing.T, path string) (list []float64) {
 			pcm = pcm[2:]
 			if quiet++; level > loud || level < -loud {
 				if quiet > silence {
-					list = append(list, number(f.Time)+float64(i)/rate)
+					list = append(list, number(f.Shown)+float64(i)/rate)
 				}
 				quiet = 0
 			}
