@@ -110,6 +110,9 @@ func (p *Pair) scaled(l line) line {
 	return line{l.base * n / sum, l.slope * n / sum, l.from, l.to}
 }
 
+// brightBin returns the bin of a brightness, in 8-bit levels.
+func brightBin(mean float32) int { return min(max(int(mean)*brightBins/256, 0), brightBins-1) }
+
 func binMiddle(i int) float64 { return (float64(i) + 0.5) * 256 / brightBins }
 
 // mean returns that of a line over the blocks.
@@ -155,8 +158,8 @@ func (t *Triple) curve() (curve [256]float64) {
 	return curve
 }
 
-// level returns the variance of grain in a bin of brightness, from as few bins about it as have
-// blocks enough.
+// level returns the variance of grain in a bin of brightness, from it and as few neighbours as
+// have enough blocks.
 func (t *Triple) level(bin int) float64 {
 	var sum, n float64
 	for reach := 1; reach < brightBins && n < fewestInBin; reach++ {

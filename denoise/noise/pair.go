@@ -245,7 +245,7 @@ func (p *Pair) add(c int, b *blocks) {
 		s.copies++
 	}
 	if c == 0 {
-		at := &p.bright[min(int(mean)*brightBins/256, brightBins-1)]
+		at := &p.bright[brightBin(mean)]
 		at.all.add(between)
 		at.fine.add(b.diff.fine())
 	}

@@ -247,8 +247,8 @@ func (t *Triple) addTones(memos []memo, byTexture []item) {
 	}
 }
 
-// bin returns that of the block's brightness.
-func (m *memo) bin() int { return min(max(int(m.own[0]/8*brightBins/256), 0), brightBins-1) }
+// bin returns the bin of the block's brightness.
+func (m *memo) bin() int { return brightBin(m.own[0] / 8) }
 
 // acrossAreas returns, by block, the mean energy of the other blocks of its area.
 func acrossAreas(memos []memo) []float32 {

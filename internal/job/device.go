@@ -226,10 +226,13 @@ func (j *job) gpuTimes() *cli.GPUTimes {
 // tellGPU reports GPU times with --verbose.
 func (j *job) tellGPU() {
 	b, ok := j.backend.(timer)
-	if !ok || b.Stats().Frames == 0 {
+	if !ok {
 		return
 	}
 	s := b.Stats()
+	if s.Frames == 0 {
+		return
+	}
 	in, kernel, out := s.PerFrame()
 	j.ui.Debugf("cold start: %v", b.ColdStart())
 	j.ui.Debugf("a frame on the GPU: copy in %s, kernel %s, copy out %s; overlap %.2f",

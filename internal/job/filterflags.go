@@ -80,8 +80,7 @@ func without(filter kernels.Filter, all []kernels.Option) int {
 }
 
 // CheckFilter fills in the defaults of the filter, and refuses arguments that do not apply to it or
-// exclude each other.
-// The environment may hold options of any filter.
+// exclude each other. The environment may hold options of any filter.
 func (o *Options) CheckFilter(fs *pflag.FlagSet) error {
 	if err := cli.CheckRivals(fs); err != nil && o.Part == nil { // a part may have the noise twice: see checkNoise
 		return err
