@@ -46,7 +46,7 @@ func Check(o Options) error {
 	if enc == nil {
 		return errors.New("encode: out of memory")
 	}
-	defer enc.Free()
+	defer freeEncoder(enc)
 	said := av.Overhear(astiav.LogLevelError, func() { err = o.try(enc, codec) })
 	if refused, ok := errors.AsType[*encoderError](err); ok {
 		refused.said, refused.picture = said, ""
@@ -72,7 +72,7 @@ func (o *Options) checkFormatOf(codec *astiav.Codec, common string) error {
 	if enc == nil {
 		return errors.New("encode: out of memory")
 	}
-	defer enc.Free()
+	defer freeEncoder(enc)
 	if err := other.try(enc, stand); err != nil {
 		return err
 	}
@@ -353,7 +353,7 @@ func (o *Options) holdsVideoOf(c Codec) bool {
 	if enc == nil {
 		return false
 	}
-	defer enc.Free()
+	defer freeEncoder(enc)
 	return other.try(enc, encoder) == nil && formatHolds(o.format(), enc)
 }
 
@@ -361,7 +361,7 @@ func (o *Options) holdsVideoOf(c Codec) bool {
 func (o *Options) open(enc *astiav.CodecContext, codec *astiav.Codec) error {
 	dict := o.dictionary((*C.AVCodecContext)(enc.UnsafePointer()))
 	defer dict.Free()
-	if err := enc.Open(codec, dict); err != nil {
+	if err := alone(codec.Name(), func() error { return enc.Open(codec, dict) }); err != nil {
 		picture := fmt.Sprintf(" for %dx%d %s", enc.Width(), enc.Height(), enc.PixelFormat())
 		if short := av.OfShortage(err, fmt.Errorf("open the encoder %s%s: %w", codec.Name(), picture, err)); short != nil && o.codec().OnDevice == "" {
 			return short

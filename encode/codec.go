@@ -64,6 +64,9 @@ type Codec struct {
 	// untimedDelay is the number of pictures up to which the decode times of a whole video are
 	// undefined.
 	untimedDelay int64
+	// sharesState is of a library whose encoders write, as they open and close, variables that they
+	// share without a lock.
+	sharesState bool
 	// finish adds to a packet, in place, fields that FFmpeg's encoder leaves out.
 	finish func(c *C.AVCodecContext, packet []byte)
 	// params lists the names of --encoder-params, "NAME" or "NAME=VALUE|VALUE"; check refuses

@@ -29,9 +29,11 @@ var svtAV1 = Codec{
 	pads:      true,
 	fields:    noFields,
 	ownTune:   true,
-	formats:   map[int][]string{8: {"yuv420p"}, 10: {"yuv420p10le"}},
-	configure: configureSVTAV1,
-	headers:   headersAV1,
+	// The list of the processors, which closing one encoder frees while another reads it.
+	sharesState: true,
+	formats:     map[int][]string{8: {"yuv420p"}, 10: {"yuv420p10le"}},
+	configure:   configureSVTAV1,
+	headers:     headersAV1,
 	// All but those that set up the stream that FFmpeg describes, or need files.
 	params: strings.Fields(`
 		aq-mode buf-initial-sz buf-optimal-sz buf-sz chroma-u-ac-qindex-offset chroma-u-dc-qindex-offset

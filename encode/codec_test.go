@@ -3,6 +3,7 @@ package encode
 import (
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/asticode/go-astiav"
@@ -51,6 +52,22 @@ func depthOf(pf astiav.PixelFormat) int {
 		}
 	}
 	return 8
+}
+
+// Encoders open and close side by side, as the parts of a video have them do. Those of SVT-AV1 share
+// variables: without their lock this crashes.
+func TestOpenSideBySide(t *testing.T) {
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 12 {
+				if err := Check(Options{Format: "matroska", Encoder: svtAV1.Name, Preset: "12", CRF: 40}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 // Frames of 8 bits come with more where the encoder codes more.

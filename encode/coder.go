@@ -141,17 +141,6 @@ func (e *coder) put(f *pipeline.Frame) error {
 	return e.drain()
 }
 
-// freeEncoder frees an encoder. The memory of its pictures on a device goes last, since the encoder
-// has registered it; Free alone begins with it.
-func freeEncoder(enc *astiav.CodecContext) {
-	var pictures *C.AVBufferRef
-	if c := (*C.AVCodecContext)(enc.UnsafePointer()); c.hw_frames_ctx != nil {
-		pictures = C.av_buffer_ref(c.hw_frames_ctx)
-	}
-	enc.Free()
-	C.av_buffer_unref(&pictures)
-}
-
 // closeEncoder frees the encoder, which may be opened again.
 func (e *coder) closeEncoder() {
 	if enc := e.enc; enc != nil {
@@ -225,7 +214,7 @@ func (e *coder) openEncoder(f *pipeline.Frame) error {
 	c.flags |= C.AV_CODEC_FLAG_FRAME_DURATION
 	e.openFields(c, f)
 	if e.onDevice, err = e.onDeviceOf(c, to.pixelFormat, f.Width, f.Height); err != nil {
-		enc.Free()
+		freeEncoder(enc)
 		return err
 	}
 	if err := e.onDevice.call(func() error { return e.opts.open(enc, codec) }); err != nil {
