@@ -73,6 +73,8 @@ type Frame struct {
 	PTS      int64 // presentation time, in the source's time base
 	Duration int64 // in the same unit; 0 when unknown
 
+	Video *Video // what the frames of its source or filter have in common; nil: unknown
+
 	Interlaced    bool // two fields woven together, which filters treat apart
 	TopFieldFirst bool
 
@@ -142,7 +144,7 @@ func (f *Frame) Release() {
 // CopyTiming copies times, field order, grain and props from src: all but the samples. f then
 // shares the props, and may outlive src. Nobody else may see f yet.
 func (f *Frame) CopyTiming(src *Frame) {
-	f.PTS, f.Duration = src.PTS, src.Duration
+	f.PTS, f.Duration, f.Video = src.PTS, src.Duration, src.Video
 	f.Interlaced, f.TopFieldFirst = src.Interlaced, src.TopFieldFirst
 	f.Grain, f.GrainSeed = src.Grain, src.GrainSeed
 	old := f.props

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds FFmpeg 7.1 (with dav1d, SVT-AV1, x264, x265 and Opus) as static libraries into a cache outside the tree and
+# Builds FFmpeg 7.1 (with dav1d, SVT-AV1, x264, x265, Opus and zimg) as static libraries into a cache outside the tree and
 # prints the folder. Its last act is to write the file "done", and nothing is used without it, so an interrupted
 # build is redone; the name carries a hash of all that goes in, so a changed recipe builds anew.
 #   ffmpeg.sh         build if needed, print the folder
@@ -25,7 +25,7 @@ if [ "${1:-}" = --cache ]; then
 	echo "$cache"
 	exit
 fi
-key=$(cat "$here/ffmpeg.sh" "$here/ffmpeg-qp.h" "$lib/libx264.a" "$lib/libx265.a" "$lib/libopus.a" "$lib/libnuma.a" "$lib/libz.a" 2>/dev/null |
+key=$(cat "$here/ffmpeg.sh" "$here/ffmpeg-qp.h" "$lib/libx264.a" "$lib/libx265.a" "$lib/libopus.a" "$lib/libnuma.a" "$lib/libz.a" "$lib/libzimg.a" 2>/dev/null |
 	sha256sum | cut -c1-12)
 sanitize=${VIDFILTER_SANITIZE:+address,undefined}
 prefix=$cache/ffmpeg-$ffmpeg-$key${sanitize:+-sanitized}
@@ -142,13 +142,13 @@ encoder=$!
 wait $decoder || failed dav1d
 wait $encoder || { log=$log.svtav1 && failed SVT-AV1; }
 
-# x264, x265 (for 8, 10 and 12 bits), Opus, zlib and what x265 needs are Debian's static libraries. They stand in a folder
+# x264, x265 (for 8, 10 and 12 bits), Opus, zlib, zimg and what x265 needs are Debian's static libraries. They stand in a folder
 # with no shared twin, first on the link path, so that the linker cannot prefer the shared ones.
-cp "$lib/libx264.a" "$lib/libx265.a" "$lib/libopus.a" "$lib/libnuma.a" "$lib/libz.a" "$(gcc -print-file-name=libstdc++.a)" "$prefix/lib/"
+cp "$lib/libx264.a" "$lib/libx265.a" "$lib/libopus.a" "$lib/libnuma.a" "$lib/libz.a" "$lib/libzimg.a" "$(gcc -print-file-name=libstdc++.a)" "$prefix/lib/"
 pc=$prefix/lib/pkgconfig
-for p in x264 x265 opus zlib; do
+for p in x264 x265 opus zlib zimg; do
 	# shellcheck disable=SC2016 # pkg-config's own variable
-	sed -e "s|^libdir=.*|libdir=$prefix/lib|" -e 's|-L[^ ]*|-L${libdir}|' -e 's|-lgcc_s|-lgcc_eh|g' \
+	sed -e "s|^libdir=.*|libdir=$prefix/lib|" -e 's|-L[^ ]*|-L${libdir}|' -e 's|-lgcc_s|-lgcc_eh|g' -e 's|-lstdc++$|& -lm|' \
 		"$lib/pkgconfig/$p.pc" >"$pc/$p.pc"
 done
 
@@ -169,6 +169,15 @@ demuxers=$demuxers,dts,dtshd,truehd,mlp,loas,dvbsub,dvbtxt,mjpeg_2000
 muxers=mp4,mov,matroska,webm,mpegts,mxf,avi,nut,null,image2pipe,rawvideo,yuv4mpegpipe,h264,framehash,framecrc,srt,wav
 encoders=libx264,libx265,libsvtav1,h264_nvenc,hevc_nvenc,av1_nvenc,ffv1,prores_ks,dnxhd,rawvideo,wrapped_avframe,png,mjpeg,bmp,tiff,ppm,movtext,subrip,srt,ass,ssa,webvtt,text
 encoders=$encoders,aac,libopus,flac,pcm_s16le,pcm_s24le,pcm_s32le,pcm_f32le,pcm_f64le
+# For --before and --after. Filters that open files or devices, take sound or need more than one input are left out.
+filters=null,copy,format,scale,zscale,crop,cropdetect,pad,transpose,hflip,vflip,rotate
+filters=$filters,bwdif,w3fdif,yadif,estdif,kerndeint,fieldmatch,fieldorder,separatefields,weave,doubleweave,interlace,tinterlace,telecine
+filters=$filters,phase,idet,pullup,dejudder,decimate,mpdecimate,fps,framerate,framestep,minterpolate,tpad,setpts,settb
+filters=$filters,eq,hue,curves,colorlevels,colorbalance,colorchannelmixer,colortemperature,vibrance,colorspace,colormatrix,normalize,histeq
+filters=$filters,lut,lutyuv,lutrgb,tonemap,limiter,negate,extractplanes
+filters=$filters,unsharp,cas,smartblur,gblur,avgblur,boxblur,sab,bilateral,deband,gradfun,deblock,pp7,fspp,spp,uspp,dedot,delogo,fillborders
+filters=$filters,hqdn3d,nlmeans,atadenoise,owdenoise,vaguedenoiser,bm3d,dctdnoiz,fftdnoiz,removegrain,median,tmedian,deflicker,noise
+filters=$filters,setsar,setdar,setfield,setparams,setrange,drawbox,drawgrid,split,field,il,blend
 protocols=file,pipe,fd,crypto,data,concat,subfile,hls,http,tcp,udp,rtp
 
 tar -C "$work/src" --strip-components=1 -xf "$cache/ffmpeg-$ffmpeg.tar.xz"
@@ -222,7 +231,7 @@ cp -r "$work/nvcodec/include/ffnvcodec" "$prefix/include/"
 sed "s|@@PREFIX@@|$prefix|" "$work/nvcodec/ffnvcodec.pc.in" >"$pc/ffnvcodec.pc"
 # Containers, sound and headers take no time to speak of, and the files of "vectors" only what a processor runs that
 # has none: compiled with little optimisation, they take a third of the time.
-plain='libavformat/%.o libavdevice/%.o libavfilter/%.o libavutil/tx_int32.o libavutil/tx_double.o'
+plain='libavformat/%.o libavdevice/%.o libavutil/tx_int32.o libavutil/tx_double.o'
 sound='aac* aac/* ac3* eac3* acelp* adpcm* alac* amr* ape* atrac* celp* cook* dca* flac* g7* gsm* kbd* lpc* lsp* mlp* mpegaudio* nelly*'
 sound="$sound opus/* pcm* psy* qdm* ra1* ra2* sbr* shorten* sine* sipr* speex* tak* tta* vorbis* wavpack* wma*"
 headers='*_parse* *_bsf* bsf/* cbs* ass* dovi* dvbsub* dvdsub* evc* jpegxl* movtext* pgssub* srt* subrip* text* webvtt* xsub*'
@@ -231,6 +240,7 @@ set -f # the patterns are for make
 for f in $sound $headers $vectors x86/hevcdsp_init; do
 	plain="$plain \$(patsubst %.c,%.o,\$(wildcard libavcodec/$f.c))"
 done
+plain="$plain \$(filter-out libavfilter/vf_% libavfilter/scene_sad%,\$(patsubst %.c,%.o,\$(wildcard libavfilter/*.c)))"
 set +f
 plain="$plain: CFLAGS += -O1"
 {
@@ -239,11 +249,11 @@ plain="$plain: CFLAGS += -O1"
 		--disable-everything --disable-autodetect --disable-programs --disable-doc --disable-debug \
 		--disable-postproc \
 		--enable-gpl --enable-pic --enable-pthreads --enable-network \
-		--enable-zlib --enable-libx264 --enable-libx265 --enable-libsvtav1 --enable-libdav1d --enable-libopus \
+		--enable-zlib --enable-libzimg --enable-libx264 --enable-libx265 --enable-libsvtav1 --enable-libdav1d --enable-libopus \
 		--extra-ldflags="-L$prefix/lib" \
 		${sanitize:+--disable-asm --optflags=-O1 "--extra-cflags=-g1 -fno-omit-frame-pointer -fsanitize=$sanitize" "--extra-ldflags=-fsanitize=$sanitize"} \
 		--enable-ffnvcodec --enable-nvdec --enable-nvenc --enable-hwaccel=h264_nvdec,hevc_nvdec,vp9_nvdec,mpeg2_nvdec \
-		--enable-parsers --enable-bsfs --enable-indev=v4l2 --enable-filter=scale,format,null \
+		--enable-parsers --enable-bsfs --enable-indev=v4l2 --enable-filter="$filters" \
 		--enable-decoder="$decoders" --enable-demuxer="$demuxers" \
 		--enable-muxer="$muxers" --enable-encoder="$encoders" --enable-protocol="$protocols" &&
 		echo "$plain" >>ffbuild/config.mak && make -j "$jobs" && make install

@@ -34,11 +34,15 @@ for group in "$@"; do
 		need "$lib/libopus.a" libopus-dev
 		need "$lib/libnuma.a" libnuma-dev
 		need "$lib/libz.a" zlib1g-dev
+		need "$lib/libzimg.a" libzimg-dev
 		command -v go >/dev/null 2>&1 || [ -x /usr/local/go/bin/go ] || need go golang-go
 		;;
 	test)
 		need ffmpeg ffmpeg
 		need shellcheck shellcheck
+		need x264 x264
+		need x265 x265
+		need SvtAv1EncApp svt-av1
 		need clang-19 clang-19
 		need chromium chromium
 		need firefox-esr firefox-esr
