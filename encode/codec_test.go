@@ -54,8 +54,8 @@ func depthOf(pf astiav.PixelFormat) int {
 	return 8
 }
 
-// Encoders open and close side by side, as the parts of a video have them do. Those of SVT-AV1 share
-// variables: without their lock this crashes.
+// Encoders open and close side by side, as in parts of a video. Those of SVT-AV1 share variables:
+// without their lock this crashes.
 func TestOpenSideBySide(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 4 {
