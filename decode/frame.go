@@ -149,24 +149,8 @@ func (d *decoder) describe(c *C.AVFrame) (f pipeline.Format, native bool) {
 		return f, native
 	}
 	f.FullRange = full || c.color_range == C.AVCOL_RANGE_JPEG || av.IsGray(pf) && c.color_range != C.AVCOL_RANGE_MPEG
-	f.Matrix = matrix(c.colorspace, f.Height)
+	f.Matrix = av.MatrixOf(int(c.colorspace), f.Height)
 	return f, native
-}
-
-// matrix reads the colour matrix. If there is none, or none of ours, the size decides.
-func matrix(space C.enum_AVColorSpace, height int) pipeline.Matrix {
-	switch space {
-	case C.AVCOL_SPC_BT709:
-		return pipeline.BT709
-	case C.AVCOL_SPC_BT470BG, C.AVCOL_SPC_SMPTE170M, C.AVCOL_SPC_FCC:
-		return pipeline.BT601
-	case C.AVCOL_SPC_BT2020_NCL, C.AVCOL_SPC_BT2020_CL:
-		return pipeline.BT2020
-	}
-	if height >= 720 {
-		return pipeline.BT709
-	}
-	return pipeline.BT601
 }
 
 // build makes a frame in d.format from the picture just received, whose format is src and which

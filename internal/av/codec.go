@@ -54,6 +54,33 @@ func TagColour(enc *astiav.CodecContext, f *pipeline.Frame, to pipeline.Format, 
 	}
 }
 
+// MatrixOf reads an AVColorSpace. If there is none, or none of ours, the height decides.
+func MatrixOf(space, height int) pipeline.Matrix {
+	switch space {
+	case C.AVCOL_SPC_BT709:
+		return pipeline.BT709
+	case C.AVCOL_SPC_BT470BG, C.AVCOL_SPC_SMPTE170M, C.AVCOL_SPC_FCC:
+		return pipeline.BT601
+	case C.AVCOL_SPC_BT2020_NCL, C.AVCOL_SPC_BT2020_CL:
+		return pipeline.BT2020
+	}
+	if height >= 720 {
+		return pipeline.BT709
+	}
+	return pipeline.BT601
+}
+
+// ColorSpace returns the AVColorSpace of a matrix.
+func ColorSpace(m pipeline.Matrix) int {
+	switch m {
+	case pipeline.BT709:
+		return C.AVCOL_SPC_BT709
+	case pipeline.BT2020:
+		return C.AVCOL_SPC_BT2020_NCL
+	}
+	return C.AVCOL_SPC_SMPTE170M
+}
+
 // AsYUV returns the matrix and range that samples of f have once they are YUV.
 func AsYUV(f pipeline.Format) pipeline.Format {
 	if f.Layout.Info().RGB {

@@ -293,10 +293,27 @@ static int worth_watching(int level, const char *format)
 	return level <= AV_LOG_WARNING || !strcmp(format, "Frame num gap %d %d\n");
 }
 
+static void log_line(void *ctx, int level, const char *format, va_list args);
+
+static _Thread_local char *complaint; // NULL: nobody listens on this thread
+
+void vf_listen(char *first)
+{
+	if (first)
+		av_log_set_callback(log_line);
+	complaint = first;
+}
+
 // FFmpeg logs on any of its threads. Longer lines are cut.
 static void log_line(void *ctx, int level, const char *format, va_list args)
 {
 	note_refused(format, args);
+	if (complaint && (level & 0xff) <= AV_LOG_ERROR) {
+		int prefix = 1;
+		if (!*complaint)
+			av_log_format_line2(ctx, level, format, args, complaint, VF_COMPLAINT, &prefix);
+		return;
+	}
 	uintptr_t who = worth_watching(level & 0xff, format) ? owner(ctx) : 0;
 	int show = (level & 0xff) <= atomic_load(&threshold);
 	if (!who && !show)

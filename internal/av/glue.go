@@ -1,5 +1,6 @@
 package av
 
+//#include <stdlib.h>
 //#include "glue.h"
 import "C"
 
@@ -234,6 +235,23 @@ func RefusedSize(do func()) (w, h int64) {
 	do()
 	size := C.vf_refused()
 	return int64(size.width), int64(size.height)
+}
+
+// Complaint calls do, and returns the first error that FFmpeg logs meanwhile on the same thread: the
+// name of the part that it is about, "" if unknown, and the message. They do not reach the log.
+func Complaint(do func()) (part, message string) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	line := (*C.char)(C.calloc(1, C.VF_COMPLAINT))
+	defer C.free(unsafe.Pointer(line))
+	C.vf_listen(line)
+	do()
+	C.vf_listen(nil)
+	text := C.GoString(line)
+	if name, _, ok := strings.Cut(text, " @ "); ok && strings.HasPrefix(name, "[") {
+		part = name[1:]
+	}
+	return part, words(text)
 }
 
 // words returns a line of the log without the names of FFmpeg's parts.

@@ -69,6 +69,11 @@ int vf_log_start(int level);
 // Sends errors and warnings to vfLogOwned, whatever the level of vf_log_start.
 void vf_log_watch(void);
 
+enum { VF_COMPLAINT = 1024 };
+// Writes the first error that FFmpeg logs on this thread to complaint, of VF_COMPLAINT bytes and
+// empty so far, and keeps all of them out of the log; until it is called with NULL.
+void vf_listen(char *complaint);
+
 typedef struct {
 	unsigned width, height;
 } vf_size;

@@ -1,0 +1,599 @@
+package graph
+
+//#include <stdlib.h>
+//#include "glue.h"
+import "C"
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/cgo"
+	"slices"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/internal/av"
+	"vidfilter/internal/hint"
+	"vidfilter/internal/machine"
+	"vidfilter/internal/units"
+	"vidfilter/pipeline"
+)
+
+// Options of Open; the zero value will do.
+type Options struct {
+	// Takes reports which layouts the next stage takes; nil: all. Results have the one of them that
+	// keeps most of what the last filter makes.
+	Takes func(pipeline.Layout) bool
+	// Pool has the memory of results, which are copied into it; nil: they stay where FFmpeg made
+	// them, without a copy.
+	Pool *pipeline.Pool
+	// MaxPixels is the largest picture between the filters and at their end; pictures of more than
+	// 8 bits count twice. 0: no limit.
+	MaxPixels int64
+	// Later is how many results the stages behind may keep.
+	Later int
+	// Threads run the filters; 0: as many as the program may use.
+	Threads int
+}
+
+// Filter runs a graph on frames in host memory. It implements pipeline.Filter and
+// pipeline.Discarder. Where the format of frames changes, the graph ends as at the end of a video,
+// and begins anew.
+//
+// A result that comes from a frame keeps its properties and whether it is context. Where the graph
+// scales no picture, it keeps the quantiser and the film grain as well. Captions and timecodes stay
+// with the first result of a frame; metadata of HDR goes where the transfer function changes.
+type Filter struct {
+	text  string
+	o     Options
+	keeps int
+	local bool
+	all   []pipeline.Layout // that the next stage takes
+
+	run    *running
+	before source // of the frames that run is for
+
+	inside atomic.Int64 // frames that FFmpeg has references to
+	traces atomic.Int64 // frames of which something is left in the graph
+	most   int64        // of traces
+}
+
+// Open returns a stage that runs a graph. Its errors are those of Check.
+func Open(text string, o Options) (*Filter, error) {
+	p, err := parse(text, 1)
+	if err != nil {
+		return nil, err
+	}
+	defer p.free()
+	f := &Filter{text: text, o: o, keeps: p.keeps, local: p.local}
+	for _, l := range pipeline.Layouts() {
+		if o.Takes == nil || o.Takes(l) {
+			f.all = append(f.all, l)
+		}
+	}
+	if f.o.Threads <= 0 {
+		f.o.Threads = runtime.GOMAXPROCS(0)
+	}
+	return f, nil
+}
+
+// Local reports whether the result for a picture depends on that picture alone, so that a video may
+// be cut anywhere.
+func (f *Filter) Local() bool { return f.local }
+
+// slack is how many frames stay between filters.
+const slack = 2
+
+// Held returns how many frames the graph may keep. It copies those beyond.
+func (f *Filter) Held() int { return f.keeps + slack + f.o.Later }
+
+// source is what a graph must know of the frames that it is opened for.
+type source struct {
+	format pipeline.Format
+	pixels astiav.PixelFormat
+	video  pipeline.Video
+	space  C.enum_AVColorSpace
+	ranges C.enum_AVColorRange
+}
+
+// running is a graph for frames of one format.
+type running struct {
+	*parsed
+	source, sink *C.AVFilterContext
+	video        *pipeline.Video // of its results
+	rescaled     bool            // a picture is scaled on its way
+	paced        bool            // the rate of frames changes
+}
+
+func (r *running) close() {
+	if r != nil {
+		r.free()
+	}
+}
+
+// trace is what is left of a frame in what filters make of it.
+type trace struct {
+	of        *Filter
+	props     av.Props // the parts that FFmpeg does not know
+	transfer  C.enum_AVColorTransferCharacteristic
+	matrix    pipeline.Matrix
+	quantiser pipeline.Quantiser
+	grain     *pipeline.FilmGrain
+	seed      uint16
+	context   bool
+	used      bool // it has a result
+}
+
+//export vfForget
+func vfForget(handle C.uintptr_t) {
+	h := cgo.Handle(handle)
+	h.Value().(*trace).of.traces.Add(-1)
+	h.Delete()
+}
+
+// Process filters a frame.
+func (f *Filter) Process(ctx context.Context, frame *pipeline.Frame, emit pipeline.Emit) error {
+	if frame.Planes[0].Data == nil {
+		frame.Release()
+		return errors.New("graph: the samples of a frame are in the memory of a device only")
+	}
+	if frame.Video == nil {
+		frame.Release()
+		return errors.New("graph: a frame without a time base")
+	}
+	size := frameBytes(frame.Format)
+	picture, src, err := f.wrap(frame) // which is frame no more
+	if err != nil {
+		return err
+	}
+	defer picture.Free()
+	if f.run != nil && src != f.before {
+		if err := f.Flush(ctx, emit); err != nil {
+			return err
+		}
+	}
+	if f.run == nil {
+		if err := f.open(src); err != nil {
+			return err
+		}
+		f.most = max(64, memory()/size)
+	}
+	if n := f.traces.Load(); n > f.most {
+		return hint.Says(fmt.Sprintf("the graph keeps %d frames, for which there is no memory", n),
+			"give filters that look at fewer frames, and let branches of the graph have the same times", ErrGraph)
+	}
+	c := (*C.AVFrame)(picture.UnsafePointer())
+	if err := f.run.try(-1, func() C.int { return C.av_buffersrc_add_frame_flags(f.run.source, c, 0) }); err != nil {
+		return err
+	}
+	return f.pull(ctx, emit)
+}
+
+// memory returns the bytes that a graph may keep.
+func memory() int64 {
+	if m := machine.OwnMemory(); m > 0 {
+		return m / 2
+	}
+	return 4 << 30
+}
+
+func frameBytes(format pipeline.Format) int64 {
+	_, _, size := format.PlanLayout(0)
+	return int64(max(size, 1))
+}
+
+// Flush ends the graph. It is nothing without frames.
+func (f *Filter) Flush(ctx context.Context, emit pipeline.Emit) error {
+	if f.run == nil {
+		return nil
+	}
+	if err := f.run.try(-1, func() C.int { return C.av_buffersrc_add_frame_flags(f.run.source, nil, 0) }); err != nil {
+		return err
+	}
+	if err := f.pull(ctx, emit); err != nil {
+		return err
+	}
+	f.Discard()
+	return nil
+}
+
+// Discard releases what the graph holds.
+func (f *Filter) Discard() {
+	f.run.close()
+	f.run = nil
+}
+
+// wrap makes FFmpeg's frame of one, which it takes, and describes it.
+func (f *Filter) wrap(frame *pipeline.Frame) (picture *astiav.Frame, src source, err error) {
+	frame.Retain() // for its properties
+	defer frame.Release()
+	f.inside.Add(1)
+	picture, err = av.Wrap(pipeline.NewFrame(frame.Format, frame.Planes, nil, func() {
+		frame.Release()
+		f.inside.Add(-1)
+	}))
+	if err != nil {
+		return nil, src, err
+	}
+	if err := f.describe(picture, frame); err != nil {
+		picture.Free()
+		return nil, src, err
+	}
+	if f.inside.Load() > int64(f.Held()) {
+		if err := picture.MakeWritable(); err != nil {
+			picture.Free()
+			return nil, src, fmt.Errorf("graph: copy a frame: %w", err)
+		}
+	}
+	c := (*C.AVFrame)(picture.UnsafePointer())
+	return picture, source{frame.Format, picture.PixelFormat(), *frame.Video, c.colorspace, c.color_range}, nil
+}
+
+// describe gives a picture the properties of a frame, and a trace of it.
+func (f *Filter) describe(picture *astiav.Frame, frame *pipeline.Frame) error {
+	if err := av.Describe(picture, frame); err != nil {
+		return fmt.Errorf("graph: %w", err)
+	}
+	if pf := av.WithAlpha(frame.Layout); pf != astiav.PixelFormatNone && av.HasAlpha(frame) {
+		if err := av.SetAlpha(picture, frame, pf); err != nil {
+			return fmt.Errorf("graph: alpha: %w", err)
+		}
+	}
+	c := (*C.AVFrame)(picture.UnsafePointer())
+	switch rgb := frame.Layout.Info().RGB; {
+	case rgb:
+		c.colorspace, c.color_range = C.AVCOL_SPC_RGB, C.AVCOL_RANGE_JPEG
+	case c.colorspace == C.AVCOL_SPC_RGB:
+		c.colorspace = C.AVCOL_SPC_UNSPECIFIED
+	}
+	if frame.FullRange {
+		c.color_range = C.AVCOL_RANGE_JPEG
+	} else if c.color_range == C.AVCOL_RANGE_JPEG {
+		c.color_range = C.AVCOL_RANGE_MPEG
+	}
+	c.sample_aspect_ratio = rational(frame.Video.Aspect)
+	t := &trace{of: f, transfer: c.color_trc, matrix: frame.Matrix, quantiser: frame.Quantiser,
+		grain: frame.Grain, seed: frame.GrainSeed, context: frame.Context}
+	if p, ok := frame.Props().(*av.Props); ok && p != nil {
+		t.props = av.Props{Units: p.Units, Transfer: p.Transfer, Timecode: p.Timecode}
+	}
+	f.traces.Add(1)
+	if err := av.Error(int(C.vf_mark(c, C.uintptr_t(cgo.NewHandle(t))))); err != nil {
+		return fmt.Errorf("graph: %w", err)
+	}
+	return nil
+}
+
+func rational(r pipeline.Ratio) C.AVRational {
+	if r.Den == 0 || r.Num == 0 {
+		return C.AVRational{0, 1}
+	}
+	return C.AVRational{C.int(r.Num), C.int(r.Den)}
+}
+
+func ratio(r C.AVRational) pipeline.Ratio {
+	if r.num == 0 || r.den == 0 {
+		return pipeline.Ratio{}
+	}
+	return pipeline.Ratio{Num: int(r.num), Den: int(r.den)}
+}
+
+// open opens the graph for frames.
+func (f *Filter) open(src source) (err error) {
+	p, err := parse(f.text, f.o.Threads)
+	if err != nil {
+		return err
+	}
+	r := &running{parsed: p}
+	defer func() {
+		if err != nil {
+			r.close()
+		}
+	}()
+	if err := r.addEnds(src, f.formats(src)); err != nil {
+		return err
+	}
+	if err := r.try(-1, func() C.int { return C.avfilter_graph_config(r.graph, nil) }); err != nil {
+		return err
+	}
+	if err := r.judgeSizes(f.o.MaxPixels); err != nil {
+		return err
+	}
+	r.look(src)
+	if rate := r.video.Rate; rate.Den > 0 && float64(rate.Num)/float64(rate.Den) > mostRate && rate != src.video.Rate {
+		return hint.Says(fmt.Sprintf("the graph makes %d/%d frames a second, which are too many", rate.Num, rate.Den),
+			fmt.Sprintf("at most %d are made", mostRate), ErrGraph)
+	}
+	f.run, f.before = r, src
+	return nil
+}
+
+// formats returns the pixel formats of results: those with alpha only where frames have it.
+func (f *Filter) formats(src source) (list []C.enum_AVPixelFormat) {
+	alpha := src.pixels != av.PixelFormat(src.format.Layout)
+	for _, l := range f.all {
+		if pf := av.WithAlpha(l); alpha && pf != astiav.PixelFormatNone {
+			list = append(list, C.enum_AVPixelFormat(pf))
+		}
+		list = append(list, C.enum_AVPixelFormat(av.PixelFormat(l)))
+	}
+	return list
+}
+
+// addEnds adds the filters by which frames enter and leave the graph.
+func (r *running) addEnds(src source, formats []C.enum_AVPixelFormat) error {
+	if r.source = r.add("buffer", "in"); r.source == nil {
+		return errors.New("graph: out of memory")
+	}
+	if r.sink = r.add("buffersink", "out"); r.sink == nil {
+		return errors.New("graph: out of memory")
+	}
+	about := C.av_buffersrc_parameters_alloc()
+	if about == nil {
+		return errors.New("graph: out of memory")
+	}
+	defer C.av_free(unsafe.Pointer(about))
+	about.format = C.int(src.pixels)
+	about.width, about.height = C.int(src.format.Width), C.int(src.format.Height)
+	about.time_base, about.frame_rate = rational(src.video.TimeBase), rational(src.video.Rate)
+	about.sample_aspect_ratio = rational(src.video.Aspect)
+	about.color_space, about.color_range = src.space, src.ranges
+	name := C.CString("pix_fmts")
+	defer C.free(unsafe.Pointer(name))
+	first := (*C.uint8_t)(unsafe.Pointer(unsafe.SliceData(formats)))
+	for _, call := range []func() C.int{
+		func() C.int { return C.av_buffersrc_parameters_set(r.source, about) },
+		func() C.int { return C.avfilter_init_dict(r.source, nil) },
+		func() C.int {
+			return C.av_opt_set_bin(unsafe.Pointer(r.sink), name, first, C.int(len(formats)*C.sizeof_int), C.AV_OPT_SEARCH_CHILDREN)
+		},
+		func() C.int { return C.avfilter_init_dict(r.sink, nil) },
+		func() C.int { return C.avfilter_link(r.source, 0, r.in, r.inPad) },
+		func() C.int { return C.avfilter_link(r.out, r.outPad, r.sink, 0) },
+	} {
+		if err := r.try(-1, call); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *running) add(filter, name string) *C.AVFilterContext {
+	f, n := C.CString(filter), C.CString(name)
+	defer C.free(unsafe.Pointer(f))
+	defer C.free(unsafe.Pointer(n))
+	return C.avfilter_graph_alloc_filter(r.graph, C.avfilter_get_by_name(f), n)
+}
+
+// links yields the links of the graph with the number of the filter before each, -1 for others.
+func (r *running) links() func(yield func(int, *C.AVFilterLink) bool) {
+	return func(yield func(int, *C.AVFilterLink) bool) {
+		for _, f := range av.Slice(r.graph.filters, int(r.graph.nb_filters)) {
+			for _, l := range av.Slice(f.outputs, int(f.nb_outputs)) {
+				if !yield(slices.Index(r.filters, f), l) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// judgeSizes refuses graphs with larger pictures than allowed.
+func (r *running) judgeSizes(most int64) error {
+	for n, l := range r.links() {
+		size := int64(l.w) * int64(l.h)
+		if av.Depth(astiav.PixelFormat(l.format)) > 8 {
+			size *= 2
+		}
+		if most > 0 && size > most && n >= 0 {
+			return r.wrong(n, fmt.Sprintf("%dx%d is more than %d pixels", l.w, l.h, most), "make the picture smaller, or raise --max-pixels if there is memory for it")
+		}
+	}
+	return nil
+}
+
+// look reads what comes out of the graph.
+func (r *running) look(src source) {
+	for _, f := range av.Slice(r.graph.filters, int(r.graph.nb_filters)) {
+		switch C.GoString(f.filter.name) {
+		case "scale", "zscale":
+			in, out := av.Slice(f.inputs, 1)[0], av.Slice(f.outputs, 1)[0]
+			r.rescaled = r.rescaled || in.w != out.w || in.h != out.h
+		}
+	}
+	v := src.video
+	rate := ratio(C.av_buffersink_get_frame_rate(r.sink))
+	if v.Rate.Num == 0 {
+		v.Rate = pipeline.Ratio{}
+	}
+	r.paced = C.av_cmp_q(rational(rate), rational(v.Rate)) != 0
+	if r.paced {
+		v.MeanRate = times(v.MeanRate, rate, v.Rate)
+	}
+	v.Rate = rate
+	v.TimeBase, v.Aspect = ratio(C.av_buffersink_get_time_base(r.sink)), ratio(C.av_buffersink_get_sample_aspect_ratio(r.sink))
+	r.video = &v
+}
+
+// times returns r times a by b, unknown if one of them is.
+func times(r, a, b pipeline.Ratio) pipeline.Ratio {
+	if r.Den == 0 || a.Den == 0 || b.Den == 0 || b.Num == 0 {
+		return pipeline.Ratio{}
+	}
+	return ratio(C.av_mul_q(rational(r), C.av_div_q(rational(a), rational(b))))
+}
+
+// pull emits the results that the graph has.
+func (f *Filter) pull(ctx context.Context, emit pipeline.Emit) error {
+	for n := 0; ; n++ {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if n > mostAdded {
+			return hint.Says(fmt.Sprintf("the graph makes more than %d frames of one", mostAdded), "give a lower rate, or add fewer frames", ErrGraph)
+		}
+		picture := astiav.AllocFrame()
+		if picture == nil {
+			return errors.New("graph: out of memory")
+		}
+		c := (*C.AVFrame)(picture.UnsafePointer())
+		var code C.int
+		err := f.run.try(-1, func() C.int {
+			if code = C.av_buffersink_get_frame(f.run.sink, c); code == -C.EAGAIN || code == C.AVERROR_EOF {
+				return 0
+			}
+			return code
+		})
+		if err != nil || code < 0 {
+			picture.Free()
+			return err
+		}
+		result, err := f.result(ctx, picture)
+		if err != nil {
+			return err
+		}
+		if err := emit(result); err != nil {
+			return err
+		}
+	}
+}
+
+// result makes a frame of a picture, which it takes.
+func (f *Filter) result(ctx context.Context, picture *astiav.Frame) (*pipeline.Frame, error) {
+	c := (*C.AVFrame)(picture.UnsafePointer())
+	var t *trace
+	if h := C.vf_marked(c); h != 0 {
+		t = cgo.Handle(h).Value().(*trace)
+	}
+	frame, err := f.make(ctx, picture, t)
+	C.vf_unmark(c) // only now: the trace may end here
+	if err != nil {
+		picture.Free()
+		return nil, err
+	}
+	if f.o.Pool != nil {
+		picture.Free()
+	}
+	return frame, nil
+}
+
+// make makes a frame over the memory of a picture, or with a copy of it, and with properties.
+func (f *Filter) make(ctx context.Context, picture *astiav.Frame, t *trace) (*pipeline.Frame, error) {
+	c := (*C.AVFrame)(picture.UnsafePointer())
+	if err := av.Error(int(C.vf_upright(c))); err != nil {
+		return nil, fmt.Errorf("graph: %w", err)
+	}
+	format, err := f.format(picture, t)
+	if err != nil {
+		return nil, err
+	}
+	view := av.View(picture, format.Layout)
+	var frame *pipeline.Frame
+	if f.o.Pool != nil {
+		if frame, err = f.o.Pool.NewFrame(ctx, format); err != nil {
+			return nil, err
+		}
+		frame.CopySamples(view)
+	} else {
+		frame = pipeline.NewFrame(format, view.Planes, nil, picture.Free)
+	}
+	props, err := f.props(picture, format, t)
+	if err != nil {
+		if f.o.Pool != nil { // else the picture is the caller's to free
+			frame.Release()
+		}
+		return nil, err
+	}
+	frame.SetProps(props)
+	frame.Video = f.run.video
+	frame.PTS, frame.Duration = int64(c.pts), int64(c.duration)
+	if f.run.paced || frame.Duration <= 0 {
+		frame.Duration = 0
+		if rate := f.run.video.Rate; rate.Den > 0 {
+			frame.Duration = int64(C.av_rescale_q(1, C.AVRational{C.int(rate.Den), C.int(rate.Num)}, rational(f.run.video.TimeBase)))
+		}
+	}
+	frame.Interlaced = c.flags&C.AV_FRAME_FLAG_INTERLACED != 0
+	frame.TopFieldFirst = frame.Interlaced && c.flags&C.AV_FRAME_FLAG_TOP_FIELD_FIRST != 0
+	if t != nil {
+		frame.Context = t.context
+		if !f.run.rescaled {
+			frame.Quantiser, frame.Grain, frame.GrainSeed = t.quantiser, t.grain, t.seed
+		}
+		t.used = true
+	}
+	return frame, nil
+}
+
+// format returns the format of a picture, and tags it with the matrix of the frame that it comes
+// from where a picture of its size would be taken for another.
+func (f *Filter) format(picture *astiav.Frame, t *trace) (pipeline.Format, error) {
+	c := (*C.AVFrame)(picture.UnsafePointer())
+	layout, full, ok := av.LayoutOf(picture.PixelFormat())
+	if !ok {
+		return pipeline.Format{}, fmt.Errorf("graph: results of %v", picture.PixelFormat())
+	}
+	format := pipeline.Format{Layout: layout, Width: int(c.width), Height: int(c.height)}
+	if layout.Info().RGB {
+		format.FullRange = true
+		return format, nil
+	}
+	format.FullRange = full || c.color_range == C.AVCOL_RANGE_JPEG
+	format.Matrix = av.MatrixOf(int(c.colorspace), format.Height)
+	if c.colorspace == C.AVCOL_SPC_UNSPECIFIED && t != nil && t.matrix != 0 && t.matrix != format.Matrix {
+		format.Matrix = t.matrix
+		c.colorspace = C.enum_AVColorSpace(av.ColorSpace(t.matrix))
+	}
+	return format, nil
+}
+
+// props returns the properties of a result.
+func (f *Filter) props(picture *astiav.Frame, format pipeline.Format, t *trace) (*av.Props, error) {
+	c := (*C.AVFrame)(picture.UnsafePointer())
+	mark := c.opaque_ref
+	c.opaque_ref = nil // which the copy must not keep
+	props := av.PropsOf(picture)
+	c.opaque_ref = mark
+	if props == nil {
+		return nil, errors.New("graph: out of memory")
+	}
+	if format.Layout != pipeline.RGBA {
+		if err := props.KeepAlpha(picture, format); err != nil {
+			props.Release()
+			return nil, fmt.Errorf("graph: alpha: %w", err)
+		}
+	}
+	if t == nil {
+		return props, nil
+	}
+	toned := c.color_trc != t.transfer
+	if !toned {
+		props.Transfer = t.props.Transfer
+	}
+	if !t.used {
+		props.Timecode = t.props.Timecode
+	}
+	for _, u := range t.props.Units {
+		switch {
+		case toned && ofHDR(u.Kind), t.used && ofOnePicture(u.Kind), f.run.rescaled && u.Kind == units.FilmGrain:
+		default:
+			props.Units = append(props.Units, u)
+		}
+	}
+	return props, nil
+}
+
+func ofHDR(k units.Kind) bool {
+	switch k {
+	case units.MasteringDisplay, units.ContentLight, units.HDR10Plus, units.HDRVivid, units.AlternativeTransfer, units.AmbientViewing, units.DolbyVision:
+		return true
+	}
+	return false
+}
+
+// ofOnePicture reports whether a unit is to be shown or read once.
+func ofOnePicture(k units.Kind) bool { return k == units.Captions || k == units.Timecode }

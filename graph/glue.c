@@ -1,0 +1,69 @@
+#include "glue.h"
+
+#include "_cgo_export.h"
+
+static void forget(void *opaque, uint8_t *data)
+{
+	(void)data;
+	vfForget((uintptr_t)opaque);
+}
+
+int vf_mark(AVFrame *f, uintptr_t handle)
+{
+	av_buffer_unref(&f->opaque_ref);
+	f->opaque_ref = av_buffer_create((uint8_t *)handle, 1, forget, (void *)handle, AV_BUFFER_FLAG_READONLY);
+	if (f->opaque_ref)
+		return 0;
+	vfForget(handle);
+	return AVERROR(ENOMEM);
+}
+
+uintptr_t vf_marked(const AVFrame *f)
+{
+	return f->opaque_ref ? (uintptr_t)f->opaque_ref->data : 0;
+}
+
+void vf_unmark(AVFrame *f)
+{
+	av_buffer_unref(&f->opaque_ref);
+}
+
+int vf_upright(AVFrame *f)
+{
+	int down = 1;
+	for (int i = 0; i < 4 && f->data[i]; i++)
+		down &= f->linesize[i] > 0;
+	if (down)
+		return 0;
+	AVFrame *copy = av_frame_alloc();
+	if (!copy)
+		return AVERROR(ENOMEM);
+	copy->format = f->format;
+	copy->width = f->width;
+	copy->height = f->height;
+	int err = av_frame_get_buffer(copy, 0);
+	if (err >= 0)
+		err = av_frame_copy(copy, f);
+	if (err >= 0)
+		err = av_frame_copy_props(copy, f);
+	if (err >= 0) {
+		av_frame_unref(f);
+		av_frame_move_ref(f, copy);
+	}
+	av_frame_free(&copy);
+	return err;
+}
+
+int64_t vf_number(AVFilterContext *f, const char *option, int64_t otherwise)
+{
+	int64_t n;
+	return av_opt_get_int(f, option, AV_OPT_SEARCH_CHILDREN, &n) < 0 ? otherwise : n;
+}
+
+int vf_is_set(AVFilterContext *f, const char *option)
+{
+	uint8_t *value = NULL;
+	int set = av_opt_get(f, option, AV_OPT_SEARCH_CHILDREN, &value) >= 0 && value && *value;
+	av_free(value);
+	return set;
+}
