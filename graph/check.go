@@ -131,8 +131,8 @@ func (p *parsed) split() error {
 	return nil
 }
 
-// splitWrong returns what is wrong with the first filter that FFmpeg cannot read by itself, nil if it
-// reads them all. FFmpeg cannot read options without names of filters that it lacks.
+// splitWrong returns what is wrong with the first filter that FFmpeg cannot read by itself, nil if
+// it reads them all. FFmpeg cannot read options without names of filters that it lacks.
 func (p *parsed) splitWrong() error {
 	for n, at := range places(p.text) {
 		part := p.text[at.from:at.to]

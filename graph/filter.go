@@ -38,6 +38,8 @@ type Options struct {
 	Later int
 	// Threads run the filters; 0: as many as the program may use.
 	Threads int
+
+	memory int64 // bytes that frames in the graph may take; 0: half of what the program may use
 }
 
 // Filter runs a graph on frames in host memory. It implements pipeline.Filter and
@@ -160,7 +162,7 @@ func (f *Filter) Process(ctx context.Context, frame *pipeline.Frame, emit pipeli
 		if err := f.open(src); err != nil {
 			return err
 		}
-		f.most = max(64, memory()/size)
+		f.most = max(64, f.memory()/size)
 	}
 	if n := f.traces.Load(); n > f.most {
 		return hint.Says(fmt.Sprintf("the graph keeps %d frames, for which there is no memory", n),
@@ -173,8 +175,11 @@ func (f *Filter) Process(ctx context.Context, frame *pipeline.Frame, emit pipeli
 	return f.pull(ctx, emit)
 }
 
-// memory returns the bytes that a graph may keep.
-func memory() int64 {
+// memory returns the bytes that frames in the graph may take.
+func (f *Filter) memory() int64 {
+	if f.o.memory > 0 {
+		return f.o.memory
+	}
 	if m := machine.OwnMemory(); m > 0 {
 		return m / 2
 	}

@@ -237,8 +237,9 @@ func RefusedSize(do func()) (w, h int64) {
 	return int64(size.width), int64(size.height)
 }
 
-// Complaint calls do, and returns the first error that FFmpeg logs meanwhile on the same thread: the
-// name of the part that it is about, "" if unknown, and the message. They do not reach the log.
+// Complaint calls do, and returns the first error that FFmpeg logs meanwhile on the same thread:
+// the name of the part that it is about, "" if unknown, and the message. Errors do not reach the
+// log then.
 func Complaint(do func()) (part, message string) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
