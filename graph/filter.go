@@ -169,10 +169,25 @@ func (f *Filter) Process(ctx context.Context, frame *pipeline.Frame, emit pipeli
 			"give filters that look at fewer frames, and let branches of the graph have the same times", ErrGraph)
 	}
 	c := (*C.AVFrame)(picture.UnsafePointer())
-	if err := f.run.try(-1, func() C.int { return C.av_buffersrc_add_frame_flags(f.run.source, c, 0) }); err != nil {
+	if err := f.run.do(func() C.int { return C.av_buffersrc_add_frame_flags(f.run.source, c, 0) }); err != nil {
 		return err
 	}
 	return f.pull(ctx, emit)
+}
+
+// do is try for calls with frames, which fail for want of memory, too.
+func (r *running) do(call func() C.int) error {
+	var code C.int
+	err := r.try(-1, func() C.int {
+		code = call()
+		return code
+	})
+	if err != nil {
+		if short := av.OfShortage(av.Error(int(code)), err); short != nil {
+			return short
+		}
+	}
+	return err
 }
 
 // memory returns the bytes that frames in the graph may take.
@@ -196,7 +211,7 @@ func (f *Filter) Flush(ctx context.Context, emit pipeline.Emit) error {
 	if f.run == nil {
 		return nil
 	}
-	if err := f.run.try(-1, func() C.int { return C.av_buffersrc_add_frame_flags(f.run.source, nil, 0) }); err != nil {
+	if err := f.run.do(func() C.int { return C.av_buffersrc_add_frame_flags(f.run.source, nil, 0) }); err != nil {
 		return err
 	}
 	if err := f.pull(ctx, emit); err != nil {
@@ -447,7 +462,7 @@ func (f *Filter) pull(ctx context.Context, emit pipeline.Emit) error {
 		}
 		c := (*C.AVFrame)(picture.UnsafePointer())
 		var code C.int
-		err := f.run.try(-1, func() C.int {
+		err := f.run.do(func() C.int {
 			if code = C.av_buffersink_get_frame(f.run.sink, c); code == -C.EAGAIN || code == C.AVERROR_EOF {
 				return 0
 			}
@@ -497,6 +512,10 @@ func (f *Filter) make(ctx context.Context, picture *astiav.Frame, t *trace) (*pi
 		return nil, err
 	}
 	view := av.View(picture, format.Layout)
+	for i := range view.NumPlanes() { // a part of a picture may end where its memory ends
+		w, rows := view.PlaneSize(i)
+		view.Planes[i].Data = view.Planes[i].Data[:view.Planes[i].Pitch*(rows-1)+w]
+	}
 	var frame *pipeline.Frame
 	if f.o.Pool != nil {
 		if frame, err = f.o.Pool.NewFrame(ctx, format); err != nil {
