@@ -277,7 +277,7 @@ func (p *parsed) judgeOptions(n int, f *C.AVFilterContext, about traits) error {
 	name := C.GoString(f.filter.name)
 	for _, option := range about.files {
 		c := C.CString(option)
-		set := C.vf_is_set(f, c) != 0
+		set := C.vf_graph_is_set(f, c) != 0
 		C.free(unsafe.Pointer(c))
 		if set {
 			return p.wrong(n, fmt.Sprintf("the option %s of %s is not available here: it opens a file", option, name), "leave it out")
@@ -323,7 +323,7 @@ func rateOf(f *C.AVFilterContext) float64 {
 func number(f *C.AVFilterContext, option string) int64 {
 	c := C.CString(option)
 	defer C.free(unsafe.Pointer(c))
-	return int64(C.vf_number(f, c, 0))
+	return int64(C.vf_graph_number(f, c, 0))
 }
 
 // link connects the filters, and finds the ends of the graph.

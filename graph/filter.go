@@ -282,7 +282,7 @@ func (f *Filter) describe(picture *astiav.Frame, frame *pipeline.Frame) error {
 		t.props = av.Props{Units: p.Units, Transfer: p.Transfer, Timecode: p.Timecode}
 	}
 	f.traces.Add(1)
-	if err := av.Error(int(C.vf_mark(c, C.uintptr_t(cgo.NewHandle(t))))); err != nil {
+	if err := av.Error(int(C.vf_graph_mark(c, C.uintptr_t(cgo.NewHandle(t))))); err != nil {
 		return fmt.Errorf("graph: %w", err)
 	}
 	return nil
@@ -486,11 +486,11 @@ func (f *Filter) pull(ctx context.Context, emit pipeline.Emit) error {
 func (f *Filter) result(ctx context.Context, picture *astiav.Frame) (*pipeline.Frame, error) {
 	c := (*C.AVFrame)(picture.UnsafePointer())
 	var t *trace
-	if h := C.vf_marked(c); h != 0 {
+	if h := C.vf_graph_marked(c); h != 0 {
 		t = cgo.Handle(h).Value().(*trace)
 	}
 	frame, err := f.make(ctx, picture, t)
-	C.vf_unmark(c) // only now: the trace may end here
+	C.vf_graph_unmark(c) // only now: the trace may end here
 	if err != nil {
 		picture.Free()
 		return nil, err
@@ -504,7 +504,7 @@ func (f *Filter) result(ctx context.Context, picture *astiav.Frame) (*pipeline.F
 // make makes a frame over the memory of a picture, or with a copy of it, and with properties.
 func (f *Filter) make(ctx context.Context, picture *astiav.Frame, t *trace) (*pipeline.Frame, error) {
 	c := (*C.AVFrame)(picture.UnsafePointer())
-	if err := av.Error(int(C.vf_upright(c))); err != nil {
+	if err := av.Error(int(C.vf_graph_upright(c))); err != nil {
 		return nil, fmt.Errorf("graph: %w", err)
 	}
 	format, err := f.format(picture, t)

@@ -8,7 +8,7 @@ static void forget(void *opaque, uint8_t *data)
 	vfForget((uintptr_t)opaque);
 }
 
-int vf_mark(AVFrame *f, uintptr_t handle)
+int vf_graph_mark(AVFrame *f, uintptr_t handle)
 {
 	av_buffer_unref(&f->opaque_ref);
 	f->opaque_ref = av_buffer_create((uint8_t *)handle, 1, forget, (void *)handle, AV_BUFFER_FLAG_READONLY);
@@ -18,17 +18,17 @@ int vf_mark(AVFrame *f, uintptr_t handle)
 	return AVERROR(ENOMEM);
 }
 
-uintptr_t vf_marked(const AVFrame *f)
+uintptr_t vf_graph_marked(const AVFrame *f)
 {
 	return f->opaque_ref ? (uintptr_t)f->opaque_ref->data : 0;
 }
 
-void vf_unmark(AVFrame *f)
+void vf_graph_unmark(AVFrame *f)
 {
 	av_buffer_unref(&f->opaque_ref);
 }
 
-int vf_upright(AVFrame *f)
+int vf_graph_upright(AVFrame *f)
 {
 	int down = 1;
 	for (int i = 0; i < 4 && f->data[i]; i++)
@@ -54,13 +54,13 @@ int vf_upright(AVFrame *f)
 	return err;
 }
 
-int64_t vf_number(AVFilterContext *f, const char *option, int64_t otherwise)
+int64_t vf_graph_number(AVFilterContext *f, const char *option, int64_t otherwise)
 {
 	int64_t n;
 	return av_opt_get_int(f, option, AV_OPT_SEARCH_CHILDREN, &n) < 0 ? otherwise : n;
 }
 
-int vf_is_set(AVFilterContext *f, const char *option)
+int vf_graph_is_set(AVFilterContext *f, const char *option)
 {
 	uint8_t *value = NULL;
 	int set = av_opt_get(f, option, AV_OPT_SEARCH_CHILDREN, &value) >= 0 && value && *value;

@@ -9,18 +9,18 @@
 
 // Marks a frame, and what filters make of it, with a handle. vfForget(handle) runs once: when the
 // last of these frames has gone, on any thread, or, if this fails, before it returns.
-int vf_mark(AVFrame *f, uintptr_t handle);
+int vf_graph_mark(AVFrame *f, uintptr_t handle);
 // Returns the handle that a frame is marked with, 0 for none.
-uintptr_t vf_marked(const AVFrame *f);
+uintptr_t vf_graph_marked(const AVFrame *f);
 // Takes the mark from a frame.
-void vf_unmark(AVFrame *f);
+void vf_graph_unmark(AVFrame *f);
 
 // Makes the rows of a frame run downwards, by a copy where they do not. Returns a negative AVERROR
 // when out of memory.
-int vf_upright(AVFrame *f);
+int vf_graph_upright(AVFrame *f);
 
 // Returns the value of a numeric option of a filter, or otherwise if it has none of that name.
-int64_t vf_number(AVFilterContext *f, const char *option, int64_t otherwise);
+int64_t vf_graph_number(AVFilterContext *f, const char *option, int64_t otherwise);
 // Tells whether an option of a filter, a string, is set.
-int vf_is_set(AVFilterContext *f, const char *option);
+int vf_graph_is_set(AVFilterContext *f, const char *option);
 #endif
