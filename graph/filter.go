@@ -578,6 +578,10 @@ func (f *Filter) format(picture *astiav.Frame, t *trace) (pipeline.Format, error
 // props returns the properties of a result.
 func (f *Filter) props(picture *astiav.Frame, format pipeline.Format, t *trace) (*av.Props, error) {
 	c := (*C.AVFrame)(picture.UnsafePointer())
+	toned := t != nil && c.color_trc != t.transfer
+	if toned {
+		C.vf_graph_drop_hdr(c)
+	}
 	mark := c.opaque_ref
 	c.opaque_ref = nil // which the copy must not keep
 	props := av.PropsOf(picture)
@@ -594,7 +598,6 @@ func (f *Filter) props(picture *astiav.Frame, format pipeline.Format, t *trace) 
 	if t == nil {
 		return props, nil
 	}
-	toned := c.color_trc != t.transfer
 	if !toned {
 		props.Transfer = t.props.Transfer
 	}

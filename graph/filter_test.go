@@ -555,3 +555,16 @@ func (l looking) Put(_ context.Context, f *pipeline.Frame) error {
 }
 
 func (l looking) Finish(context.Context) error { return nil }
+
+// Frames without samples in host memory, or without a time base, are refused.
+func TestLacking(t *testing.T) {
+	for _, change := range []func(*pipeline.Frame){
+		func(f *pipeline.Frame) { f.Planes = [4]pipeline.Plane{} }, func(f *pipeline.Frame) { f.Video = nil },
+	} {
+		src := frames(clip(t, newPool(t, 1), small, 1))
+		change(src[0])
+		if err := pipeline.Run(t.Context(), &src, []pipeline.Filter{open(t, "hflip", Options{})}, &results{}, pipeline.Options{}); err == nil {
+			t.Error("a frame is taken")
+		}
+	}
+}

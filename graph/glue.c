@@ -28,6 +28,16 @@ void vf_graph_unmark(AVFrame *f)
 	av_buffer_unref(&f->opaque_ref);
 }
 
+void vf_graph_drop_hdr(AVFrame *f)
+{
+	static const enum AVFrameSideDataType kinds[] = {
+		AV_FRAME_DATA_MASTERING_DISPLAY_METADATA, AV_FRAME_DATA_CONTENT_LIGHT_LEVEL, AV_FRAME_DATA_AMBIENT_VIEWING_ENVIRONMENT,
+		AV_FRAME_DATA_DYNAMIC_HDR_PLUS, AV_FRAME_DATA_DYNAMIC_HDR_VIVID, AV_FRAME_DATA_DOVI_RPU_BUFFER, AV_FRAME_DATA_DOVI_METADATA,
+	};
+	for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		av_frame_remove_side_data(f, kinds[i]);
+}
+
 int vf_graph_upright(AVFrame *f)
 {
 	int down = 1;

@@ -15,6 +15,9 @@ uintptr_t vf_graph_marked(const AVFrame *f);
 // Takes the mark from a frame.
 void vf_graph_unmark(AVFrame *f);
 
+// Removes what a frame says of HDR, which another transfer function makes untrue.
+void vf_graph_drop_hdr(AVFrame *f);
+
 // Makes the rows of a frame run downwards, by a copy where they do not. Returns a negative AVERROR
 // when out of memory.
 int vf_graph_upright(AVFrame *f);
