@@ -477,13 +477,3 @@ func trim(s string, at place) place {
 	}
 	return at
 }
-
-// built returns the names of the filters of this build.
-func built() map[string]bool {
-	names := map[string]bool{}
-	var state unsafe.Pointer
-	for f := C.av_filter_iterate(&state); f != nil; f = C.av_filter_iterate(&state) {
-		names[C.GoString(f.name)] = true
-	}
-	return names
-}
