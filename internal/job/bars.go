@@ -1,0 +1,110 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"vidfilter/decode"
+	"vidfilter/enhance"
+	"vidfilter/internal/cli"
+	"vidfilter/pipeline"
+)
+
+// barPictures is how many pictures of a video are searched for bars. Videos with at most
+// shortFrames are read through, others are sought in.
+const (
+	barPictures = 60
+	shortFrames = 50 * barPictures
+)
+
+// findBars looks for black bars in the part of the input that is filtered.
+func (o *Options) findBars(ctx context.Context, frames *pipeline.Pool) (enhance.Found, error) {
+	if o.Input == "-" {
+		return enhance.Found{}, cli.Usagef("give --crop W:H:X:Y, or save the input to a file first",
+			"--crop auto reads the input twice, and a pipe can be read once")
+	}
+	d := o.decoding(nil)
+	d.VideoOnly, d.Part, d.Layouts = true, nil, pipeline.Layout.Valid
+	s := barSearch{o: o, frames: frames}
+	length, short, err := s.through(ctx, d)
+	if err != nil || short || s.full() {
+		return s.found(), err
+	}
+	for i := range barPictures {
+		at := d
+		at.Start += length * time.Duration(2*i+1) / (2 * barPictures)
+		at.Duration, at.Frames = 0, 1
+		_, _, err := s.through(ctx, at)
+		switch {
+		case errors.Is(err, decode.ErrUnreadable): // damage, or a length that the header only claims
+		case err != nil:
+			return enhance.Found{}, err
+		case s.full():
+			return s.found(), nil
+		}
+	}
+	return s.found(), nil
+}
+
+// barSearch feeds a detector.
+type barSearch struct {
+	o      *Options
+	frames *pipeline.Pool
+	bars   *enhance.Bars // nil before the first frame
+	format pipeline.Format
+}
+
+func (s *barSearch) full() bool { return s.bars != nil && s.bars.Full() }
+
+func (s *barSearch) found() enhance.Found {
+	if s.bars == nil {
+		return enhance.Found{}
+	}
+	return s.bars.Find()
+}
+
+// through reads a video, and looks at up to barPictures of its frames, if it is short. Of another
+// it looks at the first frame.
+func (s *barSearch) through(ctx context.Context, d decode.Options) (length time.Duration, short bool, err error) {
+	in, err := decode.Open(ctx, s.o.Input, s.frames, d)
+	if err != nil {
+		return 0, false, err
+	}
+	defer in.Close()
+	count, length := in.Estimate()
+	short = length == 0 || count <= shortFrames
+	step := max(1, (count+barPictures-1)/barPictures)
+	if count == 0 {
+		step = barPictures / 2
+	}
+	for n := int64(0); ; n++ {
+		f, err := in.Next(ctx)
+		if err == io.EOF {
+			return length, short, nil
+		}
+		if err != nil {
+			return length, short, err
+		}
+		if n%step == step/2 || !short {
+			err = s.add(f, in)
+		}
+		f.Release()
+		if err != nil || !short || s.full() {
+			return length, short, err
+		}
+	}
+}
+
+func (s *barSearch) add(f *pipeline.Frame, in *decode.Input) error {
+	if s.bars == nil {
+		s.format = f.Format
+		s.bars = enhance.NewBars(enhance.FactsOf(f, s.o.FieldOrder == "progressive" || !in.Interlaced() && !in.MayBeInterlaced()))
+	}
+	if f.Format != s.format {
+		return cli.Usagef("give --crop W:H:X:Y", "--crop auto: the video changes from %v to %v", s.format, f.Format)
+	}
+	s.bars.Add(f)
+	return nil
+}
