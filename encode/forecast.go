@@ -60,6 +60,7 @@ var marks = map[string]map[string]string{
 	formats.MP4:  {"audio": "dub comment forced hearing_impaired visual_impaired", "subtitle": "dub comment forced hearing_impaired visual_impaired"},
 	formats.MOV:  {},
 	formats.MXF:  {},
+	formats.NUT:  {"audio": "dub original comment lyrics karaoke"},
 	formats.TS:   {"audio": "hearing_impaired visual_impaired clean_effects", "subtitle": "hearing_impaired"},
 	formats.WebM: {"audio": "forced", "subtitle": "forced captions descriptions metadata"},
 }

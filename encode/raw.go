@@ -91,7 +91,7 @@ func (o *Output) nameRest() {
 	for _, i := range o.in.Facts() {
 		switch i.Kind {
 		case fidelity.Stream:
-			add(i.Values["kind"])
+			add(strings.Replace(i.Values["kind"], "video", "other video", 1))
 		case fidelity.Chapter:
 			add("chapters")
 		case fidelity.Tag:
