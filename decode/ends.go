@@ -1,5 +1,8 @@
 package decode
 
+//#include "glue.h"
+import "C"
+
 import (
 	"bufio"
 	"bytes"
@@ -13,11 +16,16 @@ import (
 	"slices"
 	"strings"
 
+	"vidfilter/internal/av"
 	"vidfilter/internal/units"
 )
 
-// checkEnding looks at the file itself, if it is one.
+// checkEnding looks at the file itself, if it is one. What came through a pipe is counted.
 func (in *Input) checkEnding(c container) {
+	if c.packed && in.forwards {
+		in.damage.UnreadBytes = max(0, in.came()-in.bytes)
+		return
+	}
 	st, err := os.Stat(in.path)
 	if err != nil || !st.Mode().IsRegular() {
 		return
@@ -52,6 +60,15 @@ func (in *Input) checkEnding(c container) {
 	if !ended {
 		in.damage.MissingEnd = 1
 	}
+}
+
+// came returns how many bytes the demuxer has taken from a pipe.
+func (in *Input) came() int64 {
+	pb := (*C.AVFormatContext)(av.FormatPtr(in.fc)).pb
+	if pb == nil {
+		return 0
+	}
+	return int64(C.avio_tell(pb))
 }
 
 // bytesAt reads up to n bytes.

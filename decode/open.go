@@ -291,7 +291,8 @@ func (in *Input) openError(ctx context.Context, from source, cause error) error 
 		e.Err = err
 		return e
 	}
-	if av.Errno(cause) == int(syscall.EBUSY) && !isAddress(in.path) { // from a pipe with YUV4MPEG
+	busy, cut := av.Errno(cause) == int(syscall.EBUSY), av.Errno(cause) == int(syscall.EINVAL)
+	if (busy || cut && in.forwards) && !isAddress(in.path) { // from a pipe with YUV4MPEG
 		cause, e.Err = astiav.ErrInvaliddata, astiav.ErrInvaliddata
 	}
 	if no := av.Errno(cause); no != 0 && syscall.Errno(no) != syscall.EINVAL {

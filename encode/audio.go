@@ -141,6 +141,9 @@ func (o *Output) sounds(par *C.AVCodecParameters) (list []C.vf_sound) {
 		}
 		return list
 	}
+	if o.form.Audio == formats.PCM {
+		return []C.vf_sound{pcmOf(par)}
+	}
 	if o.form.Lossless != nil && lossless(par) && !o.opts.CodeSound {
 		pcm := pcmOf(par)
 		if flac, ok := flacOf(pcm, par.ch_layout.nb_channels); ok && slices.Contains(o.form.Lossless, "flac") {

@@ -173,14 +173,19 @@ func (o *Output) offRate(at int64) error {
 		o.opts.Format, float64(rate.num)/float64(rate.den), o.frames, at+1)
 }
 
+// pauseTooLong reports whether the time until a picture is due is no pause, but a fault.
+func (o *Output) pauseTooLong(until int64) bool {
+	const longest = 3600 // seconds
+	rate := C.av_inv_q(o.video.time_base)
+	return (until-o.written)*int64(rate.den) > longest*int64(rate.num)
+}
+
 // repeatLatest writes the latest picture once, and again until the given one is next.
 func (o *Output) repeatLatest(until int64) error {
-	const longest = 3600 // seconds
 	p := o.latest
 	o.latest = nil
 	defer p.Free()
-	rate := C.av_inv_q(o.video.time_base)
-	if (until-o.written)*int64(rate.den) > longest*int64(rate.num) {
+	if o.pauseTooLong(until) {
 		return o.offRate(until)
 	}
 	o.repeated += max(0, until-o.written-1)

@@ -224,17 +224,25 @@ const bits = 8
 func (o *Options) offered(codec *astiav.Codec, depth int) []astiav.PixelFormat {
 	all := codec.PixelFormats()
 	about := o.codec()
-	if about.formats == nil {
+	given := about.formats
+	if layouts := o.format().Layouts; given == nil && layouts != nil {
+		given = map[int][]string{}
+		for _, name := range layouts {
+			d := av.Depth(astiav.FindPixelFormatByName(name))
+			given[d] = append(given[d], name)
+		}
+	}
+	if given == nil {
 		return all
 	}
 	only := about.presetFormats[o.Preset]
 	var best []astiav.PixelFormat
 	most := 0
-	for _, d := range slices.Sorted(maps.Keys(about.formats)) {
+	for _, d := range slices.Sorted(maps.Keys(given)) {
 		var list []astiav.PixelFormat
-		for _, name := range about.formats[d] {
+		for _, name := range given[d] {
 			pf := astiav.FindPixelFormatByName(name)
-			if (only == nil || slices.Contains(only, name)) && (about.OnDevice != "" || slices.Contains(all, pf)) {
+			if (only == nil || slices.Contains(only, name)) && (about.OnDevice != "" || len(all) == 0 || slices.Contains(all, pf)) {
 				list = append(list, pf)
 			}
 		}
@@ -274,8 +282,19 @@ func (o *Options) takes(codec *astiav.Codec, pf astiav.PixelFormat) bool {
 	if about.OnDevice != "" { // which FFmpeg's list is not about
 		return slices.ContainsFunc(slices.Collect(maps.Values(about.formats)), func(some []string) bool { return slices.Contains(some, pf.Name()) })
 	}
+	if layouts := o.format().Layouts; layouts != nil && !slices.Contains(layouts, pf.Name()) {
+		return false
+	}
 	only := about.presetFormats[o.Preset]
 	return (len(all) == 0 || slices.Contains(all, pf)) && (only == nil || slices.Contains(only, pf.Name()))
+}
+
+// taker names what limits the pixel formats.
+func (o *Options) taker(codec *astiav.Codec) string {
+	if o.format().Layouts != nil {
+		return o.Format
+	}
+	return "the encoder " + codec.Name()
 }
 
 // namedFormat returns the format of --pixel-format for a picture of this size.
@@ -285,7 +304,7 @@ func (o *Options) namedFormat(codec *astiav.Codec, width, height int) (astiav.Pi
 	case pf == astiav.PixelFormatNone:
 		return pf, misused("for example yuv420p, yuv422p, yuv444p", "unknown pixel format %q", o.PixelFormat)
 	case !o.takes(codec, pf):
-		return pf, misused("leave --pixel-format out", "the encoder %s does not take %s", codec.Name(), pf)
+		return pf, misused("leave --pixel-format out", "%s does not take %s", o.taker(codec), pf)
 	case odd(width, height, pf) && !o.codec().pads:
 		return pf, misused("use yuv444p", "%dx%d cannot be coded as %s: its sides must be even", width, height, pf)
 	}

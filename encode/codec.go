@@ -130,6 +130,9 @@ func DefaultFor(f formats.Format) Codec {
 		if c, ok := CodecNamed(name); ok {
 			return c
 		}
+		if name == rawVideo.Name {
+			return rawVideo
+		}
 	}
 	return CodecOf(DefaultEncoder)
 }

@@ -155,8 +155,13 @@ func TestFormatNames(t *testing.T) {
 			t.Errorf("no encoder of %s", f.Name)
 		}
 		for _, name := range append(slices.Clone(f.Codecs), f.Text, f.Audio) {
-			if name != "" && name != formats.Dropped && codecNamed(name) == nil {
+			if name != "" && name != formats.Dropped && name != formats.PCM && codecNamed(name) == nil {
 				t.Errorf("%s: FFmpeg has no codec %q", f.Name, name)
+			}
+		}
+		for _, name := range f.Layouts {
+			if err := Check(Options{Format: f.Name, Encoder: rawVideo.Name, CRF: rawVideo.CRF, PixelFormat: name}); err != nil {
+				t.Errorf("%s %s: %v", f.Name, name, err)
 			}
 		}
 	}

@@ -340,6 +340,10 @@ func (e *coder) wantedFormat(codec *astiav.Codec, f *pipeline.Frame) (astiav.Pix
 		}
 	}
 	own := ownFormat(f, offered)
+	if e.form.Layouts != nil && hasAlpha(own) && !takes(own) {
+		offered = slices.DeleteFunc(offered, hasAlpha) // no chroma is made up to keep alpha
+		own = ownFormat(f, offered)
+	}
 	deep := f.Layout.Info().Depth > 8
 	switch {
 	case takes(own) && (f.Layout != pipeline.RGBA || e.alpha()):
@@ -370,8 +374,8 @@ func (e *coder) wantedFormat(codec *astiav.Codec, f *pipeline.Frame) (astiav.Pix
 		e.told.Add(fidelity.Video, "", "chroma")
 	}
 	rgb := astiav.PixelFormat(best).Descriptor().Flags().Has(astiav.PixelFormatDescriptorFlagRgb)
-	if less || f.Layout.Arrangement() == pipeline.GBRP && !rgb {
-		e.warn("the encoder %s takes no %s here; the output is %s", codec.Name(), own, astiav.PixelFormat(best))
+	if less || !rgb && (f.Layout.Arrangement() == pipeline.GBRP || e.form.Layouts != nil && f.Layout == pipeline.RGBA) {
+		e.warn("%s takes no %s here; the output is %s", e.opts.taker(codec), own, astiav.PixelFormat(best))
 	}
 	return astiav.PixelFormat(best), nil
 }

@@ -159,7 +159,7 @@ func formOf(f formats.Format, par *C.AVCodecParameters) func(*digest, []byte) bo
 		return (*digest).addText
 	case slices.Contains(verbatim, id), id == C.AV_CODEC_ID_EAC3 && f.Family != formats.ISO,
 		f.Family != formats.Transport && slices.Contains(verbatimFiles, id),
-		f.Family != formats.Transport && isPCM(id):
+		f.Family != formats.Transport && isPCM(id), f.Family == formats.Raw && id == C.AV_CODEC_ID_RAWVIDEO:
 		return (*digest).addAll
 	}
 	return nil

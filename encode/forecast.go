@@ -39,6 +39,9 @@ var lacks = []lack{
 	{formats.MXF, "", fidelity.Video, "title rotation tags", ""},
 	{formats.MXF, "dnxhd", fidelity.Video, "sample_aspect", ""},
 	{formats.MXF, "dnxhd", fidelity.Video, "transfer matrix", "bt470bg smpte170m"},
+	{formats.Y4M, "", fidelity.Video, "primaries transfer matrix rotation timecode title tags", ""},
+	{formats.Y4M, "", fidelity.Video, "chroma_location", "bottomleft bottom top"},
+	{formats.NUT, "", fidelity.Video, "primaries transfer matrix range chroma_location field_order rotation timecode", ""},
 	{formats.MOV, "ffv1", fidelity.Video, "range chroma_location", ""},
 	{formats.MKV, "libsvtav1", fidelity.Video, "chroma_location", "bottomleft bottom"},
 	{formats.WebM, "libsvtav1", fidelity.Video, "chroma_location", "bottomleft bottom"},
@@ -57,6 +60,7 @@ var marks = map[string]map[string]string{
 	formats.MP4:  {"audio": "dub comment forced hearing_impaired visual_impaired", "subtitle": "dub comment forced hearing_impaired visual_impaired"},
 	formats.MOV:  {},
 	formats.MXF:  {},
+	formats.NUT:  {"audio": "dub original comment lyrics karaoke"},
 	formats.TS:   {"audio": "hearing_impaired visual_impaired clean_effects", "subtitle": "hearing_impaired"},
 	formats.WebM: {"audio": "forced", "subtitle": "forced captions descriptions metadata"},
 }
@@ -74,7 +78,13 @@ func unmarked(format string, i fidelity.Item) (lost []string) {
 
 // foresee names what the input says of itself and the format has no place for.
 func (o *Output) foresee() {
-	if o.in.Facts == nil || o.in.Part || !o.carries() {
+	switch {
+	case o.in.Facts == nil || o.in.Part:
+		return
+	case o.form.Alone:
+		o.nameRest()
+		return
+	case !o.carries():
 		return
 	}
 	var names []string
@@ -126,6 +136,9 @@ func (o *Output) lacks(i fidelity.Item, key string) bool {
 	}
 	if key == "stereo" && strings.Contains(i.Values[key], "inverted") && o.form.Family != formats.Matroska && o.opts.codec().Name != "libx265" {
 		return true // see vf_plain_stereo; x264 has the other order alone
+	}
+	if o.form.Name == formats.Y4M && key == "chroma_location" && i.Values["depth"] != "8 bits" {
+		return true // it is a part of the names of 8 bits
 	}
 	return slices.ContainsFunc(lacks, func(l lack) bool { return l.is(o.opts.Format, o.opts.codec().Name, i, key) })
 }

@@ -204,6 +204,8 @@ static int trial(const AVOutputFormat *format, const AVStream *stream, uint32_t 
 	}
 	st->time_base = stream->time_base;
 	st->avg_frame_rate = stream->avg_frame_rate;
+	if (!strcmp(format->name, "yuv4mpegpipe")) // more than 8 bits count as unofficial
+		fc->strict_std_compliance = FF_COMPLIANCE_UNOFFICIAL;
 	if ((err = avformat_write_header(fc, &options)) >= 0) {
 		int64_t at = 0;
 		for (int i = 0; i < n && err >= 0; i++) {

@@ -43,6 +43,7 @@ func (o *Output) writeHeader(first int64) error {
 // headerOptions sets a muxer's options, by the family of the format.
 var headerOptions = map[formats.Family]func(o *Output, d **C.AVDictionary, first int64) error{
 	formats.ISO: (*Output).setISO, formats.Matroska: (*Output).setMatroska, formats.Transport: (*Output).setTransport,
+	formats.Raw: (*Output).setRaw,
 }
 
 func (o *Output) setISO(d **C.AVDictionary, _ int64) error {

@@ -114,7 +114,8 @@ type Output struct {
 	header     bool
 	failed     error
 	written    int64 // video packets
-	repeated   int64 // of those: see step
+	repeated   int64 // of those: see step and keepPace
+	skipped    int64 // video packets that came too early for the rate: see keepPace
 	fixed      int64
 	refused    int64 // packets that the muxer rejected
 	otherSound int64 // packets of AAC that are not as their track says
@@ -125,7 +126,7 @@ type Output struct {
 	undescribed map[int]bool
 	begin       int64          // earliest time of a video packet, in the stream's unit
 	end         int64          // latest time; in MP4, which stores the last frame's duration, its end
-	latest      *astiav.Packet // in MP4 and MXF, the latest video packet: see hold and step
+	latest      *astiav.Packet // in MP4, MXF and Y4M, the latest video packet: see hold, step and keepPace
 	decoded     int64          // DTS of the first
 
 	bytes atomic.Int64
@@ -294,8 +295,11 @@ func (o *Output) writeVideo() error {
 	if err := o.insertExif(p); err != nil {
 		return fmt.Errorf("encode: %w", err)
 	}
-	if o.form.Family == formats.Broadcast {
+	switch {
+	case o.form.Family == formats.Broadcast:
 		return o.step()
+	case o.form.OneRate:
+		return o.keepPace()
 	}
 	p.pts -= C.int64_t(o.shift)
 	p.dts -= C.int64_t(o.shift)
@@ -525,8 +529,11 @@ func (o *Output) Finish(context.Context) error {
 		}
 	}
 	last := o.writeLast
-	if o.form.Family == formats.Broadcast {
+	switch {
+	case o.form.Family == formats.Broadcast:
 		last = o.finishBroadcast
+	case o.form.OneRate:
+		last = o.finishPace
 	}
 	if err := last(); err != nil {
 		return err

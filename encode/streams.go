@@ -54,7 +54,7 @@ func (o *Output) mapStreams() error {
 }
 
 // carries reports whether the format holds other streams than the video.
-func (o *Output) carries() bool { return o.form.Video() }
+func (o *Output) carries() bool { return o.form.Video() && !o.form.Alone }
 
 func (o *Output) mapStream(s *astiav.Stream) error {
 	in := inputStream(s)
@@ -387,8 +387,11 @@ func (o *Output) describeVideo(f *pipeline.Frame) error {
 	st.avg_frame_rate, st.r_frame_rate = in.avg_frame_rate, in.r_frame_rate
 	// A mean above the rate is wrong: for DV, FFmpeg also counts packets of audio.
 	// MXF shows pictures at this rate.
-	if rate := rational(o.in.FrameRate); rate.num > 0 && rate.den > 0 && (o.form.Family == formats.Broadcast || C.av_cmp_q(st.avg_frame_rate, rate) > 0) {
+	if rate := rational(o.in.FrameRate); rate.num > 0 && rate.den > 0 && (o.form.OneRate || C.av_cmp_q(st.avg_frame_rate, rate) > 0) {
 		st.avg_frame_rate = rate
+	}
+	if o.form.Family == formats.Raw && o.form.OneRate {
+		o.pace(st)
 	}
 	st.disposition = in.disposition &^ (C.AV_DISPOSITION_ATTACHED_PIC | C.AV_DISPOSITION_MULTILAYER)
 	if o.form.KeepsIDs {

@@ -27,7 +27,7 @@ import (
 // and reads what the file says of itself: see Found. An error wraps ErrDamaged and means that the
 // file is damaged.
 func (o *Output) Verify() error {
-	if came := o.written - o.repeated; came != o.frames {
+	if came := o.written - o.repeated + o.skipped; came != o.frames {
 		return fmt.Errorf("%w: %d frames went into the encoder and %d came out", ErrDamaged, o.frames, came)
 	}
 	got, err := inspect(o.readable(), o.opts.Format, o.nthVideo(), o.fields.mixed())

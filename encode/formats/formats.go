@@ -10,7 +10,7 @@ import (
 	"golang.org/x/text/language"
 )
 
-// FFmpeg's names of the formats that need a name in code.
+// Names of the formats that need one in code.
 const (
 	MP4  = "mp4"
 	MOV  = "mov"
@@ -18,11 +18,16 @@ const (
 	TS   = "mpegts"
 	WebM = "webm"
 	MXF  = "mxf"
+	Y4M  = "y4m"
+	NUT  = "nut"
 	Null = "null"
 )
 
-// Dropped is the codec of audio that a format has no place for.
-const Dropped = "none"
+// Values of Format.Audio that name no codec.
+const (
+	Dropped = "none"
+	PCM     = "pcm"
+)
 
 // Family groups formats that FFmpeg writes by the same rules.
 type Family uint8
@@ -34,12 +39,13 @@ const (
 	Matroska
 	Transport // MPEG-TS
 	Broadcast // MXF
+	Raw       // Y4M and NUT, for pipes to other programs
 	Picture
 )
 
 // Format describes one kind of file.
 type Format struct {
-	Name    string   // FFmpeg's name: of the muxer, or of a picture's encoder
+	Name    string   // FFmpeg's name of the muxer, unless muxer has it, or of a picture's encoder
 	Names   []string // values of --format, the usual one first
 	Endings []string // of file names, the usual one first
 	// Sources are endings of inputs that become the first of Endings, since the program does not
@@ -47,12 +53,14 @@ type Format struct {
 	Sources  []string
 	Accepted []string
 	Family   Family
+	muxer    string // FFmpeg's name of it, if people use another one
 
 	Recordable bool // live recordings can be written to it
 	Parts      bool // parts of a video are made in it, and joined into any video format
 
 	Codecs      []string // FFmpeg's names of the codecs that it has; nil: all that the muxer takes
-	Audio       string   // codec that other audio becomes; "" for AAC, Dropped drops it
+	Layouts     []string // FFmpeg's names of the pixel formats that it has for raw video; nil: any
+	Audio       string   // codec that other audio becomes; "" for AAC, Dropped drops it, PCM keeps samples
 	Lossless    []string // what other audio without loss becomes, flac where it can; nil: as Audio
 	Misread     []string // codecs of audio without loss that players misread in it: they become Lossless
 	Text        string   // codec that other text subtitles become; "" drops them
@@ -64,6 +72,8 @@ type Format struct {
 	KeepsIDs     bool // streams keep their identifiers and programs
 	KeepsClock   bool // times need not start near 0
 	Untimed      bool // not each packet has a time
+	OneRate      bool // pictures have a rate and no times
+	Alone        bool // pictures have nothing beside them
 	Orientation  bool // of a picture: it can say how to turn it
 }
 
@@ -72,7 +82,7 @@ func (f Format) Muxer() string {
 	if f.Family == Picture {
 		return "image2pipe"
 	}
-	return f.Name
+	return cmp.Or(f.muxer, f.Name)
 }
 
 // Video reports whether files of the format hold a video.
@@ -102,7 +112,11 @@ var All = []Format{
 	{Name: WebM, Names: words("webm"), Endings: words(".webm"), Family: Matroska,
 		Codecs: words("av1 vp8 vp9 opus vorbis webvtt"), Text: "webvtt", Audio: Dropped},
 	{Name: MXF, Names: words("mxf"), Endings: words(".mxf"), Family: Broadcast,
-		Codecs: words("dnxhd prores mpeg2video jpeg2000 dvvideo pcm_s16le pcm_s24le"), Audio: "pcm_s16le"},
+		Codecs: words("dnxhd prores mpeg2video jpeg2000 dvvideo pcm_s16le pcm_s24le"), Audio: "pcm_s16le", OneRate: true},
+	{Name: Y4M, muxer: "yuv4mpegpipe", Names: words("y4m"), Endings: words(".y4m"), Family: Raw,
+		Codecs: words("rawvideo"), Layouts: y4mLayouts, Audio: Dropped, OneRate: true, Alone: true},
+	{Name: NUT, Names: words("nut"), Endings: words(".nut"), Family: Raw,
+		Codecs: nutCodecs, Layouts: nutLayouts, Audio: PCM},
 	{Name: Null, Names: words("null"), Family: None},
 	{Name: "png", Names: words("png"), Endings: words(".png"), Family: Picture},
 	{Name: "mjpeg", Names: words("jpg jpeg mjpeg"), Endings: words(".jpg .jpeg"), Family: Picture, Orientation: true},
@@ -117,12 +131,35 @@ var All = []Format{
 var transportCodecs = words("h264 hevc vvc mpeg1video mpeg2video mpeg4 vc1 dirac cavs jpeg2000" +
 	" mp1 mp2 mp3 aac aac_latm ac3 eac3 dts opus s302m dvb_subtitle dvb_teletext klv timed_id3 arib_caption")
 
+// y4mLayouts are those that FFmpeg's muxer has names for.
+var y4mLayouts = slices.Concat(words("gray yuv420p yuv422p yuv444p yuva444p"),
+	deep("gray", "9 10 12 16"), deep("yuv420p yuv422p yuv444p", "9 10 12 14 16"))
+
+// nutLayouts are those for which FFmpeg has tags.
+var nutLayouts = slices.Concat(words("gray ya8 yuv420p yuv422p yuv444p yuva420p yuva422p yuva444p gbrp gbrap rgba"),
+	deep("gray yuv420p yuv422p yuv444p gbrp", "9 10 12 14 16"), deep("yuva420p", "9 10 16"),
+	deep("yuva422p yuva444p", "9 10 12 16"), deep("gbrap", "10 12 14 16"))
+
+// nutCodecs are raw video, and sound that needs no more than its packets.
+var nutCodecs = words("rawvideo pcm_s16le pcm_s16be pcm_s24le pcm_s24be pcm_s32le pcm_s32be pcm_f32le pcm_f32be" +
+	" pcm_f64le pcm_f64be pcm_u8 pcm_alaw pcm_mulaw mp2 mp3 ac3")
+
+// deep lists pixel formats of more than 8 bits.
+func deep(layouts, depths string) (names []string) {
+	for _, layout := range words(layouts) {
+		for _, depth := range words(depths) {
+			names = append(names, layout+depth+"le")
+		}
+	}
+	return names
+}
+
 func words(s string) []string { return strings.Fields(s) }
 
 // Fallback is the format for inputs of unknown formats: it takes the most.
 func Fallback() Format { return Of(MKV) }
 
-// Of returns the format of FFmpeg's name; of any other name, a format without special rules.
+// Of returns the format of a name; of any other name, a format without special rules.
 func Of(name string) Format {
 	for _, f := range All {
 		if f.Name == name {

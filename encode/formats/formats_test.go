@@ -34,6 +34,7 @@ func TestLookup(t *testing.T) {
 		{name(BySource(".AVI")), MKV}, {name(BySource(".m2ts")), TS}, {name(BySource(".webm")), MKV}, {name(ByEnding(".webm")), WebM},
 		{name(ByEnding(".mxf")), MXF}, {name(BySource(".png")), ""},
 		{Of(MKV).Muxer(), "matroska"}, {Of("png").Muxer(), "image2pipe"}, {Of("webm").Muxer(), "webm"},
+		{name(ByEnding(".y4m")), Y4M}, {name(BySource(".y4m")), MKV}, {name(BySource(".nut")), MKV}, {Of(Y4M).Muxer(), "yuv4mpegpipe"},
 	} {
 		if c.got != c.want {
 			t.Errorf("got %q, want %q", c.got, c.want)

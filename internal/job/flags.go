@@ -2,6 +2,7 @@ package job
 
 import (
 	"math"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -44,7 +45,7 @@ func (o *Options) fileFlags(t cli.Table) {
 	t.Add(cli.Once(cli.String(&o.Input, "FILE")), "input", "i", "video or picture to read; - is stdin")
 	t.Add(cli.Once(cli.String(&o.Output, "FILE")), "output", "o", "file to write; - is stdout and needs --format")
 	t.Add(cli.Names(cli.String(&o.InputFormat, "NAME"), shownInputKinds), "input-format", "", "input format (default detected)")
-	t.Add(cli.Names(cli.NewValue(&o.Format, "NAME", namedFormat), formats.Names()), "format", "", "mp4 mov mkv ts webm mxf null png jpg bmp tif ppm")
+	t.Add(cli.Names(cli.NewValue(&o.Format, "NAME", namedFormat), formats.Names()), "format", "", strings.Join(formats.Names(), " "))
 	t.Flag(&o.Overwrite, "overwrite", "y", "replace an existing output")
 	t.Flag(&o.NoOverwrite, "no-overwrite", "n", "never replace an existing output, never ask")
 	t.Flag(&o.AllowNetwork, "allow-network", "", "allow network addresses as input")
