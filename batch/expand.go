@@ -135,9 +135,6 @@ func (p *Plan) read() (all []source, err error) {
 	if p.high, err = p.flags.parse(p.req.Args); err != nil {
 		return nil, err
 	}
-	if a, b := p.flags.excluded(p.high); a != "" {
-		return nil, errorf("give one of them", "--%s and --%s exclude each other", a, b)
-	}
 	if len(p.req.Sources) == 0 && !p.req.Watch {
 		return nil, errorf("vidfilter batch FOLDER -o FOLDER", "no sources to filter")
 	}

@@ -14,35 +14,6 @@ import (
 	"vidfilter/internal/text"
 )
 
-// Annotations of flags.
-const (
-	Excludes = "excludes" // names of flags that cannot be combined with it
-	Neutral  = "neutral"  // the result is the same with any value, as with --threads
-)
-
-// reserved are flags of the main job that a batch sets itself, with the reason or remedy.
-var reserved = map[string]string{
-	"input":         "the sources of a batch are its arguments, or input: in a job file",
-	"output":        "a batch has a root, and a name for each output: -o FOLDER, --name TEMPLATE, or output: and name: in a job file",
-	"overwrite":     "give it for the whole batch: vidfilter batch -y",
-	"no-overwrite":  "a batch never replaces files of others, unless -y is given",
-	"allow-network": "the sources of a batch are files",
-	"progress":      "a batch reads the progress of its jobs itself",
-	"grain-table":   "a table is of one video: use vidfilter -i FILE",
-	"sandbox":       "the machine that does the job decides: vidfilter batch --sandbox off",
-	"part":          "a batch cuts videos into parts itself",
-	"parts":         "a batch cuts videos into parts itself",
-	"join":          "a batch joins parts itself",
-	"sharers":       "a batch divides the machine among its jobs: vidfilter batch --jobs N",
-	"quiet":         "give it for the whole batch: vidfilter batch -q",
-	"verbose":       "give it for the whole batch: vidfilter batch -v",
-	"version":       "it is not about a job",
-	"help":          "it is not about a job",
-}
-
-// Reserved reports whether a batch sets a flag of the main job itself.
-func Reserved(flag string) bool { return reserved[flag] != "" }
-
 // Setting is a flag with its value as text; a switch has "true" or "false".
 type Setting struct {
 	Name, Value string
@@ -52,11 +23,11 @@ type Setting struct {
 // flagTable is a set of flags. Their own values are only used to check others.
 type flagTable struct{ *pflag.FlagSet }
 
-// all lists the flags in order, without the reserved ones.
+// all lists the flags in order that a job may have.
 func (t flagTable) all() (all []*pflag.Flag) {
 	t.SortFlags = false
 	t.VisitAll(func(f *pflag.Flag) {
-		if !Reserved(f.Name) {
+		if cli.WhyNotInBatch(f) == "" {
 			all = append(all, f)
 		}
 	})
@@ -71,10 +42,10 @@ func (t flagTable) names() (names []string) {
 }
 
 func (t flagTable) find(name string) (*pflag.Flag, error) {
-	if why := reserved[name]; why != "" {
-		return nil, errorf(why, "--%s cannot be an option of a batch's job", name)
-	}
 	if f := t.Lookup(name); f != nil {
+		if why := cli.WhyNotInBatch(f); why != "" {
+			return nil, errorf(why, "--%s cannot be an option of a batch's job", name)
+		}
 		return f, nil
 	}
 	return nil, unknown("option", name, t.names(), "for all options: vidfilter help options")
@@ -94,7 +65,7 @@ func repeats(f *pflag.Flag) bool {
 	return ok
 }
 
-// parse reads and checks flags as typed.
+// parse reads flags as typed and checks them, also against each other.
 func (t flagTable) parse(args []string) (all []Setting, err error) {
 	t.Usage = func() {}
 	err = t.ParseAll(args, func(f *pflag.Flag, value string) error {
@@ -122,21 +93,21 @@ func (t flagTable) parse(args []string) (all []Setting, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if a, b := t.excluded(all); a != "" {
+		return nil, errorf("give one of them", "--%s and --%s exclude each other", a, b)
+	}
 	return all, nil
 }
 
 func takes(f *pflag.Flag) string { return fmt.Sprintf("--%s takes %s", f.Name, f.Value.Type()) }
 
 // Canonical reads the options of a job from another machine, and returns them in the form of
-// Expand: all, and those that affect the result. Reserved options are refused.
+// Expand: all, and those that affect the result. Options that a job cannot have are refused.
 func Canonical(flags *pflag.FlagSet, args []string) (all, deciding []string, err error) {
 	t := flagTable{flags}
 	settings, err := t.parse(args)
 	if err != nil {
 		return nil, nil, err
-	}
-	if a, b := t.excluded(settings); a != "" {
-		return nil, nil, errorf("give one of them", "--%s and --%s exclude each other", a, b)
 	}
 	all, deciding = t.args(t.canonical(settings))
 	return all, deciding, nil
@@ -201,8 +172,8 @@ func (t flagTable) merge(layers ...[]Setting) []Setting {
 
 // excludes reports whether a flag that is on cannot be combined with another.
 func (t flagTable) excludes(a, b Setting) bool {
-	f := t.Lookup(a.Name)
-	return f != nil && a.Value != "false" && slices.Contains(f.Annotations[Excludes], b.Name)
+	f, other := t.Lookup(a.Name), t.Lookup(b.Name)
+	return f != nil && other != nil && a.Value != "false" && cli.Exclude(f, other)
 }
 
 // excluded returns two flags of one layer that exclude each other.
@@ -244,7 +215,7 @@ func (t flagTable) args(settings []Setting) (all, deciding []string) {
 			arg += "=" + s.Value
 		}
 		all = append(all, arg)
-		if f.Annotations[Neutral] == nil {
+		if !cli.Neutral.On(f) {
 			deciding = append(deciding, arg)
 		}
 	}

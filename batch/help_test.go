@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"vidfilter/internal/cli"
 	"vidfilter/internal/e2e"
 	"vidfilter/internal/hint"
 )
@@ -34,10 +35,13 @@ func testFlags() *pflag.FlagSet {
 	fs.String("start", "", "")
 	fs.Int("threads", 0, "")
 	fs.BoolP("quiet", "q", false, "")
-	for flag, annotation := range map[string]map[string][]string{
-		"crf": {Excludes: {"bitrate"}}, "bitrate": {Excludes: {"crf"}}, "threads": {Neutral: {"true"}},
+	own := cli.NotInBatch("the sources of a batch are its arguments")
+	for flag, a := range map[string]cli.Attribute{
+		"bitrate": cli.Excludes("crf"), "threads": cli.Neutral, "input": own, "output": own, "overwrite": own, "quiet": own,
 	} {
-		fs.Lookup(flag).Annotations = annotation
+		f := fs.Lookup(flag)
+		f.Annotations = map[string][]string{}
+		a.Mark(f)
 	}
 	return fs
 }

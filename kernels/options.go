@@ -65,11 +65,11 @@ func DefaultSigmaS(radius int) float64 { return float64(max(radius, 0)+1) / 2 }
 // noise itself adds to the distances.
 var table = []Option{
 	{
-		Name: "filter", Title: "Filter", Kind: Name, Names: filterNames, Default: uint8(DefaultFilter), Help: "in space and time, a weighted mean over a window, or a recursive Gaussian",
+		Name: "filter", Title: "Filter", Basic: true, Kind: Name, Names: filterNames, Default: uint8(DefaultFilter), Help: "in space and time, a weighted mean over a window, or a recursive Gaussian",
 		access: to(func(p *Params) *Filter { return &p.Filter }),
 	},
 	{
-		Name: "strength", Title: "Strength", Help: "1 takes out the measured noise, more smooths more",
+		Name: "strength", Title: "Strength", Basic: true, Help: "1 takes out the measured noise, more smooths more",
 		Domains: map[Filter]Domain{Denoise: {Min: 0.5, Max: 2, Default: 1, Main: true}},
 		access:  to(func(p *Params) *float64 { return &p.Strength }),
 	},
@@ -84,7 +84,7 @@ var table = []Option{
 		access:  to(func(p *Params) *float64 { return &p.Chroma }),
 	},
 	{
-		Name: "quality", Title: "Quality", Kind: Name, Names: qualityNames, Help: "auto is good on a GPU and fast on the CPU",
+		Name: "quality", Title: "Quality", Basic: true, Kind: Name, Names: qualityNames, Help: "auto is good on a GPU and fast on the CPU",
 		Domains: map[Filter]Domain{Denoise: {}},
 		access:  to(func(p *Params) *Quality { return &p.Quality }),
 	},
@@ -99,7 +99,7 @@ var table = []Option{
 		access:  toSwitch(func(p *Params) *bool { return &p.TemporalOnly }),
 	},
 	{
-		Name: "spatial-only", Title: "Spatial only", Kind: Switch, Help: "filter each frame by itself",
+		Name: "spatial-only", Title: "Spatial only", Kind: Switch, Rivals: []string{"temporal-only"}, Help: "filter each frame by itself",
 		Domains: map[Filter]Domain{Denoise: {}},
 		access:  toSwitch(func(p *Params) *bool { return &p.SpatialOnly }),
 	},
@@ -109,7 +109,7 @@ var table = []Option{
 		access:  to(func(p *Params) *float64 { return &p.Noise }),
 	},
 	{
-		Name: "radius", Short: "r", Title: "Radius", Kind: Whole, Unit: "pixels", Help: "the window is 2r+1 pixels wide",
+		Name: "radius", Short: "r", Title: "Radius", Basic: true, Kind: Whole, Unit: "pixels", Help: "the window is 2r+1 pixels wide",
 		Domains: map[Filter]Domain{Bilateral: {Max: MaxRadius, Default: 3, Main: true}},
 		access:  to(func(p *Params) *int { return &p.Radius }),
 	},
@@ -155,7 +155,7 @@ var table = []Option{
 
 // lumaOnly is another name for a value of chroma.
 var lumaOnly = Option{
-	Name: "luma-only", Title: "Luma only", Kind: Switch, Alias: true, Help: "the same as --chroma 0",
+	Name: "luma-only", Title: "Luma only", Kind: Switch, Alias: true, Rivals: []string{"chroma"}, Help: "the same as --chroma 0",
 	Domains: map[Filter]Domain{Denoise: {}},
 	access: access{
 		get: func(*Params) float64 { return 0 },
@@ -184,6 +184,8 @@ type Option struct {
 	Default uint8    // index of the name that is the default
 	Unit    string   // of numbers, or ""
 	Help    string
+	Basic   bool              // vidfilter --help lists it
+	Rivals  []string          // options that cannot be given with it
 	Alias   bool              // another name for a value of an option
 	Domains map[Filter]Domain // nil: the same in all filters
 

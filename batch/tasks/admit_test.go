@@ -13,6 +13,7 @@ import (
 
 	"vidfilter/batch"
 	"vidfilter/batch/queue"
+	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/e2e"
 )
@@ -33,8 +34,9 @@ func sharing(shared, work string) *Runner {
 	return &Runner{Version: "one", Sites: []string{"here-one"}, Shared: shared, Work: work, Options: func(_ string, args []string) (all, deciding []string, err error) {
 		flags := pflag.NewFlagSet("job", pflag.ContinueOnError)
 		flags.Int("radius", 3, "")
-		flags.Int("threads", 0, "")
-		flags.Lookup("threads").Annotations = map[string][]string{batch.Neutral: {"true"}}
+		table := cli.NewTable(flags, "Files")
+		table.Add(cli.String(new(string), "FILE"), "output", "o", "", cli.NotInBatch("a batch has a root"))
+		table.Add(cli.NewValue(new(int), "N", cli.IntIn(0, 9)), "threads", "", "", cli.Neutral)
 		return batch.Canonical(flags, args)
 	}}
 }

@@ -55,14 +55,6 @@ func (k *task) parts(ctx context.Context) ([]Part, error) {
 	return found.Parts, nil
 }
 
-// streamOptions returns the options that choose the video stream.
-func streamOptions(args []string) []string {
-	return slices.DeleteFunc(slices.Clone(args), func(a string) bool {
-		name, _, _ := strings.Cut(a, "=")
-		return name != "--map" && name != "--input-format" && name != "--max-pixels"
-	})
-}
-
 // threads fixes the number of encoder threads, which the result depends on, unless the user has.
 func (k *task) threads() []string {
 	if k.spec.Threads == 0 || has(k.spec.Item.Args, "--threads") {
@@ -181,7 +173,7 @@ func (k *task) cut(ctx context.Context) (queue.Outcome, error) {
 	if err != nil {
 		return queue.Outcome{}, err
 	}
-	args := slices.Concat([]string{"cut", "-i", k.spec.Item.Source, "-o", temp, p.option()}, streamOptions(k.spec.Item.Args))
+	args := slices.Concat([]string{"cut", "-i", k.spec.Item.Source, "-o", temp, p.option()}, k.spec.Item.Args)
 	if _, err := k.Program.Output(ctx, args...); err != nil {
 		return queue.Outcome{}, err
 	}

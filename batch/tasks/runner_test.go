@@ -28,14 +28,6 @@ func TestFirst(t *testing.T) {
 	}
 }
 
-func TestChoice(t *testing.T) {
-	got := streamOptions([]string{"--radius=3", "--map=0:v:1", "--input-format=mpegts", "--map=0:a", "--crf=20", "--max-pixels=9"})
-	want := []string{"--map=0:v:1", "--input-format=mpegts", "--map=0:a", "--max-pixels=9"}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %q, want %q", got, want)
-	}
-}
-
 // The program's part of a video becomes a task's, and an option.
 func TestPartOption(t *testing.T) {
 	for in, want := range map[string]string{

@@ -22,11 +22,6 @@ const rootExamples = `  vidfilter -i in.mp4 -o out.mp4                          
   vidfilter -i in.mp4 -o out.mkv --strength 1.5 --crf 20    more, smaller file
   vidfilter batch films -o clean                            a folder; resumes`
 
-// shownFirst are the options in vidfilter --help; vidfilter help options has them all.
-var shownFirst = []string{
-	"input", "output", "overwrite", "strength", "quality", "filter", "radius", "crf", "preset", "start", "duration", "device",
-}
-
 func printHelp(w io.Writer, cmd *cobra.Command) error {
 	help := commandHelp
 	if !cmd.HasParent() {
@@ -44,11 +39,7 @@ func rootHelp(root *cobra.Command) string {
 			fmt.Fprintf(&b, "  %-12s%s\n", c.Name(), c.Short)
 		}
 	}
-	first := cli.NewFlagSet()
-	for _, name := range shownFirst {
-		first.AddFlag(root.Flags().Lookup(name))
-	}
-	fmt.Fprintf(&b, "\nOptions (vidfilter help options lists all):\n%s\n", first.FlagUsages())
+	fmt.Fprintf(&b, "\nOptions (vidfilter help options lists all):\n%s\n", cli.Basic.Only(root.Flags()).FlagUsages())
 	b.WriteString(exitHelp())
 	return b.String()
 }

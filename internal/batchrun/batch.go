@@ -67,7 +67,7 @@ type batchJob struct {
 // RunBatch filters the files of a batch. unknown are warnings about the environment.
 func RunBatch(o *BatchOptions, s cli.Stdio, unknown []string) (err error) {
 	if o.Schema {
-		_, err := s.Out.Write(batch.Schema(mediaFlags(), batchFlags()))
+		_, err := s.Out.Write(batch.Schema(job.NewOptions().Flags(), batchFlags()))
 		return err
 	}
 	ctx, stop := cli.UntilSignal()
@@ -122,7 +122,7 @@ func (o *BatchOptions) expand(ctx context.Context, s cli.Stdio) (*batch.Plan, er
 	home, _ := os.UserHomeDir()
 	plan, err := batch.Expand(ctx, batch.Request{
 		Sources: o.Files, Stdin: s.In, Root: o.Root, Name: o.Name, Args: o.args, Watch: o.Watch != "",
-		Dir: dir, Home: home, Env: s.Env, Flags: mediaFlags(), Own: batchFlags(), Check: checkMedia,
+		Dir: dir, Home: home, Env: s.Env, Flags: job.NewOptions().Flags(), Own: batchFlags(), Check: checkMedia,
 	})
 	switch {
 	case err != nil && errors.As(err, new(interface{ Hint() string })):
@@ -155,7 +155,7 @@ func wholeOf(output string, args []string) bool {
 
 // jobOptions reads the options of another machine's job.
 func jobOptions(output string, args []string) (all, deciding []string, err error) {
-	all, deciding, err = batch.Canonical(mediaFlags(), args)
+	all, deciding, err = batch.Canonical(job.NewOptions().Flags(), args)
 	if err == nil {
 		err = checkMedia(output, all)
 	}

@@ -3,7 +3,6 @@ package batchrun
 import (
 	"errors"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -65,18 +64,18 @@ func (o *BatchOptions) Flags() *pflag.FlagSet {
 	t.Add(cli.Once(cli.String(&o.Root, "DIR")), "output", "o", "output folder; state is kept in DIR/"+batch.StateDir)
 	t.Add(cli.String(&o.Name, "TEMPLATE"), "name", "", "output names: {stem}{ext} (default) {name} {dir} {index}")
 	t.Flag(&o.DryRun, "dry-run", "", "print the plan and exit")
-	t.Add(cli.NewValue(&o.Jobs, "N", cli.IntIn(0, 1024)), "jobs", "", "files at a time; 0 (default) depends on the machine")
-	t.Add(cli.NewValue(&o.Segment, "TIME", parseSpan), "segment", "", "length of parts of a file (default 60s); 0: whole files")
-	t.Add(cli.NewValue(&o.Retries, "N", cli.IntIn(0, 1000)), "retries", "", "retries after temporary errors (default 5)")
-	t.Add(cli.NewValue(&o.Deaths, "N", cli.IntIn(1, 1000)), "quarantine-after", "", "give a file up when N processes died at it (default 3)")
+	t.Add(cli.NewValue(&o.Jobs, "N", cli.IntIn(0, 1024)), "jobs", "", "files at a time; 0 (default) depends on the machine", cli.InJobFile)
+	t.Add(cli.NewValue(&o.Segment, "TIME", parseSpan), "segment", "", "length of parts of a file (default 60s); 0: whole files", cli.InJobFile)
+	t.Add(cli.NewValue(&o.Retries, "N", cli.IntIn(0, 1000)), "retries", "", "retries after temporary errors (default 5)", cli.InJobFile)
+	t.Add(cli.NewValue(&o.Deaths, "N", cli.IntIn(1, 1000)), "quarantine-after", "", "give a file up when N processes died at it (default 3)", cli.InJobFile)
 	t.Flag(&o.RetryFailed, "retry-failed", "", "retry files that failed in earlier runs")
-	t.Flag(&o.RemakeOlder, "remake-older", "", "make outputs of other versions again")
-	t.Add(cli.NewValue(&o.Stall, "TIME", parseSpan), "stall-timeout", "", "restart a task without progress (default 10m)")
-	t.Add(cli.NewValue(&o.MinFree, "SIZE", parseBytes), "min-free", "", "pause below this free space (default 1GB or 1 %)")
+	t.Flag(&o.RemakeOlder, "remake-older", "", "make outputs of other versions again", cli.InJobFile)
+	t.Add(cli.NewValue(&o.Stall, "TIME", parseSpan), "stall-timeout", "", "restart a task without progress (default 10m)", cli.InJobFile)
+	t.Add(cli.NewValue(&o.MinFree, "SIZE", parseBytes), "min-free", "", "pause below this free space (default 1GB or 1 %)", cli.InJobFile)
 	t.Add(cli.String(&o.Watch, "DIR"), "watch", "", "filter new files in DIR until interrupted")
 	t.Add(cli.NewValue(&o.Settle, "TIME", parseSpan), "settle", "", "time until an unchanged file is complete (default 10s)")
 	t.Flag(&o.Overwrite, "overwrite", "y", "replace files not made by this batch")
-	t.Add(cli.String(&o.Report, "FILE"), "report", "", "write a report, as FILE.json or FILE.html")
+	t.Add(cli.String(&o.Report, "FILE"), "report", "", "write a report, as FILE.json or FILE.html", cli.InJobFile)
 	o.statusOptions.flags(t)
 	o.link.flags(t)
 	t.Add(cli.String(&o.Shared, "DIR"), "shared", "", "folder shared with all workers: no files are sent")
@@ -85,7 +84,7 @@ func (o *BatchOptions) Flags() *pflag.FlagSet {
 	job.SandboxFlag(t, &o.Sandbox)
 	t.Flag(&o.Quiet, "quiet", "q", "print errors only")
 	o.media.Flags().VisitAll(func(f *pflag.Flag) {
-		if !batch.Reserved(f.Name) {
+		if cli.WhyNotInBatch(f) == "" {
 			fs.AddFlag(f)
 		}
 	})
@@ -116,34 +115,8 @@ func mediaArgs(fs *pflag.FlagSet) (args []string) {
 	return args
 }
 
-// mediaFlags returns the flags of the main command that job files may set.
-func mediaFlags() *pflag.FlagSet {
-	fs := job.NewOptions().Flags()
-	for _, name := range neutral {
-		fs.Lookup(name).Annotations[batch.Neutral] = []string{"true"}
-	}
-	for _, names := range cli.Rivals {
-		for _, name := range names {
-			fs.Lookup(name).Annotations[batch.Excludes] = slices.DeleteFunc(slices.Clone(names), func(s string) bool { return s == name })
-		}
-	}
-	return fs
-}
-
-// batchFlags returns the flags of a batch that job files may set.
-func batchFlags() *pflag.FlagSet {
-	all, fs := NewBatchOptions().Flags(), cli.NewFlagSet()
-	for _, name := range inFile {
-		fs.AddFlag(all.Lookup(name))
-	}
-	return fs
-}
-
-// inFile names the flags of a batch that a job file may set; others concern a single run.
-var inFile = []string{"jobs", "segment", "retries", "quarantine-after", "stall-timeout", "min-free", "remake-older", "report"}
-
-// neutral options do not change the output.
-var neutral = []string{"device", "streams", "frames-in-flight", "threads", "max-pixels", "stats"}
+// batchFlags returns the flags of a batch that job files may set; others concern a single run.
+func batchFlags() *pflag.FlagSet { return cli.InJobFile.Only(NewBatchOptions().Flags()) }
 
 // fromFile sets options of the batch from the job file. The command line wins.
 func (o *BatchOptions) fromFile(settings []batch.Setting) error {

@@ -21,10 +21,6 @@ func EnvName(flag string) string {
 	return EnvPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// Rivals are sets of flags of which one given as an argument hides the others in the environment.
-var Rivals = [][]string{{"overwrite", "no-overwrite"}, {"quiet", "verbose"}, {"crf", "bitrate"}, {"codec", "encoder"},
-	{"noise", "noise-from", "noise-profile"}, {"chroma", "luma-only"}, {"temporal-only", "spatial-only"}}
-
 const sourceKey = "source"
 
 // ApplyEnvironment sets flags from variables; arguments win.
@@ -58,38 +54,34 @@ func Source(fs *pflag.FlagSet, name string) string {
 	return FlagName(f)
 }
 
-// hiddenFromEnvironment returns the flags given as arguments, with the rivals of those that are
-// on.
+// hiddenFromEnvironment returns the flags given as arguments, and those that they exclude.
 func hiddenFromEnvironment(fs *pflag.FlagSet) (names []string) {
 	fs.Visit(func(f *pflag.Flag) {
-		names = append(names, f.Name)
-		for _, r := range Rivals {
-			if slices.Contains(r, f.Name) && isOn(f) {
-				names = append(names, r...)
+		fs.VisitAll(func(other *pflag.Flag) {
+			if other == f || isOn(f) && Exclude(f, other) {
+				names = append(names, other.Name)
 			}
-		}
+		})
 	})
 	return names
 }
 
-// CheckRivals refuses two flags of one set of Rivals.
-func CheckRivals(fs *pflag.FlagSet) error {
-	for _, set := range Rivals {
-		var given []string
-		for _, name := range set {
-			if f := fs.Lookup(name); f != nil && f.Changed && isOn(f) {
-				given = append(given, Source(fs, name))
+// CheckExcluded refuses two flags that are on and exclude each other.
+func CheckExcluded(fs *pflag.FlagSet) (err error) {
+	fs.VisitAll(func(a *pflag.Flag) {
+		fs.VisitAll(func(b *pflag.Flag) {
+			if err == nil && isOn(a) && isOn(b) && Exclude(a, b) {
+				err = Usagef("give one of them", "%s and %s exclude each other", Source(fs, a.Name), Source(fs, b.Name))
 			}
-		}
-		if len(given) > 1 {
-			return Usagef("give one of them", "%s and %s exclude each other", given[0], given[1])
-		}
-	}
-	return nil
+		})
+	})
+	return err
 }
 
-// isOn reports whether a flag is no switch, or one that is on.
-func isOn(f *pflag.Flag) bool { return f.Value.Type() != "bool" || isTrue(f.Value.String()) }
+// isOn reports whether a flag was given that is no switch, or one that is on.
+func isOn(f *pflag.Flag) bool {
+	return f.Changed && (f.Value.Type() != "bool" || isTrue(f.Value.String()))
+}
 
 func isTrue(s string) bool { return strings.Trim(strings.ToLower(s), "true1") == "" }
 

@@ -18,14 +18,17 @@ func NewFlagSet() *pflag.FlagSet {
 	return fs
 }
 
-func (t Table) Add(v pflag.Value, name, short, usage string) *pflag.Flag {
+func (t Table) Add(v pflag.Value, name, short, usage string, attributes ...Attribute) *pflag.Flag {
 	f := t.fs.VarPF(v, name, short, usage)
 	f.Annotations = map[string][]string{groupKey: {t.Group}}
+	for _, a := range attributes {
+		a.Mark(f)
+	}
 	return f
 }
 
-func (t Table) Flag(p *bool, name, short, usage string) {
-	t.Add(NewValue(p, "bool", parseSwitch), name, short, usage).NoOptDefVal = "true"
+func (t Table) Flag(p *bool, name, short, usage string, attributes ...Attribute) {
+	t.Add(NewValue(p, "bool", parseSwitch), name, short, usage, attributes...).NoOptDefVal = "true"
 }
 
 // GroupOf returns the title under which help lists a flag, "" for cobra's own flags.

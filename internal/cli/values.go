@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,6 +45,14 @@ func (v *Value[T]) Set(s string) error {
 func (v *Value[T]) String() string    { return v.text }
 func (v *Value[T]) Type() string      { return v.kind }
 func (v *Value[T]) Choices() []string { return v.names }
+
+// Is reports whether the variable has one of some values; without any, whether it is not zero.
+func (v *Value[T]) Is(values ...string) bool {
+	if len(values) == 0 {
+		return !reflect.ValueOf(v.p).Elem().IsZero()
+	}
+	return slices.Contains(values, fmt.Sprint(*v.p))
+}
 
 // Usual returns the usual name of a value that has several.
 func (v *Value[T]) Usual(s string) string {

@@ -17,9 +17,6 @@ import (
 // deepCodec is the default for sources of more than 8 bits, and for HDR.
 var deepCodec, _ = encode.CodecNamed("hevc")
 
-// codecFlags are the options that name a codec, or whose values depend on it.
-var codecFlags = strings.Fields("codec encoder encoder-params x264-params pixel-format preset crf tune bitrate gop")
-
 // fitCodec chooses another codec of the format if the default one does not take pictures of the
 // source's size, and says so.
 func (j *job) fitCodec() {
@@ -42,10 +39,8 @@ func (j *job) fitCodec() {
 // leavesCodec reports whether the options leave the codec to the source: none is named, and none
 // of the others is meant for H.264 alone.
 func (o *Options) leavesCodec(fs *pflag.FlagSet) bool {
-	for _, name := range []string{"codec", "encoder", "encoder-params", "x264-params", "pixel-format"} {
-		if fs.Changed(name) {
-			return false
-		}
+	if given(fs, namesCodec) {
+		return false
 	}
 	deep := o.deepCodec()
 	for _, tune := range splitTune(o.Tune) {

@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -29,35 +30,19 @@ func NewSegmentOptions() *SegmentOptions {
 
 // SegmentsFlags has every option of a job, since the filter decides how much a part needs.
 func (o *SegmentOptions) SegmentsFlags() *pflag.FlagSet {
-	fs, t := o.inputFlags()
-	o.Flags().VisitAll(func(f *pflag.Flag) {
-		if fs.Lookup(f.Name) == nil {
-			f.Hidden = true
-			fs.AddFlag(f)
-		}
-	})
-	t.Add(cli.NewValue(&o.length, "TIME", cli.ParseLength), "length", "", "minimum length of a part (default 60)")
+	fs := o.jobFlags("input")
+	cli.NewTable(fs, "Options").Add(cli.NewValue(&o.length, "TIME", cli.ParseLength), "length", "", "minimum length of a part (default 60)")
 	return fs
 }
 
-func (o *SegmentOptions) CutFlags() *pflag.FlagSet {
-	fs, t := o.inputFlags()
-	t.Add(cli.Once(cli.String(&o.Output, "FILE")), "output", "o", "file to write")
-	t.Add(cli.NewValue(&o.Part, "A:B:N:...", parsePart), "part", "", "part, as listed by vidfilter segments")
-	t.Flag(&o.Overwrite, "overwrite", "y", "replace an existing output")
-	SandboxFlag(t, &o.Sandbox)
-	return fs
-}
+// CutFlags has every option of a job, since a batch passes them all.
+func (o *SegmentOptions) CutFlags() *pflag.FlagSet { return o.jobFlags("input", "output", "part") }
 
-func (o *SegmentOptions) inputFlags() (*pflag.FlagSet, cli.Table) {
-	fs := cli.NewFlagSet()
-	t := cli.NewTable(fs, "Options")
-	t.Add(cli.Once(cli.String(&o.Input, "FILE")), "input", "i", "video to read")
-	t.Add(cli.Names(cli.String(&o.InputFormat, "NAME"), shownInputKinds), "input-format", "", "input format (default detected)")
-	t.Add(cli.NewSpecs(&o.Map), "map", "", "streams as in the job")
-	t.Add(cli.NewValue(&o.MaxPixels, "N", cli.ParsePixels), "max-pixels", "", "refuse larger pictures (default 1 per 160 B of memory)")
-	t.Flag(&o.AllowNetwork, "allow-network", "", "allow network addresses as input")
-	return fs, t
+// jobFlags returns the options of a job, of which help lists some.
+func (o *SegmentOptions) jobFlags(listed ...string) *pflag.FlagSet {
+	fs := o.Flags()
+	fs.VisitAll(func(f *pflag.Flag) { f.Hidden = !slices.Contains(listed, f.Name) })
+	return fs
 }
 
 func (o *SegmentOptions) decodeOptions() decode.Options {

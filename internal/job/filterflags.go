@@ -14,21 +14,25 @@ import (
 
 func (o *Options) filterFlags(t cli.Table) {
 	o.PictureFlags(t)
-	o.noiseFlags(t)
-	t.Add(cli.OneOf(&o.Compare, CompareNames), "compare", "", "side or split: show original and filtered")
+	t.Add(cli.NewValue(&o.NoiseFrom, "TIME,BOX", parseNoiseFrom), "noise-from", "", "measure at TIME, or in TIME,X,Y,W,H", cli.Excludes("noise"))
+	t.Add(cli.Aliased(cli.NewValue(&o.Profile, "FILE", parseProfile), profileText), "noise-profile", "", "noise that info --noise --save wrote", cli.Excludes("noise", "noise-from"))
+	t.Add(cli.OneOf(&o.Compare, CompareNames), "compare", "", "side or split: show original and filtered", oneFilter.because("shows the original beside the result"), changes("size", "side"))
 }
 
 // PictureFlags are the options of the picture, for jobs and live.
 func (o *Options) PictureFlags(t cli.Table) {
 	for _, opt := range kernels.Flags() {
 		v := cli.NewValue(&o.Params, metavar[opt.Kind], func(s string) (kernels.Params, error) { return o.withFilterOption(opt, s) })
-		f := t.Add(cli.Names(v, opt.Names), opt.Name, opt.Short, opt.Usage())
+		f := t.Add(cli.Names(v, opt.Names), opt.Name, opt.Short, opt.Usage(), cli.Excludes(opt.Rivals...))
+		if opt.Basic {
+			cli.Basic.Mark(f)
+		}
 		if opt.Kind == kernels.Switch {
 			f.NoOptDefVal = "true"
 		}
 		f.Hidden = opt.Alias
 	}
-	t.Add(cli.OneOf(&o.FieldOrder, kernels.FieldOrder.Names), kernels.FieldOrder.Name, "", kernels.FieldOrder.Usage())
+	t.Add(cli.OneOf(&o.FieldOrder, kernels.FieldOrder.Names), kernels.FieldOrder.Name, "", kernels.FieldOrder.Usage(), changes("field_order", kernels.FieldOrder.Names[1:]...))
 }
 
 var metavar = map[kernels.Kind]string{kernels.Number: "X", kernels.Whole: "N", kernels.Name: "NAME", kernels.Switch: "bool"}
@@ -82,7 +86,7 @@ func without(filter kernels.Filter, all []kernels.Option) int {
 // CheckFilter fills in the defaults of the filter, and refuses arguments that do not apply to it or
 // exclude each other. The environment may hold options of any filter.
 func (o *Options) CheckFilter(fs *pflag.FlagSet) error {
-	if err := cli.CheckRivals(fs); err != nil && o.Part == nil { // a part may have the noise twice: see checkNoise
+	if err := cli.CheckExcluded(fs); err != nil && o.Part == nil { // a part may have the noise twice: see checkNoise
 		return err
 	}
 	given, f := givenOptions(fs, false), fs.Lookup("filter")

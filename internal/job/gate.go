@@ -43,11 +43,8 @@ func (j *job) taken() bool { return j.o.Start > 0 || j.o.Duration > 0 || j.o.Fra
 
 // told lists the changes that options ask for.
 func (o *Options) told() (told fidelity.Told) {
-	if o.FieldOrder != "auto" {
-		told.Add(fidelity.Video, "", "field_order")
-	}
-	if o.Compare == "side" {
-		told.Add(fidelity.Video, "", "size")
+	for _, property := range o.set(changes("")) {
+		told.Add(fidelity.Video, "", property)
 	}
 	return told
 }

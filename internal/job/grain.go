@@ -33,8 +33,6 @@ func (o *Options) checkGrain(codec encode.Codec) error {
 		return cli.Usagef("choose another name for one of them", "--grain-table and --output are the same file %q", o.Output)
 	case o.GrainTable == "-":
 		return cli.Usagef("name a file", "--grain-table writes a file")
-	case o.GrainTable != "" && (o.Part != nil || o.Join != ""):
-		return cli.Usagef("leave it out", "--grain-table is of a whole video")
 	}
 	return nil
 }

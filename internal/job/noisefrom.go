@@ -97,12 +97,6 @@ func parseProfile(s string) (*noise.Model, error) {
 	return &m, nil
 }
 
-// noiseFlags are the options that say where the noise is known from.
-func (o *Options) noiseFlags(t cli.Table) {
-	t.Add(cli.NewValue(&o.NoiseFrom, "TIME,BOX", parseNoiseFrom), "noise-from", "", "measure at TIME, or in TIME,X,Y,W,H")
-	t.Add(cli.Aliased(cli.NewValue(&o.Profile, "FILE", parseProfile), profileText), "noise-profile", "", "noise that info --noise --save wrote")
-}
-
 // checkNoise: the noise is known in one way, and to the denoiser alone.
 func (o *Options) checkNoise() error {
 	name := "--noise-from"

@@ -8,7 +8,6 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -162,7 +161,7 @@ func (o *Options) Resolve(fs *pflag.FlagSet) error {
 		o.CRF = codec.CRF
 	}
 	o.openCodec = o.leavesCodec(fs)
-	o.ownCodec = slices.ContainsFunc(codecFlags, fs.Changed) || o.usesNVENC()
+	o.ownCodec = given(fs, namesCodec) || given(fs, ofCodec) || o.usesNVENC()
 	for _, check := range []func() error{
 		o.checkFiles,
 		o.checkStats,
@@ -263,8 +262,6 @@ func (o *Options) checkStats() error {
 		return cli.Usagef("save the input to a file first", "--stats reads the input twice, and a pipe can be read once")
 	case o.Output == "-" || o.Format == "null":
 		return cli.Usagef("write to a file", "--stats reads the output again, and there is no file to read")
-	case o.Compare != "":
-		return cli.Usagef("give one of them", "--stats and --compare exclude each other: the pictures differ in kind")
 	}
 	return nil
 }

@@ -545,6 +545,66 @@ func TestWantsJSON(t *testing.T) {
 	}
 }
 
+// Each attribute of an option fits the option.
+func TestAttributes(t *testing.T) {
+	o := NewOptions()
+	fs := o.Flags()
+	good := map[string]string{}
+	for _, row := range goodFlags {
+		good[row.flag] = row.value
+	}
+	fs.VisitAll(func(f *pflag.Flag) {
+		for _, name := range cli.Excludes().Args(f) {
+			if name == f.Name || fs.Lookup(name) == nil {
+				t.Errorf("--%s excludes --%s, which is no other option", f.Name, name)
+			}
+		}
+		// Another machine lacks the file. A noise profile itself is the value there.
+		if f.Value.Type() == "FILE" && cli.WhyNotInBatch(f) == "" && f.Name != "noise-profile" {
+			t.Errorf("--%s names a file, and jobs of a batch can have it", f.Name)
+		}
+		for _, a := range []cli.Attribute{oneFilter.because(""), oneEncoder.because(""), oneProcess.because(""), changes("")} {
+			args := a.Args(f)
+			if args == nil {
+				continue
+			}
+			values := args[1:]
+			if len(values) == 0 {
+				values = []string{good[f.Name]}
+			}
+			for name := range o.set(a) {
+				if name == f.Name {
+					t.Errorf("--%s is set by default", name)
+				}
+			}
+			for _, v := range values {
+				own := NewOptions()
+				e2e.Must(t, own.Flags().Set(f.Name, v))
+				found := false
+				for name, arg := range own.set(a) {
+					found = found || name == f.Name && arg == args[0]
+				}
+				if !found {
+					t.Errorf("--%s %s does not %s", f.Name, v, args[0])
+				}
+			}
+		}
+	})
+}
+
+// What the machine does rather than what it makes is neutral, but for these options.
+func TestNeutral(t *testing.T) {
+	var deciding []string
+	NewOptions().Flags().VisitAll(func(f *pflag.Flag) {
+		if cli.GroupOf(f) == "Running" && !cli.Neutral.On(f) && cli.WhyNotInBatch(f) == "" {
+			deciding = append(deciding, f.Name)
+		}
+	})
+	if want := []string{"hwaccel", "max-error-rate"}; !slices.Equal(deciding, want) {
+		t.Errorf("options about running that change the result: %v, want %v", deciding, want)
+	}
+}
+
 // One list says what keeps a video whole: parts of a batch have no other.
 func TestWhole(t *testing.T) {
 	for args, why := range map[string]string{
@@ -554,7 +614,8 @@ func TestWhole(t *testing.T) {
 		"-o b.mkv --codec av1":                                 "",
 		"-o b.mkv --encoder libx264":                           "",
 		"-o b.mkv --codec av1 --film-grain source":             "",
-		"-o b.mkv --codec av1 --film-grain keep":               "grain",
+		"-o b.mkv --codec av1 --film-grain keep":               "--film-grain keep measures",
+		"-o b.mkv --grain-table c":                             "--grain-table is",
 		"-o b.mkv --encoder ffv1":                              "ffv1",
 		"-o b.mov --codec prores":                              "prores",
 		"-o b.mkv --hwaccel nvenc":                             "nvenc",
@@ -579,8 +640,10 @@ func TestWhole(t *testing.T) {
 			continue
 		}
 		part := strings.Fields(strings.NewReplacer("b.mkv", "b.mp4", "b.mov", "b.mp4").Replace(args))
-		_, err = Parse(append([]string{"-i", "a.mp4", "--part", "0:9:9"}, part...), nil)
-		wantUsage(t, err, "--part", why)
+		for _, option := range []string{"--part", "--join"} {
+			_, err = Parse(slices.Concat([]string{"-i", "a.mp4", option, "0:9:9"}, part), nil)
+			wantUsage(t, err, option, why)
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,15 +90,15 @@ func (j *job) scan(ctx context.Context, coded bool) (parts []decode.Range, whole
 // returns why the video is one stream.
 func (j *job) choose(d *division) (whole string) {
 	o := j.o
-	whole = o.codedWhole()
+	whole = o.whole(oneEncoder)
 	d.coded, d.workers = whole == "", o.Parts
 	switch {
 	case o.Parts == 1:
 		return "--parts 1"
 	case o.Part != nil || o.Join != "":
 		return "it is a part"
-	case o.wholeOnly() != "":
-		return o.wholeOnly()
+	case o.whole(oneFilter) != "":
+		return whole
 	case j.target == nil && o.Format != formats.Null || j.target != nil && j.target.Direct():
 		return "the output is not a file"
 	case o.Parts > 1:
@@ -168,43 +167,24 @@ func (j *job) frameSize() int {
 
 // Whole returns why one process must filter and encode the whole video; "" if others may take
 // parts.
-func (o *Options) Whole() string {
-	if o.Stats {
-		return "--stats compares the whole video"
-	}
-	return cmp.Or(o.wholeOnly(), o.codedWhole())
-}
+func (o *Options) Whole() string { return o.whole(oneProcess) }
 
-// wholeOnly returns why the video must be filtered as a whole; "" if it may be cut into parts.
-func (o *Options) wholeOnly() string {
-	f := formats.Of(o.Format)
+// whole returns why the video must have one filter, encoder or process; "" if its parts can have
+// their own.
+func (o *Options) whole(n one) string {
+	for k := range n + 1 {
+		for name, why := range o.set(k.because("")) {
+			return "--" + name + " " + why
+		}
+	}
+	f, codec, rate := formats.Of(o.Format), encode.CodecOf(o.Encoder), o.rateParam()
 	switch {
-	case o.Start > 0:
-		return "--start takes a piece of the input"
-	case o.Duration > 0:
-		return "--duration takes a piece of the input"
-	case o.Frames > 0:
-		return "--frames takes a piece of the input"
-	case o.Compare != "":
-		return "--compare"
-	case o.GrainTable != "" || o.keepsGrain():
-		return "grain is measured from picture to picture"
 	case !f.Video() && f.Name != formats.Null:
 		return "the output is a picture"
-	}
-	return ""
-}
-
-// codedWhole returns why one encoder must take all frames; "" if each part may have its own.
-func (o *Options) codedWhole() string {
-	codec := encode.CodecOf(o.Encoder)
-	switch {
-	case !codec.Joins():
+	case n >= oneEncoder && !codec.Joins():
 		return codec.Name + " has no parts that can be joined"
-	case o.Bitrate > 0:
-		return "--bitrate is the mean of a whole stream"
-	case o.rateParam() != "":
-		return "the parameter " + o.rateParam() + " is of a whole stream"
+	case n >= oneEncoder && rate != "":
+		return "the parameter " + rate + " is of a whole stream"
 	}
 	return ""
 }

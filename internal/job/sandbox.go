@@ -19,7 +19,7 @@ var SandboxModes = []string{"on", "off"}
 
 // SandboxFlag adds --sandbox to a command; SandboxMode reads it.
 func SandboxFlag(t cli.Table, mode *string) {
-	t.Add(cli.OneOf(mode, SandboxModes), "sandbox", "", "on (default) off")
+	t.Add(cli.OneOf(mode, SandboxModes), "sandbox", "", "on (default) off", cli.NotInBatch("the machine that does the job decides: vidfilter batch --sandbox off"))
 }
 
 // WithoutSandbox is what commands say where --sandbox is off.

@@ -95,7 +95,7 @@ func (o *Options) Flags() *pflag.FlagSet {
 	t.Flag(&o.NoPage, "no-page", "", "no page: for --output, --rtsp, --record")
 	job.SandboxFlag(t, &o.Sandbox)
 	t.Flag(&o.Quiet, "quiet", "q", "print errors and the address only")
-	t.Flag(&o.Verbose, "verbose", "v", "print more")
+	t.Flag(&o.Verbose, "verbose", "v", "print more", cli.Excludes("quiet"))
 	return fs
 }
 

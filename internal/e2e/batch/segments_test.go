@@ -109,14 +109,24 @@ func TestAsByHand(t *testing.T) {
 	}
 }
 
-// A video that cannot be cut is filtered whole.
-func TestOtherEncoder(t *testing.T) {
+// A video that some option keeps whole is not cut: the file is the one made by hand.
+func TestKeptWhole(t *testing.T) {
 	e2e.Start(t, true)
-	in, out := folder(t, "a.mp4"), filepath.Join(t.TempDir(), "out")
-	b := begin(t, "batch", in, "-o", out, "--name", "{stem}.mkv", "--encoder", "ffv1", "-r", "1", "--segment", "1s")
-	contains(t, b.end(0), "1 done")
-	if n := len(times(t, filepath.Join(out, "a.mkv"))); n != 100 {
-		t.Errorf("%d frames", n)
+	in, dir := folder(t, "a.mp4"), t.TempDir()
+	for name, options := range map[string]string{
+		"grain":   "--codec av1 --film-grain keep --quality fast --noise 9 --preset 12",
+		"rate":    "-r 1 --preset ultrafast --bitrate 300k",
+		"encoder": "-r 1 --encoder ffv1",
+		"none":    "-r 1 --preset ultrafast",
+	} {
+		with := append(strings.Fields(options), "--threads", "1", "--device", "cpu")
+		out, hand := filepath.Join(dir, name), filepath.Join(dir, name+".mkv")
+		b := begin(t, slices.Concat([]string{"batch", in, "-o", out, "--name", "{stem}.mkv", "--segment", "1s"}, with)...)
+		contains(t, b.end(0), "1 done")
+		begin(t, slices.Concat([]string{"-i", filepath.Join(in, "a.mp4"), "-o", hand}, with)...).end(0)
+		if cut := name == "none"; (hash(e2e.Read(t, hand)) != contents(t, out)["a.mkv"]) != cut {
+			t.Errorf("%s: the batch has cut the video: %v", name, !cut)
+		}
 	}
 }
 
