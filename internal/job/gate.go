@@ -18,6 +18,9 @@ func (j *job) compare(res *cli.Result) []error {
 	if j.taken() || res.Interrupted {
 		source = source.Partly(j.out.HasChapter)
 	}
+	if slices.Contains(j.out.Turned(), fidelity.Rate) {
+		source = source.Retimed()
+	}
 	told := slices.Concat(j.in.Told(), j.out.Told(), j.o.told())
 	for _, name := range res.NotKept {
 		for _, key := range fidelity.Keys(name) {
@@ -46,8 +49,15 @@ func (o *Options) told() (told fidelity.Told) {
 	if o.FieldOrder != "auto" {
 		told.Add(fidelity.Video, "", "field_order")
 	}
-	if o.Compare == "side" {
-		told.Add(fidelity.Video, "", "size")
-	}
 	return told
+}
+
+// allow refuses options that do not go with what the filters change.
+func (j *job) allow(turned []string) error {
+	for _, key := range turned {
+		if j.o.Stats && (key == "size" || key == fidelity.Rate) {
+			return cli.Usagef("leave it out", "--stats compares each picture with the one it was made of, and the filters change the %s of the pictures", key)
+		}
+	}
+	return nil
 }
