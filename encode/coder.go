@@ -249,8 +249,9 @@ func (e *coder) openEncoder(f *pipeline.Frame) error {
 	return nil
 }
 
-// frameRate returns the rate of frames for the encoder; none if it needs none. On a device it shares
-// out bits by the rate alone, so that the usual one of a video with pauses would leave many unused.
+// frameRate returns the rate of frames for the encoder, unknown if it needs none. On a device it
+// shares out bits by the rate alone, so that the usual one of a video with pauses would leave many
+// unused.
 func (e *coder) frameRate() pipeline.Ratio {
 	usual, mean := e.shown.Rate, e.shown.MeanRate
 	switch {

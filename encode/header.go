@@ -117,7 +117,7 @@ func (o *Output) setMatroska(d **C.AVDictionary, _ int64) error {
 }
 
 // moveTimecodes lets the input's timecodes count on to the first picture of the part that is taken,
-// and at the rate of the output.
+// and at the output's rate.
 func (o *Output) moveTimecodes(first int64) {
 	rate, pictures := o.sourceRate(), 0
 	begin := inputStream(o.in.Video).start_time
@@ -144,8 +144,7 @@ func (o *Output) moveTimecodes(first int64) {
 	}
 }
 
-// atRate returns a timecode of the input as it counts at the rate of the output; "" if there is none
-// at that rate.
+// atRate returns a timecode of the input as it counts at the output's rate; "" if that has none.
 func (o *Output) atRate(code string) string {
 	if code == "" || !o.has(fidelity.Rate) {
 		return code

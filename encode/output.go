@@ -73,7 +73,7 @@ type Options struct {
 // stay open until the output is closed.
 type Template struct {
 	Context    *astiav.FormatContext
-	Video      *astiav.Stream // of the file; what pictures say of themselves goes before it
+	Video      *astiav.Stream // what frames say goes before it
 	Others     []*astiav.Stream
 	Shift      int64 // microseconds added to the input's times, for chapters
 	Start, End int64 // part of the output's clock, in microseconds; End 0 is open
@@ -90,7 +90,8 @@ type Template struct {
 	Again bool
 
 	// Part writes the video alone, without metadata, into an mp4 or mov. Times count from the
-	// first frame and are exact in the unit of Video, which frames must have. Tag then adds a tag to the file.
+	// first frame and are exact in the unit of Video, which must be that of frames. Tag then adds
+	// a tag to the file.
 	Part bool
 	Tag  func(first int64) (key, value string)
 }
