@@ -133,7 +133,7 @@ var rules = []rule{
 		imports: []string{"internal/contract", "internal/units", "pipeline", "C", astiav},
 		why:     "decode and encode share it; it knows neither"},
 	{folder: "internal/fidelity", what: "what files say of themselves, and what one has lost of another",
-		imports: []string{"encode/formats", "internal/av", "internal/contract", "internal/units", "C"},
+		imports: []string{"encode/formats", "internal/av", "internal/contract", "internal/units", "pipeline", "C"},
 		why:     "describes any open file by one table: decode and encode feed it, and it knows neither"},
 	{folder: "decode", what: "FFmpeg in: files, pipes, cameras and pictures become frames",
 		imports: []string{"internal/av", "internal/contract", "internal/fidelity", "internal/machine", "internal/text", "internal/units", "pipeline", "C", astiav, sys},

@@ -172,7 +172,8 @@ func (c *Camera) settle(log *slog.Logger) {
 }
 
 func (c *Camera) openStream(pool *pipeline.Pool, o CameraOptions) error {
-	c.stream = &Stream{kind: c.mode.format.kind, threads: o.Threads, lost: true, describeTo: c.describeTo}
+	c.stream = &Stream{kind: c.mode.format.kind, threads: o.Threads, lost: true, describeTo: c.describeTo,
+		rate: pipeline.Ratio{Num: c.mode.rate[0], Den: c.mode.rate[1]}}
 	c.stream.decoder = decoder{path: c.path, pool: pool, maxPixels: o.MaxPixels, log: o.Log}
 	return c.stream.open()
 }

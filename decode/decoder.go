@@ -36,6 +36,7 @@ type decoder struct {
 	format pipeline.Format // of every frame so far; zero before the first
 	scaler av.Scaler
 	found  found
+	shared *pipeline.Video    // of the latest frame
 	taken  *pipeline.Frame    // from the device, for the picture at hand
 	seen   astiav.PixelFormat // the last source format that was reported
 	told   fidelity.Told      // losses of which warnings tell

@@ -68,6 +68,7 @@ func (in *Input) convert() (*pipeline.Frame, error) {
 	in.pictured.Picture(unsafe.Pointer(c), slices.Contains(in.extras, av.Alpha))
 	pts, duration = in.times.stamp(pts, duration)
 	src, native := in.describe(c)
+	video := in.sharedBy(in.videoOf(c))
 	if in.format == (pipeline.Format{}) {
 		in.format, in.formatAt = src, pts
 	}
@@ -82,13 +83,21 @@ func (in *Input) convert() (*pipeline.Frame, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.Video = video
 	if p, ok := f.Props().(*av.Props); ok {
 		p.Timecode = start
+		if err := in.addStated(p); err != nil {
+			f.Release()
+			return nil, err
+		}
 	}
 	f.PTS, f.Duration = pts, duration
 	f.Context = in.opts.Part != nil && !in.opts.Part.Holds(pts)
 	if o := in.opts.FieldOrder; o != FieldAuto {
 		f.Interlaced, f.TopFieldFirst = o != Progressive, o == TopFieldFirst
+	}
+	if in.first.Load() == nil {
+		in.first.Store(fidelity.LookOf(f))
 	}
 	return f, nil
 }

@@ -290,6 +290,48 @@ void vf_free_memory(void)
 #endif
 }
 
+void vf_matrix(const AVCodecParameters *par, const AVFrame *f, int32_t m[9])
+{
+	const AVPacketSideData *d = par ? av_packet_side_data_get(par->coded_side_data, par->nb_coded_side_data,
+	                                                          AV_PKT_DATA_DISPLAYMATRIX)
+	                                : NULL;
+	const AVFrameSideData *own = av_frame_get_side_data(f, AV_FRAME_DATA_DISPLAYMATRIX);
+	if (d && d->size >= 9 * sizeof *m)
+		memcpy(m, d->data, 9 * sizeof *m);
+	else if (own && own->size >= 9 * sizeof *m)
+		memcpy(m, own->data, 9 * sizeof *m);
+}
+
+int vf_add_stated(AVFrame *f, const AVCodecParameters *par)
+{
+	static const struct {
+		enum AVPacketSideDataType packet;
+		enum AVFrameSideDataType frame;
+	} kinds[] = {
+		{AV_PKT_DATA_STEREO3D, AV_FRAME_DATA_STEREO3D},
+		{AV_PKT_DATA_SPHERICAL, AV_FRAME_DATA_SPHERICAL},
+		{AV_PKT_DATA_MASTERING_DISPLAY_METADATA, AV_FRAME_DATA_MASTERING_DISPLAY_METADATA},
+		{AV_PKT_DATA_CONTENT_LIGHT_LEVEL, AV_FRAME_DATA_CONTENT_LIGHT_LEVEL},
+		{AV_PKT_DATA_AMBIENT_VIEWING_ENVIRONMENT, AV_FRAME_DATA_AMBIENT_VIEWING_ENVIRONMENT},
+		{AV_PKT_DATA_ICC_PROFILE, AV_FRAME_DATA_ICC_PROFILE},
+	};
+	for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+		const AVPacketSideData *d =
+			av_packet_side_data_get(par->coded_side_data, par->nb_coded_side_data, kinds[i].packet);
+		if (!d)
+			continue;
+		const AVFrameSideData *own = av_frame_get_side_data(f, kinds[i].frame);
+		if (own && own->size == d->size && !memcmp(own->data, d->data, d->size))
+			continue;
+		av_frame_remove_side_data(f, kinds[i].frame);
+		AVFrameSideData *new = av_frame_new_side_data(f, kinds[i].frame, d->size);
+		if (!new)
+			return AVERROR(ENOMEM);
+		memcpy(new->data, d->data, d->size);
+	}
+	return 0;
+}
+
 double vf_rotation(const AVCodecParameters *par)
 {
 	const AVPacketSideData *d = av_packet_side_data_get(par->coded_side_data, par->nb_coded_side_data,

@@ -76,6 +76,12 @@ void vf_free_memory(void);
 int vf_stopped(struct vf_stop *stop);
 // Returns by how many degrees a player turns the picture clockwise.
 double vf_rotation(const AVCodecParameters *par);
+// Copies the display matrix of a stream, or of a picture if the stream has none. par may be NULL; m
+// stays as it is if there is none.
+void vf_matrix(const AVCodecParameters *par, const AVFrame *f, int32_t m[9]);
+// Gives a frame the side data by which a container describes all pictures. It replaces the frame's
+// own. Returns a negative AVERROR if there is no memory.
+int vf_add_stated(AVFrame *f, const AVCodecParameters *par);
 
 // Names the first difference of two streams that affects decoding or filtering; NULL if there is
 // none.

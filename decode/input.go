@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unsafe"
 
@@ -74,9 +75,10 @@ type Input struct {
 	starved         int64           // packets since the last frame that had no memory
 	unsupported     int64           // packets that FFmpeg has no code for
 	emitted         int64
-	context         int64 // frames handed out for their neighbours only
-	tries           int64 // failed reads since the last success
-	last            int64 // end of the last frame handed out, microseconds
+	context         int64                         // frames handed out for their neighbours only
+	first           atomic.Pointer[fidelity.Look] // of the first frame
+	tries           int64                         // failed reads since the last success
+	last            int64                         // end of the last frame handed out, microseconds
 	damage          Damage
 	reports         reports
 	gaps            gaps

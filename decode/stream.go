@@ -30,6 +30,7 @@ type Stream struct {
 	threads int
 	lost    bool   // until a key frame comes
 	headers []byte // that came alone, for the next picture
+	rate    pipeline.Ratio
 
 	describeTo func(*astiav.CodecContext) error // sets known properties; nil for none
 }
@@ -190,7 +191,12 @@ func (s *Stream) convert() (*pipeline.Frame, error) {
 	if damaged(c) {
 		return nil, s.damagedBy(nil)
 	}
-	return s.current(c)
+	video := s.sharedBy(s.videoOf(c))
+	f, err := s.current(c)
+	if err == nil {
+		f.Video = video
+	}
+	return f, err
 }
 
 // damagedBy returns the error for a picture that cannot be used; a nil cause means damage.

@@ -90,7 +90,7 @@ func (o *Output) laySound(l *lane, p *C.AVPacket, from C.AVRational) error {
 	unit := C.AVRational{1, C.int(l.sound.rate)}
 	at := l.sound.end()
 	if p.pts != C.AV_NOPTS_VALUE {
-		at = int64(C.av_rescale_q(p.pts, from, unit) - C.av_rescale_q(C.int64_t(o.first), rational(o.in.Video.TimeBase()), unit))
+		at = int64(C.av_rescale_q(p.pts, from, unit) - C.av_rescale_q(C.int64_t(o.first), o.unit, unit))
 	}
 	l.sound.lay(at, unsafe.Slice((*byte)(p.data), int(p.size)))
 	return o.writeSound(l, false)
@@ -164,7 +164,7 @@ func (o *Output) step() error {
 
 // place returns the number of the picture that is shown at a time.
 func (o *Output) place(pts int64) int64 {
-	return int64(C.av_rescale_q(C.int64_t(pts-o.first), rational(o.in.Video.TimeBase()), o.video.time_base))
+	return int64(C.av_rescale_q(C.int64_t(pts-o.first), o.unit, o.video.time_base))
 }
 
 func (o *Output) offRate(at int64) error {

@@ -44,7 +44,7 @@ func (e *coder) followChanges(f *pipeline.Frame) (anew bool) {
 	}
 	codec := e.opts.codec()
 	repeats := !e.globalHeader && codec.headers != nil && codec.OnDevice == "" && e.grain == nil
-	for _, c := range e.changes.stated.Follow(av.FormatPtr(e.in.Context), av.StreamPtr(e.in.Video), props) {
+	for _, c := range e.changes.stated.Follow(av.FormatPtr(e.in.Context), av.StreamPtr(e.in.Video), props, f.Video) {
 		kind := inUnits[c.Key]
 		switch {
 		case kind != 0 && e.carrier.carries(kind), c.Key == "stereo" && codec.Name == X264: // which codes it with each picture

@@ -36,6 +36,10 @@ type coder struct {
 	// give passes on the packet in pkt, which is the coder's.
 	give func() error
 
+	shown     *pipeline.Video // of the first frame
+	unit      C.AVRational    // of all times: seconds
+	pace      float64         // frames for one of the input
+	turned    []string        // what filters have changed, as Look.Turned
 	enc       *astiav.CodecContext
 	pkt       *astiav.Packet
 	scaler    av.Scaler
@@ -113,6 +117,10 @@ func (e *coder) put(f *pipeline.Frame) error {
 	if e.frames == 0 {
 		e.origin = f.PTS
 	}
+	if f.Video == nil || f.Video.TimeBase != e.shown.TimeBase {
+		f.Release()
+		return errors.New("encode: the unit of times changes from one frame to the next: a fault of vidfilter; please report it")
+	}
 	if err := e.follow(f); err != nil {
 		f.Release()
 		return err
@@ -178,6 +186,9 @@ func (e *coder) openEncoder(f *pipeline.Frame) error {
 	if err := e.Fits(f.Width, f.Height); err != nil {
 		return err
 	}
+	if err := e.describe(f); err != nil {
+		return err
+	}
 	to, err := e.encoderFormat(codec, f)
 	if err != nil {
 		return err
@@ -191,17 +202,20 @@ func (e *coder) openEncoder(f *pipeline.Frame) error {
 	enc.SetWidth(width)
 	enc.SetHeight(height)
 	enc.SetPixelFormat(to.pixelFormat)
-	enc.SetTimeBase(e.in.Video.TimeBase())
-	if rate := e.frameRate(); rate.Num() > 0 {
-		enc.SetFramerate(rate)
+	c.time_base = e.unit
+	if rate := e.frameRate(); rate.Known() {
+		c.framerate = fraction(rate)
 	}
 	enc.SetThreadCount(e.opts.threads())
-	e.setAspect(enc, f)
+	if f.Video.Aspect.Known() {
+		c.sample_aspect_ratio = fraction(f.Video.Aspect)
+	}
 	av.TagColour(enc, f, to.format, to.isYUV)
 	name := C.GoString(C.avcodec_get_name(c.codec_id))
 	e.opts.clocks = e.opts.needsClocks(f)
 	lost := e.carrier.lost // of an encoder before
 	e.carrier = newCarrier(name, &e.opts, e.planDolby(f, name, to.pixelFormat.Name()))
+	e.carrier.untrue = e.untrue()
 	for _, l := range lost {
 		e.carrier.lose(l)
 	}
@@ -235,16 +249,17 @@ func (e *coder) openEncoder(f *pipeline.Frame) error {
 	return nil
 }
 
-// frameRate returns the rate of frames for the encoder; 0/1 if it needs none. On a device it shares
-// out bits by the rate alone, so that the usual one of a video with pauses would leave many unused.
-func (e *coder) frameRate() astiav.Rational {
-	usual, mean := e.in.FrameRate, e.in.Video.AvgFrameRate()
+// frameRate returns the rate of frames for the encoder, unknown if it needs none. On a device it
+// shares out bits by the rate alone, so that the usual one of a video with pauses would leave many
+// unused.
+func (e *coder) frameRate() pipeline.Ratio {
+	usual, mean := e.shown.Rate, e.shown.MeanRate
 	switch {
 	case e.opts.codec().OnDevice == "":
-	case mean.Num() > 0 && (usual.Num() <= 0 || mean.Float64() < 0.9*usual.Float64()):
+	case mean.Known() && (!usual.Known() || mean.Float64() < 0.9*usual.Float64()):
 		return mean
-	case usual.Num() <= 0:
-		return astiav.NewRational(25, 1)
+	case !usual.Known():
+		return pipeline.Ratio{Num: 25, Den: 1}
 	}
 	return usual
 }
@@ -282,14 +297,6 @@ func (e *coder) setInput(f *pipeline.Frame, to encoderFormat) {
 }
 
 func propsFrame(f *pipeline.Frame) *C.AVFrame { return (*C.AVFrame)(av.FrameProps(f)) }
-
-func (e *coder) setAspect(enc *astiav.CodecContext, f *pipeline.Frame) {
-	st := (*C.AVStream)(av.StreamPtr(e.in.Video))
-	sar := C.av_guess_sample_aspect_ratio((*C.AVFormatContext)(av.FormatPtr(e.in.Context)), st, propsFrame(f))
-	if sar.num > 0 {
-		enc.SetSampleAspectRatio(astiav.NewRational(int(sar.num), int(sar.den)))
-	}
-}
 
 // encoderFormat is the encoder's input.
 type encoderFormat struct {
@@ -346,7 +353,7 @@ func (e *coder) wantedFormat(codec *astiav.Codec, f *pipeline.Frame) (astiav.Pix
 	}
 	deep := f.Layout.Info().Depth > 8
 	switch {
-	case takes(own) && (f.Layout != pipeline.RGBA || e.alpha()):
+	case takes(own) && (f.Layout != pipeline.RGBA || f.Video.Alpha):
 		return own, nil
 	case takes(astiav.PixelFormatRgb24) && e.isPicture() && !av.IsGray(own) && !deep:
 		return astiav.PixelFormatRgb24, nil
@@ -357,7 +364,7 @@ func (e *coder) wantedFormat(codec *astiav.Codec, f *pipeline.Frame) (astiav.Pix
 		}
 	}
 	alpha := C.int(0)
-	if e.alpha() || av.HasAlpha(f) {
+	if f.Video.Alpha || av.HasAlpha(f) {
 		alpha = 1
 	}
 	list := make([]C.enum_AVPixelFormat, 0, len(offered)+1)
@@ -416,11 +423,6 @@ func ownFormat(f *pipeline.Frame, offered []astiav.PixelFormat) astiav.PixelForm
 func lessChroma(a, b C.enum_AVPixelFormat) bool {
 	x, y := C.av_pix_fmt_desc_get(a), C.av_pix_fmt_desc_get(b)
 	return x.log2_chroma_w > y.log2_chroma_w || x.log2_chroma_h > y.log2_chroma_h
-}
-
-// alpha reports whether the input has transparency.
-func (e *coder) alpha() bool {
-	return hasAlpha(e.in.Video.CodecParameters().PixelFormat())
 }
 
 func hasAlpha(pf astiav.PixelFormat) bool {

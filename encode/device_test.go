@@ -3,15 +3,15 @@ package encode
 import (
 	"testing"
 
-	"github.com/asticode/go-astiav"
+	"vidfilter/pipeline"
 )
 
 // Encoders on a device get the mean rate of a video that has fewer frames than its usual rate says.
 func TestFrameRate(t *testing.T) {
-	rate := astiav.NewRational
+	rate := func(num, den int) pipeline.Ratio { return pipeline.Ratio{Num: num, Den: den} }
 	for _, c := range []struct {
 		encoder           string
-		usual, mean, want astiav.Rational
+		usual, mean, want pipeline.Ratio
 	}{
 		{"hevc_nvenc", rate(30, 1), rate(35, 2), rate(35, 2)},
 		{"hevc_nvenc", rate(30, 1), rate(2997, 100), rate(30, 1)},
@@ -22,13 +22,9 @@ func TestFrameRate(t *testing.T) {
 		{"libx265", rate(30, 1), rate(35, 2), rate(30, 1)},
 		{"libx265", rate(0, 1), rate(35, 2), rate(0, 1)},
 	} {
-		fc := astiav.AllocFormatContext()
-		video := fc.NewStream(nil)
-		video.SetAvgFrameRate(c.mean)
-		e := coder{opts: Options{Encoder: c.encoder}, in: Template{Video: video, FrameRate: c.usual}}
+		e := coder{opts: Options{Encoder: c.encoder}, shown: &pipeline.Video{Rate: c.usual, MeanRate: c.mean}}
 		if got := e.frameRate(); got != c.want {
 			t.Errorf("%s of %v, %v on average: %v, want %v", c.encoder, c.usual, c.mean, got, c.want)
 		}
-		fc.Free()
 	}
 }

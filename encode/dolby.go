@@ -51,7 +51,7 @@ func (e *coder) planDolby(f *pipeline.Frame, codec string, pixelFormat string) d
 	case profile == 0:
 	case profile < dolbyIPT || profile == dolbyLayers:
 		d.lost = fmt.Sprintf(enhancedLayer, profile)
-	case !described, f.Width != int(par.width), f.Height != int(par.height), codec != "hevc" && codec != "av1", pixelFormat != "yuv420p10le":
+	case !described, f.Width != int(par.width), f.Height != int(par.height), e.has("size", "transfer", "primaries", "matrix"), codec != "hevc" && codec != "av1", pixelFormat != "yuv420p10le":
 		d.lost = dolbyVision
 	}
 	return d

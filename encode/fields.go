@@ -152,5 +152,5 @@ func (e *coder) seconds(f *pipeline.Frame) float64 {
 	if e.frames == 0 {
 		return 0
 	}
-	return float64(f.PTS-e.origin) * e.in.Video.TimeBase().Float64()
+	return float64(f.PTS-e.origin) * e.shown.TimeBase.Float64()
 }

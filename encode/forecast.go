@@ -114,7 +114,7 @@ func (o *Output) foresee() {
 func (o *Output) foreseeItem(i fidelity.Item) (names []string) {
 	const columns = 100 // of a value
 	for _, key := range fidelity.Missed(i) {
-		if o.lacks(i, key) {
+		if o.lacks(i, key) && !(i.Kind == fidelity.Video && o.has(key)) {
 			o.told.Add(i.Kind, i.Name, key)
 			names = append(names, fmt.Sprintf("the %s of %s (%s)", fidelity.Name(i.Kind, key), i, text.Clip(i.Values[key], columns)))
 		}

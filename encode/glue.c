@@ -12,7 +12,6 @@ static const struct {
 	enum AVPacketSideDataType packet;
 	enum AVFrameSideDataType frame;
 } display[] = {
-	{AV_PKT_DATA_DISPLAYMATRIX, AV_FRAME_DATA_DISPLAYMATRIX},
 	{AV_PKT_DATA_STEREO3D, AV_FRAME_DATA_STEREO3D},
 	{AV_PKT_DATA_SPHERICAL, AV_FRAME_DATA_SPHERICAL},
 	{AV_PKT_DATA_MASTERING_DISPLAY_METADATA, AV_FRAME_DATA_MASTERING_DISPLAY_METADATA},
@@ -32,27 +31,11 @@ int vf_put_side_data(AVCodecParameters *dst, enum AVPacketSideDataType kind, con
 	return 0;
 }
 
-static const AVPacketSideData *side_data(const AVCodecParameters *par, enum AVPacketSideDataType kind)
-{
-	return av_packet_side_data_get(par->coded_side_data, par->nb_coded_side_data, kind);
-}
-
-int vf_copy_display(AVCodecParameters *dst, const AVCodecParameters *src)
-{
-	for (int i = 0, err; i < DISPLAYS; i++) {
-		const AVPacketSideData *s = side_data(src, display[i].packet);
-		if (s && (err = vf_put_side_data(dst, display[i].packet, s->data, s->size)) < 0)
-			return err;
-	}
-	return 0;
-}
-
 int vf_frame_display(AVCodecParameters *dst, const AVFrame *src)
 {
 	for (int i = 0, err; i < DISPLAYS; i++) {
 		const AVFrameSideData *s = av_frame_get_side_data(src, display[i].frame);
-		if (s && !side_data(dst, display[i].packet) &&
-		    (err = vf_put_side_data(dst, display[i].packet, s->data, s->size)) < 0)
+		if (s && (err = vf_put_side_data(dst, display[i].packet, s->data, s->size)) < 0)
 			return err;
 	}
 	return 0;
@@ -104,15 +87,11 @@ void vf_plain_stereo(AVCodecParameters *par)
 		av_packet_side_data_remove(par->coded_side_data, &par->nb_coded_side_data, AV_PKT_DATA_STEREO3D);
 }
 
-int vf_orientation(const AVFrame *f)
+int vf_orientation(const int32_t m[9])
 {
 	// Where x and y of the stored picture point when shown, in the order of EXIF's values.
 	static const int8_t axes[8][4] = {{1, 0, 0, 1},  {-1, 0, 0, 1},  {-1, 0, 0, -1}, {1, 0, 0, -1},
 	                                  {0, 1, 1, 0},  {0, 1, -1, 0}, {0, -1, -1, 0}, {0, -1, 1, 0}};
-	const AVFrameSideData *d = av_frame_get_side_data(f, AV_FRAME_DATA_DISPLAYMATRIX);
-	if (!d || d->size < 9 * sizeof(int32_t))
-		return 1;
-	const int32_t *m = (const int32_t *)d->data;
 	for (int i = 0; i < 8; i++)
 		if ((m[0] > 0) - (m[0] < 0) == axes[i][0] && (m[1] > 0) - (m[1] < 0) == axes[i][1] &&
 		    (m[3] > 0) - (m[3] < 0) == axes[i][2] && (m[4] > 0) - (m[4] < 0) == axes[i][3])

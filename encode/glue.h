@@ -9,8 +9,6 @@
 // Memory: contexts, parameters and frames stay the caller's. Data added to them is a copy that is
 // freed with them, also after an error. Functions return 0 or more, or a negative AVERROR.
 
-// Copies the display side data (rotation, stereo, HDR) that stays true after re-encoding.
-int vf_copy_display(AVCodecParameters *dst, const AVCodecParameters *src);
 // Copies side data, which replaces that of the same kind.
 int vf_put_side_data(AVCodecParameters *dst, enum AVPacketSideDataType kind, const uint8_t *data, size_t size);
 // Copies samples and properties of a frame to one that is as large or larger, in planes of the same
@@ -21,9 +19,9 @@ int vf_hdr10plus(AVPacket *p, const uint8_t *t35, size_t size);
 // Leaves of stereo pictures what a muxer for MP4 writes where all players look: for what it has no
 // place for there, FFmpeg would write a box that hides what the pictures say.
 void vf_plain_stereo(AVCodecParameters *par);
-// Returns the EXIF orientation, 1 to 8, of a frame's display matrix; 1 without one.
-int vf_orientation(const AVFrame *f);
-// Copies a frame's display side data, likewise, to a stream that has none of the kind.
+// Returns the EXIF orientation, 1 to 8, of a display matrix.
+int vf_orientation(const int32_t m[9]);
+// Copies a frame's display side data (stereo, HDR) that stays true after re-encoding.
 int vf_frame_display(AVCodecParameters *dst, const AVFrame *src);
 // Adds a chapter, in microseconds.
 int vf_add_chapter(AVFormatContext *fc, int64_t id, int64_t start, int64_t end, const AVDictionary *meta);

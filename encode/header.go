@@ -25,7 +25,7 @@ func (o *Output) writeHeader(first int64) error {
 		return err
 	}
 	o.moveTimecodes(first)
-	o.keepTimecode(o.timecode)
+	o.keepTimecode(o.atRate(o.timecode))
 	o.foresee()
 	var d *C.AVDictionary
 	defer C.av_dict_free(&d)
@@ -117,24 +117,52 @@ func (o *Output) setMatroska(d **C.AVDictionary, _ int64) error {
 	return o.describeAAC()
 }
 
-// moveTimecodes lets the input's timecodes count on to the first picture of the part that is taken.
+// moveTimecodes lets the input's timecodes count on to the first picture of the part that is taken,
+// and at the output's rate.
 func (o *Output) moveTimecodes(first int64) {
-	unit, rate, us := rational(o.in.Video.TimeBase()), rational(o.in.FrameRate), C.AVRational{1, 1000000}
+	rate, pictures := o.sourceRate(), 0
 	begin := inputStream(o.in.Video).start_time
-	if !o.in.Cut || rate.num <= 0 || begin == C.AV_NOPTS_VALUE {
+	cut := o.in.Cut && rate.num > 0 && begin != C.AV_NOPTS_VALUE
+	if !cut && !o.has(fidelity.Rate) {
 		return
 	}
-	later := C.av_rescale_q(C.int64_t(first), unit, us) - C.int64_t(o.in.Shift) - C.av_rescale_q(begin, unit, us)
-	pictures := int(C.av_rescale_q(later, us, C.av_inv_q(rate)))
+	if cut {
+		us := C.AVRational{1, 1000000}
+		later := C.int64_t(o.micros(first)) - C.int64_t(o.in.Shift) - C.av_rescale_q(begin, inputStream(o.in.Video).time_base, us)
+		pictures = int(C.av_rescale_q(later, us, C.av_inv_q(rate)))
+	}
 	dictionaries := []**C.AVDictionary{&o.oc.metadata}
 	for _, st := range av.Slice(o.oc.streams, int(o.oc.nb_streams)) {
 		dictionaries = append(dictionaries, &st.metadata)
 	}
 	for _, d := range dictionaries {
 		if code := metadata(*d, "timecode"); code != "" {
-			set(d, "timecode", av.LaterTimecode(code, o.in.FrameRate, pictures))
+			if cut {
+				code = av.LaterTimecode(code, astiav.NewRational(int(rate.num), int(rate.den)), pictures)
+			}
+			set(d, "timecode", o.atRate(code))
 		}
 	}
+}
+
+// atRate returns a timecode of the input as it counts at the output's rate; "" if that has none.
+func (o *Output) atRate(code string) string {
+	if code == "" || !o.has(fidelity.Rate) {
+		return code
+	}
+	is := o.shown.Rate
+	if !is.Known() {
+		is = o.shown.MeanRate
+	}
+	was := o.sourceRate()
+	other := av.TimecodeAt(code, astiav.NewRational(int(was.num), int(was.den)), astiav.NewRational(is.Num, is.Den))
+	if other != code {
+		o.told.Add(fidelity.Video, "", "timecode")
+	}
+	if other == "" {
+		o.warn("the timecode %s is left out: there is none at %.6g pictures a second", code, is.Float64())
+	}
+	return other
 }
 
 // keepTimecode makes the timecode of the first picture that of the file, unless that has one.

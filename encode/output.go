@@ -73,20 +73,25 @@ type Options struct {
 // stay open until the output is closed.
 type Template struct {
 	Context    *astiav.FormatContext
-	Video      *astiav.Stream
+	Video      *astiav.Stream // what frames say goes before it
 	Others     []*astiav.Stream
-	FrameRate  astiav.Rational // 0/1 when unknown
-	Shift      int64           // microseconds added to the input's times, for chapters
-	Start, End int64           // part of the output's clock, in microseconds; End 0 is open
-	Cut        bool            // cut chapters to that part
+	Shift      int64 // microseconds added to the input's times, for chapters
+	Start, End int64 // part of the output's clock, in microseconds; End 0 is open
+	Cut        bool  // cut chapters to that part
 	// Facts returns what the input says of itself, once there is a frame. What the format has no
 	// place for is a warning then; nil says nothing.
 	Facts func() fidelity.Facts
+	// Look returns what the first frame of the input says. What the first frame that is put says
+	// otherwise was changed on purpose. nil: nothing was.
+	Look func() *fidelity.Look
+	// Allow refuses changes, by the keys of Look.Turned, before anything is written; may be nil.
+	Allow func(turned []string) error
 	// Again means that the job can begin again: Put may return a LateFieldsError.
 	Again bool
 
 	// Part writes the video alone, without metadata, into an mp4 or mov. Times count from the
-	// first frame and are exact in the unit of Video. Tag then adds a tag to the file.
+	// first frame and are exact in the unit of Video, which must be that of frames. Tag then adds
+	// a tag to the file.
 	Part bool
 	Tag  func(first int64) (key, value string)
 }
@@ -101,7 +106,7 @@ type Output struct {
 	precoded *precoded      // for packets that are already encoded, nil for frames
 	timecode string         // of the first picture
 	found    fidelity.Facts // in the finished file
-	shift    int64          // subtracted from the video's times, in the input's unit
+	shift    int64          // subtracted from the video's times, in their unit
 	first    int64          // time of the first frame, likewise
 
 	mu         sync.Mutex // guards the fields below: frames and packets come from two goroutines
@@ -130,8 +135,9 @@ type Output struct {
 	decoded     int64          // DTS of the first
 
 	bytes atomic.Int64
-	from  atomic.Int64 // time of the first frame, microseconds
-	time  atomic.Int64 // end of the last frame put, microseconds
+	paced atomic.Pointer[float64] // the coder's pace
+	from  atomic.Int64            // time of the first frame, microseconds
+	time  atomic.Int64            // end of the last frame put, microseconds
 }
 
 // lane is a stream that is copied or converted.
@@ -182,7 +188,7 @@ func (o *Output) Time() time.Duration {
 }
 
 func (o *Output) micros(t int64) int64 {
-	return int64(C.av_rescale_q(C.int64_t(t), rational(o.in.Video.TimeBase()), C.AVRational{1, 1000000}))
+	return int64(C.av_rescale_q(C.int64_t(t), o.unit, C.AVRational{1, 1000000}))
 }
 
 // Damage counts faults of packets on their way out, by their names in messages.
@@ -303,8 +309,7 @@ func (o *Output) writeVideo() error {
 	}
 	p.pts -= C.int64_t(o.shift)
 	p.dts -= C.int64_t(o.shift)
-	tb := o.in.Video.TimeBase()
-	C.av_packet_rescale_ts(p, rational(tb), o.video.time_base)
+	C.av_packet_rescale_ts(p, o.unit, o.video.time_base)
 	if p.dts > p.pts {
 		return fmt.Errorf("encode: picture %d would be decoded at %d, after it is shown at %d: a fault of vidfilter; please report it", o.written+1, p.dts, p.pts)
 	}
@@ -558,3 +563,5 @@ func (o *Output) Finish(context.Context) error {
 }
 
 func rational(r astiav.Rational) C.AVRational { return C.AVRational{C.int(r.Num()), C.int(r.Den())} }
+
+func fraction(r pipeline.Ratio) C.AVRational { return C.AVRational{C.int(r.Num), C.int(r.Den)} }

@@ -81,7 +81,7 @@ func (r *rig) create(t *testing.T, o encode.Options) *encode.Output {
 	}
 	o.Threads = max(1, o.Threads)
 	o.Log = cli.LogTo(slog.LevelDebug, func(_ slog.Level, msg string) { r.said = append(r.said, msg) })
-	out, err := encode.Create("file:"+r.path, encode.Template{Context: r.in.Context(), Video: r.in.Video(), Others: r.in.Others(), FrameRate: r.in.FrameRate(), Facts: r.in.Facts}, o)
+	out, err := encode.Create("file:"+r.path, encode.Template{Context: r.in.Context(), Video: r.in.Video(), Others: r.in.Others(), Facts: r.in.Facts, Look: r.in.Look}, o)
 	e2e.Must(t, err)
 	t.Cleanup(out.Close)
 	r.in.OnPacket(out.WritePacket)

@@ -104,6 +104,7 @@ func (o *Output) BeginCopy(first int64) error {
 		return err
 	}
 	in := inputStream(o.in.Video)
+	o.unit = in.time_base
 	if C.vf_can_mux(o.oc.oformat, in, o.codecTag(in.codecpar)) == 0 {
 		return hint.Says(fmt.Sprintf("cut: %s cannot hold %s", o.opts.Format, C.GoString(C.avcodec_get_name(in.codecpar.codec_id))),
 			"take the whole file", ErrCut)
@@ -126,7 +127,7 @@ func (o *Output) BeginCopy(first int64) error {
 }
 
 // WriteVideo writes a video packet, which it borrows, after Begin or BeginCopy, in decode order.
-// PTS and duration are in the input's unit. So is the DTS; after Begin only that of the first few
+// PTS and duration are in the video's unit. So is the DTS; after Begin only that of the first few
 // packets matters. It may run beside WritePacket.
 func (o *Output) WriteVideo(p *astiav.Packet) error {
 	o.mu.Lock()
@@ -150,9 +151,12 @@ func (o *Output) WriteVideo(p *astiav.Packet) error {
 // exactTimes makes MP4 count in the unit of the input, so that differences of times survive.
 func (o *Output) exactTimes(d **C.AVDictionary) error {
 	const finest = 1e7 // durations have 32 bits
-	den := o.in.Video.TimeBase().Den()
+	den := int(o.unit.den)
 	if den <= 0 || den > finest {
-		return Refusal("filter the file whole", "a part cannot be exact in units of %s s", o.in.Video.TimeBase())
+		return Refusal("filter the file whole", "a part cannot be exact in units of %d/%d s", int(o.unit.num), den)
+	}
+	if o.unit != rational(o.in.Video.TimeBase()) {
+		return Refusal("filter the file whole", "a part has the times of its source, and the filters change their unit")
 	}
 	set(d, "video_track_timescale", strconv.Itoa(den))
 	set(d, "movie_timescale", strconv.Itoa(den))

@@ -21,8 +21,8 @@ func (o *Output) setRaw(**C.AVDictionary, int64) error {
 	return nil
 }
 
-// pace sets the rate of pictures without times, which the muxer takes from the unit of times.
-func (o *Output) pace(st *C.AVStream) {
+// setPace sets the rate of pictures without times, which the muxer takes from the unit of times.
+func (o *Output) setPace(st *C.AVStream) {
 	rate := st.avg_frame_rate
 	if rate.num <= 0 || rate.den <= 0 {
 		rate = C.AVRational{25, 1}

@@ -30,6 +30,7 @@ func (o *Output) startWith(f *pipeline.Frame, described func() error) error {
 	if err := o.openEncoder(f); err != nil {
 		return err
 	}
+	o.paced.Store(&o.pace)
 	if _, err := o.followFields(f); err != nil {
 		return err
 	}

@@ -356,14 +356,8 @@ func (o *Output) describeVideo(f *pipeline.Frame) error {
 	if name := o.opts.codec().tags[o.form.Family]; name != "" {
 		st.codecpar.codec_tag = tag(name)
 	}
-	if err := av.Error(int(C.vf_copy_display(st.codecpar, in.codecpar))); err != nil {
+	if err := o.describeDisplay(f); err != nil {
 		return err
-	}
-	if props := propsFrame(f); props != nil {
-		if err := av.Error(int(C.vf_frame_display(st.codecpar, props))); err != nil {
-			return err
-		}
-		o.keepOrientation(int(C.vf_orientation(props)))
 	}
 	if in.disposition&C.AV_DISPOSITION_MULTILAYER != 0 { // of which one is left
 		C.av_packet_side_data_remove(st.codecpar.coded_side_data, &st.codecpar.nb_coded_side_data, C.AV_PKT_DATA_STEREO3D)
@@ -382,22 +376,46 @@ func (o *Output) describeVideo(f *pipeline.Frame) error {
 	if err := o.describeDolby(st.codecpar); err != nil {
 		return err
 	}
-	st.time_base = in.time_base
+	st.time_base = o.unit
 	st.sample_aspect_ratio = st.codecpar.sample_aspect_ratio
-	st.avg_frame_rate, st.r_frame_rate = in.avg_frame_rate, in.r_frame_rate
+	rate := fraction(o.shown.Rate)
+	st.avg_frame_rate, st.r_frame_rate = fraction(o.shown.MeanRate), rate
 	// A mean above the rate is wrong: for DV, FFmpeg also counts packets of audio.
 	// MXF shows pictures at this rate.
-	if rate := rational(o.in.FrameRate); rate.num > 0 && rate.den > 0 && (o.form.OneRate || C.av_cmp_q(st.avg_frame_rate, rate) > 0) {
+	if o.shown.Rate.Known() && (o.form.OneRate || C.av_cmp_q(st.avg_frame_rate, rate) > 0) {
 		st.avg_frame_rate = rate
 	}
 	if o.form.Family == formats.Raw && o.form.OneRate {
-		o.pace(st)
+		o.setPace(st)
 	}
 	st.disposition = in.disposition &^ (C.AV_DISPOSITION_ATTACHED_PIC | C.AV_DISPOSITION_MULTILAYER)
 	if o.form.KeepsIDs {
 		st.id = in.id
 	}
 	return o.videoMetadata(st, in)
+}
+
+// describeDisplay has the stream say how pictures like f are shown.
+func (o *Output) describeDisplay(f *pipeline.Frame) error {
+	par := o.video.codecpar
+	if props := propsFrame(f); props != nil {
+		if err := av.Error(int(C.vf_frame_display(par, props))); err != nil {
+			return err
+		}
+	}
+	if o.has("transfer") { // see untrue
+		for _, kind := range []C.enum_AVPacketSideDataType{
+			C.AV_PKT_DATA_MASTERING_DISPLAY_METADATA, C.AV_PKT_DATA_CONTENT_LIGHT_LEVEL, C.AV_PKT_DATA_AMBIENT_VIEWING_ENVIRONMENT,
+		} {
+			C.av_packet_side_data_remove(par.coded_side_data, &par.nb_coded_side_data, kind)
+		}
+	}
+	m := f.Video.Matrix
+	if m == [9]int32{} {
+		return nil
+	}
+	o.keepOrientation(int(C.vf_orientation((*C.int32_t)(&m[0]))))
+	return av.Error(int(C.vf_put_side_data(par, C.AV_PKT_DATA_DISPLAYMATRIX, (*C.uint8_t)(unsafe.Pointer(&m[0])), C.size_t(unsafe.Sizeof(m)))))
 }
 
 // keepCrop has the container hide the edges that the input's hides, or says that they are shown.

@@ -22,6 +22,8 @@ type carrier struct {
 	boxed   []units.Kind // that the container has a place for
 	clocks  bool         // the encoder makes room for timecodes
 	dolby   dolby
+	untrue  []units.Kind           // of the pictures, since a filter has changed them
+	texts   []*byte                // captions of the latest frame, by their memory
 	waiting map[int64][]units.Unit // by time of the frame
 	frames  map[int64]bool         // progressive pictures among interlaced ones, likewise
 	lost    []string               // names of kinds
@@ -70,7 +72,7 @@ func (c *carrier) carries(k units.Kind) bool {
 	case k == units.DolbyVision && c.dolby.lost != "", k == units.Timecode && !c.clocks:
 		return false
 	}
-	return c.stream.Carries(k) && !slices.Contains(c.set, k)
+	return c.stream.Carries(k) && !slices.Contains(c.set, k) && !slices.Contains(c.untrue, k)
 }
 
 // lose names a loss, once.
@@ -83,8 +85,16 @@ func (c *carrier) lose(name string) {
 // take keeps the units of a frame until its packet comes.
 func (c *carrier) take(f *pipeline.Frame) {
 	var list []units.Unit
+	before := c.texts
+	c.texts = nil
 	for _, u := range av.Units(f) {
-		switch boxed := slices.Contains(c.boxed, u.Kind); {
+		if u.Kind == units.Captions && len(u.Payload) > 0 { // frames that a filter made of one share them
+			text := unsafe.SliceData(u.Payload)
+			if c.texts = append(c.texts, text); slices.Contains(before, text) {
+				continue
+			}
+		}
+		switch boxed := slices.Contains(c.boxed, u.Kind) && !slices.Contains(c.untrue, u.Kind); {
 		case c.carries(u.Kind), boxed && u.Kind == units.HDR10Plus:
 			list = append(list, u)
 		case u.Kind == units.DolbyVision && c.dolby.lost != "", u.Kind == units.FramePacking: // see planDolby, nameLost

@@ -140,6 +140,6 @@ func (r Rendering) create(in *decode.Input) (*encode.Output, error) {
 		to.Encoder, to.CRF, to.Preset = codec.Name, codec.CRF, codec.Preset
 	}
 	return encode.Create(r.Output.URL(), encode.Template{
-		Context: in.Context(), Video: in.Video(), Others: in.Others(), FrameRate: in.FrameRate(), Shift: in.Shift(), Facts: in.Facts,
+		Context: in.Context(), Video: in.Video(), Others: in.Others(), Shift: in.Shift(), Facts: in.Facts,
 	}, to)
 }

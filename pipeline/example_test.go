@@ -39,7 +39,7 @@ func filterClip(ctx context.Context, from, to string) (frames int64, err error) 
 	}
 	defer in.Close()
 	out, err := encode.Create(to, encode.Template{
-		Context: in.Context(), Video: in.Video(), Others: in.Others(), FrameRate: in.FrameRate(), Cut: true,
+		Context: in.Context(), Video: in.Video(), Others: in.Others(), Cut: true,
 	}, encode.Options{Format: "mp4", CRF: 18})
 	if err != nil {
 		return 0, err

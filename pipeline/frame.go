@@ -70,10 +70,10 @@ type Frame struct {
 	// the frame.
 	Device DeviceSamples
 
-	PTS      int64 // presentation time, in the source's time base
+	PTS      int64 // presentation time, in the time base of Video
 	Duration int64 // in the same unit; 0 when unknown
 
-	Video *Video // what the frames of its source or filter have in common; nil: unknown
+	Video *Video // what the frames of its source or filter have in common; an encoder needs it
 
 	Interlaced    bool // two fields woven together, which filters treat apart
 	TopFieldFirst bool

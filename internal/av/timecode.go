@@ -5,6 +5,9 @@ package av
 import "C"
 
 import (
+	"fmt"
+	"strconv"
+	"strings"
 	"unsafe"
 
 	"github.com/asticode/go-astiav"
@@ -23,4 +26,16 @@ func LaterTimecode(code string, rate astiav.Rational, pictures int) string {
 	}
 	var later [C.AV_TIMECODE_STR_SIZE]C.char
 	return C.GoString(C.av_timecode_make_string(&clock, &later[0], C.int(pictures)))
+}
+
+// TimecodeAt returns the timecode at another rate of pictures that shows the time of one; "" if
+// that is none, or has none at that rate.
+func TimecodeAt(code string, from, to astiav.Rational) string {
+	at := strings.LastIndexAny(code, ":;.")
+	picture, err := strconv.Atoi(code[at+1:])
+	if at < 0 || err != nil || from.Num() <= 0 || from.Den() <= 0 || to.Num() <= 0 || to.Den() <= 0 {
+		return ""
+	}
+	nominal := func(r astiav.Rational) int { return (r.Num() + r.Den()/2) / r.Den() }
+	return LaterTimecode(fmt.Sprintf("%s%02d", code[:at+1], picture*nominal(to)/max(1, nominal(from))), to, 0)
 }

@@ -27,3 +27,24 @@ func TestLaterTimecode(t *testing.T) {
 		}
 	}
 }
+
+func TestTimecodeAt(t *testing.T) {
+	rate := astiav.NewRational
+	for _, c := range []struct {
+		code     string
+		from, to astiav.Rational
+		want     string
+	}{
+		{"01:00:00:12", rate(25, 1), rate(50, 1), "01:00:00:24"},
+		{"01:00:00:24", rate(50, 1), rate(25, 1), "01:00:00:12"},
+		{"00:01:00;02", rate(30000, 1001), rate(60000, 1001), "00:01:00;04"},
+		{"01:00:00:12", rate(25, 1), rate(37, 1), "01:00:00:17"},
+		{"01:00:00;12", rate(30000, 1001), rate(25, 1), ""}, // drops no numbers
+		{"01:00:00:12", rate(0, 1), rate(50, 1), ""},
+		{"none", rate(25, 1), rate(50, 1), ""},
+	} {
+		if got := TimecodeAt(c.code, c.from, c.to); got != c.want {
+			t.Errorf("%s of %v at %v: %q, want %q", c.code, c.from, c.to, got, c.want)
+		}
+	}
+}

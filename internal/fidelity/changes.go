@@ -3,25 +3,32 @@ package fidelity
 //#include "glue.h"
 import "C"
 
-import "unsafe"
+import (
+	"unsafe"
+
+	"vidfilter/pipeline"
+)
 
 // Change is a property that a picture states in another way than the picture before.
 type Change struct{ Key, Name, From, To string }
 
 // Stated follows what the pictures of a video say of it. The zero value is ready; Close frees its
 // memory.
-type Stated struct{ last *C.AVFrame }
+type Stated struct {
+	last  *C.AVFrame
+	video *pipeline.Video
+}
 
-// Follow takes note of an AVFrame of an AVStream in an AVFormatContext, and returns what it says
-// otherwise than the one before.
-func (s *Stated) Follow(context, stream, frame unsafe.Pointer) (list []Change) {
+// Follow takes note of a picture of an AVStream in an AVFormatContext, by its description and the
+// AVFrame of its properties, and returns what it says otherwise than the one before.
+func (s *Stated) Follow(context, stream, frame unsafe.Pointer, video *pipeline.Video) (list []Change) {
 	now := (*C.AVFrame)(frame)
-	if s.last != nil && C.vf_says_the_same(s.last, now) != 0 {
+	if s.last != nil && s.video == video && C.vf_says_the_same(s.last, now) != 0 {
 		return nil
 	}
-	before := s.last
+	before, was := s.last, s.video
 	defer C.av_frame_free(&before)
-	s.last = C.vf_describing(now)
+	s.last, s.video = C.vf_describing(now), video
 	if before == nil {
 		return nil
 	}
@@ -29,10 +36,10 @@ func (s *Stated) Follow(context, stream, frame unsafe.Pointer) (list []Change) {
 		if !p.stated {
 			continue
 		}
-		read := func(f *C.AVFrame) string {
-			return p.read(&subject{fc: (*C.AVFormatContext)(context), st: (*C.AVStream)(stream), seen: &Seen{frame: f}})
+		read := func(f *C.AVFrame, v *pipeline.Video) string {
+			return p.read(&subject{fc: (*C.AVFormatContext)(context), st: (*C.AVStream)(stream), seen: &Seen{frame: f}, video: v})
 		}
-		if from, to := read(before), read(now); from != to && p.judge(from, to) != alike {
+		if from, to := read(before, was), read(now, video); from != to && p.judge(from, to) != alike {
 			list = append(list, Change{p.Key, p.Name, from, to})
 		}
 	}

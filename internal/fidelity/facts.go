@@ -9,6 +9,7 @@ import "C"
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unsafe"
@@ -62,6 +63,21 @@ func (f Facts) Partly(keep func(title string) bool) (part Facts) {
 		part = append(part, Item{i.Kind, i.Name, values})
 	}
 	return part
+}
+
+// Retimed returns the facts for pictures at another rate: units are there or not, whatever their
+// number.
+func (f Facts) Retimed() (other Facts) {
+	for _, i := range f {
+		values := maps.Clone(i.Values)
+		for k := range values {
+			if properties.of(i.Kind, k).counted {
+				values[k] = present
+			}
+		}
+		other = append(other, Item{i.Kind, i.Name, values})
+	}
+	return other
 }
 
 // File is an open file to read facts from.

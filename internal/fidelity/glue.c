@@ -13,6 +13,18 @@ AVFrame *vf_describing(const AVFrame *f)
 	return d;
 }
 
+int vf_blank(AVFormatContext **fc, AVFrame **f)
+{
+	*f = av_frame_alloc();
+	*fc = avformat_alloc_context();
+	if (*f && *fc && avformat_new_stream(*fc, NULL))
+		return 0;
+	av_frame_free(f);
+	avformat_free_context(*fc);
+	*fc = NULL;
+	return AVERROR(ENOMEM);
+}
+
 int vf_order(const AVFrame *f)
 {
 	if (!(f->flags & AV_FRAME_FLAG_INTERLACED))
@@ -23,13 +35,11 @@ int vf_order(const AVFrame *f)
 int vf_says_the_same(const AVFrame *a, const AVFrame *b)
 {
 	static const enum AVFrameSideDataType kinds[] = {
-		AV_FRAME_DATA_DISPLAYMATRIX,     AV_FRAME_DATA_STEREO3D,
-		AV_FRAME_DATA_SPHERICAL,         AV_FRAME_DATA_MASTERING_DISPLAY_METADATA,
-		AV_FRAME_DATA_CONTENT_LIGHT_LEVEL, AV_FRAME_DATA_AMBIENT_VIEWING_ENVIRONMENT,
-		AV_FRAME_DATA_ICC_PROFILE};
+		AV_FRAME_DATA_STEREO3D,            AV_FRAME_DATA_SPHERICAL,
+		AV_FRAME_DATA_MASTERING_DISPLAY_METADATA, AV_FRAME_DATA_CONTENT_LIGHT_LEVEL,
+		AV_FRAME_DATA_AMBIENT_VIEWING_ENVIRONMENT, AV_FRAME_DATA_ICC_PROFILE};
 	if (a->color_primaries != b->color_primaries || a->color_trc != b->color_trc ||
-	    a->chroma_location != b->chroma_location ||
-	    av_cmp_q(a->sample_aspect_ratio, b->sample_aspect_ratio))
+	    a->chroma_location != b->chroma_location)
 		return 0;
 	for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++) {
 		const AVFrameSideData *x = av_frame_get_side_data(a, kinds[i]), *y = av_frame_get_side_data(b, kinds[i]);

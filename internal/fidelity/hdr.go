@@ -174,7 +174,7 @@ func (s *subject) icc() string {
 
 // rotation is how a player turns the picture.
 func (s *subject) rotation() string {
-	m := as[[9]C.int32_t](s.side(C.AV_FRAME_DATA_DISPLAYMATRIX, C.AV_PKT_DATA_DISPLAYMATRIX))
+	m := s.displayMatrix()
 	if m == nil {
 		return ""
 	}
@@ -189,6 +189,17 @@ func (s *subject) rotation() string {
 		words = append(words, fmt.Sprintf("%g degrees clockwise", -left))
 	}
 	return strings.Join(words, ", ")
+}
+
+// displayMatrix returns nil for none.
+func (s *subject) displayMatrix() *[9]C.int32_t {
+	switch {
+	case s.video == nil:
+		return as[[9]C.int32_t](s.side(C.AV_FRAME_DATA_DISPLAYMATRIX, C.AV_PKT_DATA_DISPLAYMATRIX))
+	case s.video.Matrix == [9]int32{}:
+		return nil
+	}
+	return (*[9]C.int32_t)(unsafe.Pointer(&s.video.Matrix))
 }
 
 func (s *subject) stereo() string {

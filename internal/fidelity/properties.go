@@ -13,6 +13,7 @@ import (
 	"vidfilter/encode/formats"
 	"vidfilter/internal/av"
 	"vidfilter/internal/units"
+	"vidfilter/pipeline"
 )
 
 // Property is an entry of the table: how a value is read, printed and compared. Values are as
@@ -35,6 +36,7 @@ type subject struct {
 	fc      *C.AVFormatContext
 	st      *C.AVStream
 	seen    *Seen
+	video   *pipeline.Video // in place of what stream and picture say; may be nil
 	chapter *C.AVChapter
 	shift   int64
 	value   string
@@ -243,12 +245,19 @@ func (s *subject) chromaLocation() string {
 
 // aspect is empty for square samples.
 func (s *subject) aspect() string {
-	r := C.av_guess_sample_aspect_ratio(s.fc, s.st, s.picture())
+	r := s.ratio()
 	if r.num <= 0 || r.den <= 0 || r.num == r.den {
 		return ""
 	}
 	C.av_reduce(&r.num, &r.den, C.int64_t(r.num), C.int64_t(r.den), 1<<30)
 	return fmt.Sprintf("%d:%d", int(r.num), int(r.den))
+}
+
+func (s *subject) ratio() C.AVRational {
+	if s.video != nil {
+		return C.AVRational{C.int(s.video.Aspect.Num), C.int(s.video.Aspect.Den)}
+	}
+	return C.av_guess_sample_aspect_ratio(s.fc, s.st, s.picture())
 }
 
 // crop is what a container hides of the pictures at their edges.

@@ -149,7 +149,7 @@ func cutOut(ctx context.Context, o *SegmentOptions, u *cli.UI, stop <-chan struc
 func writeCut(ctx context.Context, cut *decode.Cut, path, format string) error {
 	in := cut.Input()
 	out, err := encode.Create("file:"+path, encode.Template{
-		Context: in.Context(), Video: in.Video(), FrameRate: in.FrameRate(), Part: true,
+		Context: in.Context(), Video: in.Video(), Part: true,
 		Tag: func(int64) (key, value string) { return decode.CutTag, cut.Tag() },
 	}, encode.Options{Format: format})
 	if err != nil {

@@ -18,6 +18,9 @@ func (j *job) compare(res *cli.Result) []error {
 	if j.taken() || res.Interrupted {
 		source = source.Partly(j.out.HasChapter)
 	}
+	if slices.Contains(j.out.Turned(), fidelity.Rate) {
+		source = source.Retimed()
+	}
 	told := slices.Concat(j.in.Told(), j.out.Told(), j.o.told())
 	for _, name := range res.NotKept {
 		for _, key := range fidelity.Keys(name) {
@@ -47,4 +50,14 @@ func (o *Options) told() (told fidelity.Told) {
 		told.Add(fidelity.Video, "", property)
 	}
 	return told
+}
+
+// allow refuses options that do not go with what the filters change.
+func (j *job) allow(turned []string) error {
+	for _, key := range turned {
+		if j.o.Stats && (key == "size" || key == fidelity.Rate) {
+			return cli.Usagef("leave it out", "--stats compares each picture with the one it was made of, and the filters change the %s of the pictures", key)
+		}
+	}
+	return nil
 }

@@ -362,9 +362,9 @@ func (j *job) encodeOptions(log *slog.Logger) encode.Options {
 func (j *job) template() encode.Template {
 	start, end := j.in.Part()
 	return encode.Template{
-		Context: j.in.Context(), Video: j.in.Video(), Others: j.in.Others(), FrameRate: j.in.FrameRate(),
+		Context: j.in.Context(), Video: j.in.Video(), Others: j.in.Others(),
 		Shift: j.in.Shift(), Start: start, End: end, Cut: j.o.Start > 0 || j.o.Duration > 0 || j.o.Frames > 0,
-		Part: j.o.Part != nil, Tag: j.partTag, Facts: j.in.Facts, Again: j.again(),
+		Part: j.o.Part != nil, Tag: j.partTag, Facts: j.in.Facts, Look: j.in.Look, Allow: j.allow, Again: j.again(),
 	}
 }
 
@@ -470,6 +470,9 @@ func (j *job) stopped() bool {
 
 func (j *job) snapshot() cli.Snapshot {
 	total, length := j.in.Estimate()
+	if pace := j.out.Pace(); pace != 1 {
+		total = int64(float64(total)*pace + 0.5)
+	}
 	if j.written.Load() { // the header may promise another number
 		total, length = j.frameCount(), j.out.Time()
 	}

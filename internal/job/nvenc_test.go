@@ -342,7 +342,7 @@ func TestNVENCUnits(t *testing.T) {
 		}
 		in := openClip(t, clip, nil, hostPool(t), nil)
 		path := filepath.Join(t.TempDir(), "out")
-		out, err := encode.Create("file:"+path, encode.Template{Context: in.Context(), Video: in.Video(), FrameRate: in.FrameRate(), Facts: in.Facts},
+		out, err := encode.Create("file:"+path, encode.Template{Context: in.Context(), Video: in.Video(), Facts: in.Facts},
 			encode.Options{Format: c.format, Encoder: c.codec + "_nvenc", Preset: "fast", GOP: 9, CRF: 20, PixelFormat: pixelFormat, Device: e})
 		e2e.Must(t, err)
 		n := 0

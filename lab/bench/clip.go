@@ -41,11 +41,14 @@ func makeClip(ctx context.Context, cpu *kernels.CPU, folder string, size Size, f
 		return "", err
 	}
 	defer out.Close()
-	return name, pipeline.Run(ctx, &film{cfg: cfg, pool: pool}, nil, out, pipeline.Options{})
+	rate := pipeline.Ratio{Num: cfg.RateNum, Den: cfg.RateDen}
+	video := &pipeline.Video{
+		TimeBase: pipeline.Ratio{Num: rate.Den, Den: rate.Num}, Rate: rate, MeanRate: rate, Aspect: pipeline.Ratio{Num: 1, Den: 1},
+	}
+	return name, pipeline.Run(ctx, &film{cfg: cfg, pool: pool, video: video}, nil, out, pipeline.Options{})
 }
 
-// openLike opens a file with one frame of the scene, from which an output takes its size, rate and
-// time base.
+// openLike opens a file with one frame of the scene, which stands in for the input of an output.
 func openLike(ctx context.Context, folder string, cfg scene.Config, pool *pipeline.Pool) (*decode.Input, error) {
 	cfg.Frames = 1
 	name := filepath.Join(folder, "like.y4m")
@@ -66,15 +69,16 @@ func openLike(ctx context.Context, folder string, cfg scene.Config, pool *pipeli
 // templateOf makes the output carry the input's streams.
 func templateOf(in *decode.Input) encode.Template {
 	return encode.Template{
-		Context: in.Context(), Video: in.Video(), Others: in.Others(), FrameRate: in.FrameRate(), Shift: in.Shift(),
+		Context: in.Context(), Video: in.Video(), Others: in.Others(), Shift: in.Shift(),
 	}
 }
 
 // film is a source that draws the scene.
 type film struct {
-	cfg  scene.Config
-	pool *pipeline.Pool
-	next int
+	cfg   scene.Config
+	pool  *pipeline.Pool
+	video *pipeline.Video
+	next  int
 }
 
 // Next draws a frame. Its time is its number, in the time base of a y4m of that rate.
@@ -87,7 +91,7 @@ func (f *film) Next(ctx context.Context) (*pipeline.Frame, error) {
 		return nil, err
 	}
 	f.cfg.Draw(out, f.next)
-	out.PTS, out.Duration = int64(f.next), 1
+	out.PTS, out.Duration, out.Video = int64(f.next), 1, f.video
 	f.next++
 	return out, nil
 }

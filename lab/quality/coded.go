@@ -56,7 +56,7 @@ func code(
 	defer in.Close()
 	template := encode.Template{
 		Context: in.Context(), Video: in.Video(), Others: in.Others(),
-		FrameRate: in.FrameRate(), Shift: in.Shift(),
+		Shift: in.Shift(),
 	}
 	out, err := encode.Create("file:"+name, template, encode.Options{
 		Format: "mp4", CRF: float64(crf), Preset: "medium", Threads: 1,

@@ -62,6 +62,8 @@ type Recorder struct {
 	out    *encode.Output
 	first  pipeline.Format // format of all frames written
 	placer av.Placer
+	video  *pipeline.Video // of frames written, made of the one in of
+	of     *pipeline.Video
 	track  *sound.Track    // nil: no sound
 	sound  *astiav.Stream  // of in
 	packet *astiav.Packet  // for sound
@@ -245,7 +247,7 @@ func (r *Recorder) start(f *pipeline.Frame) error {
 	}
 	r.first = f.Format
 	r.out, err = encode.Create("file:"+r.file.Name(), encode.Template{
-		Context: r.in, Video: video, Others: others, FrameRate: astiav.NewRational(int(r.opts.FrameRate*1000+0.5), 1000),
+		Context: r.in, Video: video, Others: others,
 	}, o)
 	return err
 }
@@ -260,6 +262,7 @@ func (r *Recorder) prepare(f *pipeline.Frame) (*pipeline.Frame, error) {
 	if f.Format == r.first {
 		own := pipeline.NewFrame(f.Format, f.Planes, nil, f.Release)
 		own.CopyTiming(f)
+		own.Video = r.describe(f)
 		return own, nil
 	}
 	defer f.Release()
@@ -273,7 +276,23 @@ func (r *Recorder) prepare(f *pipeline.Frame) (*pipeline.Frame, error) {
 		return nil, err
 	}
 	own.CopyTiming(f)
+	own.Video = r.describe(f)
 	return own, nil
+}
+
+// describe returns the description of a frame's video, with the recording's times.
+func (r *Recorder) describe(f *pipeline.Frame) *pipeline.Video {
+	if r.video == nil || f.Video != r.of {
+		v := pipeline.Video{}
+		if f.Video != nil {
+			v = *f.Video
+		}
+		v.TimeBase, v.MeanRate = pipeline.Ratio{Num: 1, Den: second}, pipeline.Ratio{}
+		v.Alpha = r.first.Layout == pipeline.RGBA
+		v.Rate = pipeline.Ratio{Num: int(r.opts.FrameRate*1000 + 0.5), Den: 1000}
+		r.of, r.video = f.Video, &v
+	}
+	return r.video
 }
 
 // stop ends the recording after an error, and cuts off an incomplete fragment.
