@@ -26,7 +26,7 @@ func akersExperiments() (all []*experiment) {
 type video struct{ size Size }
 
 // The paper gives no sigmas; they do not affect the times.
-func videoParams() kernels.Params { return kernels.DefaultParams(1) }
+func videoParams() kernels.Bilateral { return kernels.DefaultBilateral(1) }
 
 func (v video) run(ctx context.Context, r *run, e *experiment) error {
 	for _, c := range contenders("001") {
