@@ -45,10 +45,10 @@ type Planned interface {
 
 	words(in picture, t transform, depth int) picture // the filter's definition
 
-	does(v Variant) bool              // a variant of the filter's forms supports the options
-	supported(v Variant) string       // the options that it supports
+	does(v Variant) bool                  // a variant of the filter's forms supports the options
+	supported(v Variant) string           // the options that it supports
 	adapted(v Variant, p Planned) Planned // the supported options closest to p, of any filter
-	asked() string                    // the options that variants differ in
+	asked() string                        // the options that variants differ in
 }
 
 // Varied is a stage whose options decide which CUDA kernels it needs.

@@ -45,7 +45,9 @@ func (c contender) reference(p kernels.Planned) func(dst, src *pipeline.Frame) e
 	if c.gpu != nil {
 		return papers.ReferenceOf(*c.gpu, p)
 	}
-	return func(dst, src *pipeline.Frame) error { return papers.Reference(dst, src, p.(kernels.Bilateral), c.Semantics) }
+	return func(dst, src *pipeline.Frame) error {
+		return papers.Reference(dst, src, p.(kernels.Bilateral), c.Semantics)
+	}
 }
 
 // form is common to both kinds of variants.

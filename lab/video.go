@@ -62,7 +62,7 @@ func (v video) rows(ctx context.Context, r *run, e *experiment, c contender) err
 	add := func(row Row) {
 		row.Check = check
 		if !c.own && row.Memory != memoryPageable && row.Streams != 1 {
-			row.Paper = r.published(e, row.Version, v.size, p.Radius, 0)
+			row.Paper = r.published(e, row.Version, v.size, radiusOf(p), 0)
 		}
 		e.Rows = append(e.Rows, row)
 	}
