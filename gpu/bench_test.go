@@ -30,7 +30,7 @@ func BenchmarkHost(b *testing.B) {
 	defer pool.Close()
 	inputs := pipeline.NewPool(backend, 1+backend.held())
 	defer inputs.Close()
-	f, err := backend.Filter(kernels.DefaultParams(0), pool)
+	f, err := backend.Filter(kernels.DefaultBilateral(0), pool)
 	e2e.Must(b, err)
 	format := pipeline.Format{Layout: pipeline.NV12, Width: 2, Height: 2, Matrix: pipeline.BT709}
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -83,7 +83,7 @@ func BenchmarkRecursive(b *testing.B) {
 
 // benchmarkKernel reports a kernel's median time, its error, and the share of samples that differ
 // from the reference.
-func benchmarkKernel(b *testing.B, backend *Backend, v kernels.Variant, p kernels.Params, src, want *pipeline.Frame, r Repeat) {
+func benchmarkKernel(b *testing.B, backend *Backend, v kernels.Variant, p kernels.Planned, src, want *pipeline.Frame, r Repeat) {
 	got := kerneltest.Frame(src.Format)
 	e2e.Must(b, backend.RunKernel(context.Background(), v.Planner(p), got, src))
 	d := kerneltest.Compare(got, want)

@@ -19,7 +19,7 @@ func TestPools(t *testing.T) {
 	if !onDriver(t, "") {
 		return
 	}
-	p := kernels.DefaultParams(1)
+	p := kernels.DefaultBilateral(1)
 	for streams := 1; streams <= 3; streams++ {
 		b := open(t, Options{Streams: streams, All: true})
 		for limit := 1; limit <= b.held()+2; limit++ {
@@ -42,7 +42,7 @@ func TestFormats(t *testing.T) {
 	b := open(t, Options{Streams: 3})
 	pool := pipeline.NewPool(b, 2)
 	defer pool.Close()
-	p := kernels.DefaultParams(2)
+	p := kernels.DefaultBilateral(2)
 	f, err := b.Filter(p, pool)
 	e2e.Must(t, err)
 	layouts := []pipeline.Layout{pipeline.YUV420P, pipeline.NV12, pipeline.YUV444P, pipeline.RGBA, pipeline.YUV422P}
@@ -77,7 +77,7 @@ func TestHeld(t *testing.T) {
 	b := open(t, Options{Streams: 2})
 	pool := pipeline.NewPool(b, 9)
 	defer pool.Close()
-	f, err := b.Filter(kernels.DefaultParams(1), pool)
+	f, err := b.Filter(kernels.DefaultBilateral(1), pool)
 	e2e.Must(t, err)
 	film := newFilm(t, b, smallFormat, 9)
 	out := 0
@@ -112,7 +112,7 @@ func TestTooEarly(t *testing.T) {
 	pool := pipeline.NewPool(b, 1)
 	defer pool.Close()
 	film := newFilm(t, b, smallFormat, 1)
-	p := kernels.DefaultParams(1)
+	p := kernels.DefaultBilateral(1)
 	want := film.answers(t, p)[0]
 	f, err := b.Filter(p, pool)
 	e2e.Must(t, err)
@@ -142,7 +142,7 @@ func TestDiscard(t *testing.T) {
 	b := open(t, Options{Streams: 3})
 	pool := pipeline.NewPool(b, 4)
 	film := newFilm(t, b, smallFormat, 3)
-	f, err := b.Filter(kernels.DefaultParams(1), pool)
+	f, err := b.Filter(kernels.DefaultBilateral(1), pool)
 	e2e.Must(t, err)
 	for i := range 3 {
 		in, err := film.frame(i)
@@ -168,8 +168,8 @@ func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	time.AfterFunc(100*time.Millisecond, func() { cancel(cause) })
 	began := time.Now()
-	s := &screen{t: t, answers: film.answers(t, kernels.DefaultParams(1))}
-	if err := show(t, ctx, b, film, s, kernels.DefaultParams(1), 2); !errors.Is(err, cause) {
+	s := &screen{t: t, answers: film.answers(t, kernels.DefaultBilateral(1))}
+	if err := show(t, ctx, b, film, s, kernels.DefaultBilateral(1), 2); !errors.Is(err, cause) {
 		t.Error(err)
 	}
 	if d := time.Since(began); d > 2*time.Second {
@@ -218,7 +218,7 @@ func TestOpenErrors(t *testing.T) {
 	if want := "cuda:0 (vidfilter test device, 3 streams)"; b.Name() != want {
 		t.Errorf("all devices that can be used are %q, want %q", b.Name(), want)
 	}
-	if _, err := b.Filter(kernels.DefaultParams(16), nil); err == nil {
+	if _, err := b.Filter(kernels.DefaultBilateral(16), nil); err == nil {
 		t.Error("radius 16 was taken")
 	}
 	if fmt.Sprint(b.units[0].Device) != "cuda:0" {

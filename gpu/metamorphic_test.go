@@ -42,7 +42,7 @@ func TestSeenFromElsewhere(t *testing.T) {
 	for i, l := range []pipeline.Layout{pipeline.YUV444P, pipeline.GRAY.At(10)} {
 		src := kerneltest.Frame(yuv(l, width, height))
 		kerneltest.Scene(src, rand.New(rand.NewPCG(91, uint64(i))))
-		for _, p := range []kernels.Params{kernels.DefaultParams(2), kernels.DefaultParams(9), small} {
+		for _, p := range []kernels.Planned{kernels.DefaultBilateral(2), kernels.DefaultBilateral(9), small} {
 			turned, cropped := 1000, math.MaxInt // one sample in so many may differ
 			if p.Radius == 9 {
 				turned, cropped = 100, 100

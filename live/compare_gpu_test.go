@@ -21,7 +21,7 @@ func TestCompareOnGPU(t *testing.T) {
 	e2e.Must(t, err)
 	defer b.Close()
 	h := newHand()
-	first := FilterOf(kernels.DefaultParams(2), "auto")
+	first := FilterOf(kernels.DefaultBilateral(2), "auto")
 	r := startWith(t, Options{Input: h.input(Camera), Filter: first, Backend: b})
 	defer func() { _ = r.end() }()
 	w := r.Watch(1)

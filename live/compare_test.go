@@ -36,7 +36,7 @@ func TestCompare(t *testing.T) {
 	r := start(t, h.input(Camera))
 	w := r.Watch(1)
 	defer w.Close()
-	first := FilterOf(kernels.DefaultParams(2), "auto")
+	first := FilterOf(kernels.DefaultBilateral(2), "auto")
 	second, third := first, first
 	second.Radius, third.Radius = 5, 1
 	radius := func(n int) {
@@ -245,7 +245,7 @@ func TestWords(t *testing.T) {
 	off := f
 	off.Off = true
 	for want, f := range map[string]Filter{
-		"strength 1, temporal-only, noise 5, tff": f, "off": off, "bilateral, radius 3": FilterOf(kernels.DefaultParams(3), "auto"),
+		"strength 1, temporal-only, noise 5, tff": f, "off": off, "bilateral, radius 3": FilterOf(kernels.DefaultBilateral(3), "auto"),
 	} {
 		if got := f.Words(); got != want {
 			t.Errorf("%q, not %q", got, want)

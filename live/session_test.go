@@ -47,7 +47,7 @@ type rig struct {
 
 func start(t *testing.T, in Input) *rig {
 	t.Helper()
-	return startWith(t, Options{Input: in, Filter: FilterOf(kernels.DefaultParams(2), "auto")})
+	return startWith(t, Options{Input: in, Filter: FilterOf(kernels.DefaultBilateral(2), "auto")})
 }
 
 // startWith starts a session, on the CPU unless o has a backend.
@@ -314,7 +314,7 @@ func TestChoose(t *testing.T) {
 
 // TestFilterJSON: the JSON of a filter, applied to another, gives the same filter.
 func TestFilterJSON(t *testing.T) {
-	p := kernels.DefaultParams(5)
+	p := kernels.DefaultBilateral(5)
 	p.Range, p.Border, p.SigmaR, p.Iterations = kernels.Gaussian, kernels.Clamp, 7.5, 3
 	want, got := FilterOf(p, "tff"), FilterOf(kernels.DefaultRecursive(), "auto")
 	text, err := json.Marshal(want)

@@ -7,7 +7,6 @@ import (
 
 	"vidfilter/internal/cli"
 	"vidfilter/internal/job"
-	"vidfilter/kernels"
 	"vidfilter/lab"
 	"vidfilter/lab/quality"
 )

@@ -35,7 +35,7 @@ func wantUsage(t *testing.T, err error, words ...string) {
 
 // TestRenderOptions: a system brings its own filter options.
 func TestRenderOptions(t *testing.T) {
-	for args, want := range map[string]kernels.Params{
+	for args, want := range map[string]kernels.Planned{
 		"thesis_1_naive_b16":         {Radius: 3, SigmaS: 2, SigmaR: 20, Range: kernels.Gaussian},
 		"cpu_akers_threads -r 5":     {Radius: 5, SigmaS: 3, SigmaR: 20},
 		"recursive_a":                {Filter: kernels.Recursive, Radius: 3, SigmaS: 10, SigmaR: 20, Iterations: 2},
