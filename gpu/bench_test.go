@@ -72,7 +72,7 @@ func BenchmarkRecursive(b *testing.B) {
 			p.SigmaS, p.SigmaR = sigmas[0], sigmas[1]
 			e2e.Must(b, kernels.Reference(want, src, p))
 			for _, v := range kernels.Variants() {
-				if v.Form.Filter == kernels.Recursive && v.TakesLayout(f.Layout) && v.Compute <= backend.Device().Compute {
+				if v.Form.Filter == p.Filter() && v.TakesLayout(f.Layout) && v.Compute <= backend.Device().Compute {
 					name := fmt.Sprintf("%s/%s-%dx%d/%g-%g", v.Name, f.Layout, f.Width, f.Height, p.SigmaS, p.SigmaR)
 					b.Run(name, func(b *testing.B) { benchmarkKernel(b, backend, v, p, src, want, r) })
 				}

@@ -18,7 +18,7 @@ import (
 type conformCase struct {
 	format     pipeline.Format
 	interlaced bool
-	p          kernels.Planned
+	p          kernels.Bilateral
 }
 
 func (c conformCase) String() string {

@@ -19,7 +19,7 @@ type recursiveCase struct {
 	format     pipeline.Format
 	interlaced bool
 	draw       string
-	p          kernels.Planned
+	p          kernels.Recursive
 }
 
 func (c recursiveCase) String() string {
@@ -122,7 +122,7 @@ func TestRecursiveVariants(t *testing.T) {
 	b := open(t, Options{})
 	rng := rand.New(rand.NewPCG(33, 34))
 	for _, v := range kernels.Variants() {
-		if v.Form.Filter != kernels.Recursive {
+		if v.Form.Filter.Name != "recursive" {
 			continue
 		}
 		for i, size := range [][2]int{{1100, 9}, {7, 2101}, {131, 67}} {

@@ -35,7 +35,7 @@ func TestNoChangeKeepsBits(t *testing.T) {
 					src.Interlaced = i/2%2 == 1
 					kerneltest.Noise(src, rng)
 					if d := kerneltest.Compare(filterOne(t, b, src, p, i%3 > 0), src); d.Count > 0 {
-						t.Errorf("%s %s full=%v interlaced=%v, %s, border %s: %s", src.Format, m, src.FullRange, src.Interlaced, p.Filter, p.Border, d)
+						t.Errorf("%s %s full=%v interlaced=%v, %T %+v: %s", src.Format, m, src.FullRange, src.Interlaced, p, p, d)
 					}
 				}
 				i++
@@ -59,7 +59,7 @@ func TestBeyondSurvives(t *testing.T) {
 			continue
 		}
 		name := names[i%len(names)]
-		p := v.Adapt(kernels.DefaultBilateral(3))
+		p := v.Adapt(kernels.DefaultBilateral(3)).(kernels.Bilateral)
 		p.Border = kernels.Border(i / 3 % 2)
 		format := pipeline.Format{Layout: layoutFor(v, pipeline.YUV420P+pipeline.Layout(i%4)), Width: 48 + i%7, Height: 11 + i%5, Matrix: pipeline.BT709}
 		src, got := kerneltest.Frame(format), kerneltest.Frame(format)

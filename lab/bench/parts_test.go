@@ -50,7 +50,7 @@ func TestWrongFilter(t *testing.T) {
 	for _, onGPU := range []bool{false, true} {
 		r := &run{seen: map[checked]Check{}}
 		key := checked{"nothing", pipeline.YUV420P, kernels.DefaultBilateral(3)}
-		reference := func(dst, src *pipeline.Frame) error { return kernels.Reference(dst, src, key.params) }
+		reference := func(dst, src *pipeline.Frame) error { return kernels.Reference(dst, src, key.params.(kernels.Planned)) }
 		_, err := r.check(key, onGPU, reference, func(dst, src *pipeline.Frame) error { dst.CopySamples(src); return nil })
 		var wrong *WrongResult
 		if !errors.As(err, &wrong) || wrong.Check.Largest < 2 || errors.Is(err, gpu.ErrDevice) != onGPU {

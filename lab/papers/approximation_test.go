@@ -51,15 +51,13 @@ func TestApproximationErrors(t *testing.T) {
 	f := kerneltest.Frame(pipeline.Format{Layout: pipeline.RGBA, Width: 3, Height: 3})
 	p := kernels.DefaultRecursive()
 	tests := []struct {
-		p    kernels.Planned
+		p    kernels.Recursive
 		a    Approximation
 		text string
 	}{
-		{kernels.DefaultBilateral(1), Approximation{}, "bilateral"},
 		{kernels.Recursive{SigmaS: 20000, SigmaR: 1, Iterations: 1}, Approximation{}, "must be a number, 0.01 to 10000"},
 		{kernels.Recursive{SigmaS: 20, SigmaR: 1e-3, Iterations: 1}, Approximation{}, "sigma-r 0.001"},
 		{kernels.Recursive{SigmaS: 20, SigmaR: 1, Iterations: 4}, Approximation{}, "iterations 4 must be"},
-		{kernels.Planned{Filter: 7, SigmaS: 20, SigmaR: 1}, Approximation{}, "no algorithm"},
 		{p, Approximation{Algorithm: AlgorithmC}, "1 block or more"},
 		{p, Approximation{Algorithm: AlgorithmD}, "1 pixel or more"},
 		{p, Approximation{Algorithm: AlgorithmD, Block: 24, Kappa: math.NaN()}, "kappa"},
