@@ -23,8 +23,8 @@ var qualityNames = []string{"auto", "fast", "good", "best"}
 
 func (q Quality) String() string { return name(qualityNames, uint8(q)) }
 
-// Denoise is the spatio-temporal denoiser: see package denoise. Its rows of the table give the unit,
-// range and default of each field.
+// Denoise is the spatio-temporal denoiser: see package denoise. Its rows of the table give the
+// unit, range and default of each field.
 type Denoise struct {
 	Strength, Luma, Chroma, Grain, Noise float64
 	Quality                              Quality

@@ -56,8 +56,8 @@ import (
 // Flat areas stay flat to the bit, in any precision; a link's b^D and c serve both directions and
 // all channels.
 
-// Recursive is the recursive Gaussian, at a cost independent of sigma. Its rows of the table give the
-// unit, range and default of each field.
+// Recursive is the recursive Gaussian, at a cost independent of sigma. Its rows of the table give
+// the unit, range and default of each field.
 type Recursive struct {
 	SigmaS, SigmaR float64
 	Iterations     int

@@ -48,7 +48,8 @@ func (s *Session) ready(ctx context.Context, f Filter) error {
 	return nil
 }
 
-// tuneAhead prepares the backend for what is within reach of the sliders, after the first picture. The denoiser's kernels are the same for all its options: they are there once it is.
+// tuneAhead prepares the backend for the options within reach of the sliders, after the first
+// picture. The denoiser's kernels are the same for all its options: they are there once it is.
 func (s *Session) tuneAhead(ctx context.Context) error {
 	w := s.Watch(1)
 	defer w.Close()
