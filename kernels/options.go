@@ -232,16 +232,24 @@ func NumberOf(s Stage, name string) float64 {
 
 // Value returns the option's value in s: a float64, an int, a name, a bool or a text.
 func (o Option) Value(s Selection) any {
-	switch x := o.Get(s); o.Kind {
+	if o.of == nil {
+		return s.Chosen().Name
+	}
+	own, stage := o.holder(s)
+	return own.valueOf(stage)
+}
+
+func (o Option) valueOf(s Stage) any {
+	if o.Kind == Text {
+		return o.text(s)
+	}
+	switch x := o.get(s); o.Kind {
 	case Whole:
 		return int(x)
 	case Name:
 		return name(o.Names, uint8(x))
 	case Switch:
 		return x == 1
-	case Text:
-		own, stage := o.holder(s)
-		return own.text(stage)
 	default:
 		return x
 	}
@@ -328,11 +336,26 @@ func (o Option) Clear(s *Selection) {
 
 // IsDefault reports whether the option has its default in s.
 func (o Option) IsDefault(s Selection) bool {
-	if o.Kind == Text {
-		return o.Value(s) == ""
+	if o.of == nil {
+		return s.Chosen() == DefaultFilter
 	}
-	d, _ := o.In(s.Chosen())
-	return o.Get(s) == d.value(s.Main())
+	own, stage := o.holder(s)
+	if o.Kind == Text {
+		return own.text(stage) == ""
+	}
+	return own.get(stage) == own.bounded(own.Domain).value(stage)
+}
+
+// Derived returns the default that follows from other options in s, false if it is fixed.
+func (o Option) Derived(s Selection) (x float64, ok bool) {
+	if _, has := o.In(s.Chosen()); !has || o.of == nil {
+		return 0, false
+	}
+	own, stage := o.holder(s)
+	if own.Domain.Auto == nil {
+		return 0, false
+	}
+	return own.Domain.Auto(stage), true
 }
 
 // value returns the default, given the other options.
@@ -387,8 +410,7 @@ func InRange(s Stage) error {
 				}
 			}
 		case !d.holds(o.Kind, o.get(s)):
-			o.of = []part{{s.Filter(), o}}
-			return fmt.Errorf("%s %s must be %s", o.Name, o.Text(Select(s)), d.describe(o.Kind))
+			return fmt.Errorf("%s %s must be %s", o.Name, d.print(o.valueOf(s)), d.describe(o.Kind))
 		}
 	}
 	return nil

@@ -22,7 +22,7 @@ type Filter struct {
 // FilterOf returns the filter with options s. An option at its derived default stays derived.
 func FilterOf(s kernels.Selection, fieldOrder string) Filter {
 	for _, o := range kernels.Options() {
-		if d, ok := o.In(s.Chosen()); ok && d.Auto != nil && o.IsDefault(s) {
+		if _, ok := o.Derived(s); ok && o.IsDefault(s) {
 			o.Clear(&s)
 		}
 	}
@@ -138,8 +138,8 @@ func (f Filter) Controls() (all []Control) {
 func (f Filter) Automatic() map[string]float64 {
 	all := map[string]float64{}
 	for _, o := range kernels.Options() {
-		if d, ok := o.In(f.Chosen()); ok && d.Auto != nil {
-			all[o.JSON()] = d.Auto(f.Main())
+		if x, ok := o.Derived(f.Selection); ok {
+			all[o.JSON()] = x
 		}
 	}
 	return all

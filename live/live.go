@@ -310,7 +310,11 @@ func (s *Session) can(f Filter) error {
 		return err
 	}
 	if b, limited := s.o.Backend.(interface{ Can(kernels.Stage) error }); limited {
-		return b.Can(to.Main())
+		for _, stage := range to.Stages() {
+			if err := b.Can(stage); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -42,8 +42,10 @@ func (s *Session) ready(ctx context.Context, f Filter) error {
 	if err != nil || !slow {
 		return err
 	}
-	if err := b.Prepare(ctx, to.Main()); err != nil && ctx.Err() == nil {
-		return err
+	for _, stage := range to.Stages() {
+		if err := b.Prepare(ctx, stage); err != nil && ctx.Err() == nil {
+			return err
+		}
 	}
 	return nil
 }

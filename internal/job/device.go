@@ -55,7 +55,9 @@ func (o *Options) OpenBackend(u *cli.UI) (b kernels.Backend, tell func(), err er
 		b, err := o.openGPU(u)
 		if err == nil {
 			u.Debug("filtering on " + b.Name())
-			b.Warm(o.Filters.Main()) // while the input is opened
+			for _, s := range o.Stages() {
+				b.Warm(s) // while the input is opened
+			}
 			return b, tell, nil
 		}
 		if o.Device.Kind == "cuda" {
@@ -106,8 +108,12 @@ func (j *job) decodeOptions(filters kernels.Backend) (o decode.Options, d *gpu.D
 // onlyDevice reports whether only the GPU reads the samples of the input: a filter or an encoder.
 func (j *job) onlyDevice(b kernels.Backend) bool {
 	encodes := j.encoding != nil && j.encoding.Beside(b)
-	_, denoises := j.o.denoiser()
-	return !denoises && (!j.o.passes() || encodes) && !j.looksOnHost()
+	for _, s := range j.o.Stages() {
+		if _, ok := s.(kernels.Planned); !ok {
+			return false
+		}
+	}
+	return (!j.o.passes() || encodes) && !j.looksOnHost()
 }
 
 // looksOnHost reports whether the CPU reads the samples of frames beside the filter.
@@ -166,9 +172,11 @@ func (o *Options) openGPU(u *cli.UI) (*gpu.Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := b.Can(o.Filters.Main()); err != nil {
-		_ = b.Close()
-		return nil, err
+	for _, s := range o.Stages() {
+		if err := b.Can(s); err != nil {
+			_ = b.Close()
+			return nil, err
+		}
 	}
 	return b, nil
 }
