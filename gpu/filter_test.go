@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -223,5 +224,34 @@ func TestOpenErrors(t *testing.T) {
 	}
 	if fmt.Sprint(b.units[0].Device) != "cuda:0" {
 		t.Error(b.units[0])
+	}
+}
+
+// bare is a stage without a form, and onHost one that needs no device.
+type (
+	bare   struct{}
+	onHost struct{ bare }
+)
+
+var bareFilter = &kernels.Filter{Name: "bare", Zero: bare{}}
+
+func (bare) Filter() *kernels.Filter                          { return bareFilter }
+func (bare) Takes(pipeline.Layout) bool                       { return true }
+func (bare) Identity() bool                                   { return false }
+func (bare) Window() (before, after, step int)                { return 0, 0, 0 }
+func (bare) Validate() error                                  { return nil }
+func (onHost) OnHost(*pipeline.Pool) (pipeline.Filter, error) { return pipeline.Pass{}, nil }
+
+// TestForms: a stage that needs no device is opened, and one without a form is refused.
+func TestForms(t *testing.T) {
+	if !onDriver(t, "") {
+		return
+	}
+	b := open(t, Options{})
+	if f, err := b.Filter(onHost{}, nil); err != nil || f != (pipeline.Filter)(pipeline.Pass{}) || b.Can(onHost{}) != nil || b.Held(onHost{}) != 0 {
+		t.Errorf("%v, %v", f, err)
+	}
+	if _, err := b.Filter(bare{}, nil); err == nil || !strings.Contains(err.Error(), "the bare filter has no form for GPUs") || b.Can(bare{}) == nil {
+		t.Errorf("a stage without a form: %v", err)
 	}
 }
