@@ -91,22 +91,14 @@ func DefaultBilateral(radius int) Bilateral {
 	return Bilateral{Radius: radius, SigmaS: DefaultSigmaS(radius), SigmaR: DefaultSigmaR}
 }
 
-// Filter implements Stage.
-func (Bilateral) Filter() *Filter { return bilateralFilter }
-
-// Takes implements Stage.
+func (Bilateral) Filter() *Filter              { return bilateralFilter }
 func (Bilateral) Takes(l pipeline.Layout) bool { return hasKernels(l) }
 
 // Identity implements Stage: a window of one pixel changes nothing.
-func (p Bilateral) Identity() bool { return p.Radius == 0 }
-
-// Window implements Stage.
+func (p Bilateral) Identity() bool                  { return p.Radius == 0 }
 func (Bilateral) Window() (before, after, step int) { return 0, 0, 0 }
+func (p Bilateral) Validate() error                 { return InRange(p) }
 
-// Validate implements Stage.
-func (p Bilateral) Validate() error { return InRange(p) }
-
-// OnCPU implements OnCPU.
 func (p Bilateral) OnCPU(c *CPU, pool *pipeline.Pool) (pipeline.Filter, error) {
 	return PerFrame(pool, newCPUBilateral(c, p).run), nil
 }

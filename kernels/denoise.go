@@ -93,19 +93,13 @@ var denoiseFilter = &Filter{Name: "denoise", Place: PlaceMain, Zero: Denoise{}, 
 // DefaultDenoise returns the defaults of the denoiser.
 func DefaultDenoise() Denoise { return denoiseFilter.New().(Denoise) }
 
-// Filter implements Stage.
-func (Denoise) Filter() *Filter { return denoiseFilter }
-
-// Takes implements Stage.
+func (Denoise) Filter() *Filter              { return denoiseFilter }
 func (Denoise) Takes(l pipeline.Layout) bool { return hasKernels(l) || denoise.Takes(l) }
-
-// Identity implements Stage.
-func (Denoise) Identity() bool { return false }
+func (Denoise) Identity() bool               { return false }
 
 // Window implements Stage: both tiers of automatic quality read as many.
 func (p Denoise) Window() (before, after, step int) { return p.Denoising(denoise.Good).Reads() }
 
-// Validate implements Stage.
 func (p Denoise) Validate() error {
 	if err := InRange(p); err != nil {
 		return err
@@ -116,7 +110,6 @@ func (p Denoise) Validate() error {
 	return nil
 }
 
-// OnCPU implements OnCPU.
 func (p Denoise) OnCPU(c *CPU, pool *pipeline.Pool) (pipeline.Filter, error) {
 	return NewDenoiser(c.denoiser(), pool, p, denoise.Fast), nil
 }

@@ -95,22 +95,12 @@ var recursiveFilter = &Filter{Name: "recursive", Place: PlaceMain, Zero: Recursi
 // DefaultRecursive returns the defaults of the recursive filter.
 func DefaultRecursive() Recursive { return recursiveFilter.New().(Recursive) }
 
-// Filter implements Stage.
-func (Recursive) Filter() *Filter { return recursiveFilter }
-
-// Takes implements Stage.
-func (Recursive) Takes(l pipeline.Layout) bool { return hasKernels(l) }
-
-// Identity implements Stage.
-func (Recursive) Identity() bool { return false }
-
-// Window implements Stage.
+func (Recursive) Filter() *Filter                   { return recursiveFilter }
+func (Recursive) Takes(l pipeline.Layout) bool      { return hasKernels(l) }
+func (Recursive) Identity() bool                    { return false }
 func (Recursive) Window() (before, after, step int) { return 0, 0, 0 }
+func (p Recursive) Validate() error                 { return InRange(p) }
 
-// Validate implements Stage.
-func (p Recursive) Validate() error { return InRange(p) }
-
-// OnCPU implements OnCPU.
 func (p Recursive) OnCPU(c *CPU, pool *pipeline.Pool) (pipeline.Filter, error) {
 	return PerFrame(pool, newCPURecursive(c, p).run), nil
 }
