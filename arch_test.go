@@ -280,6 +280,8 @@ var rules = []rule{
 	{folder: "internal/e2e/media", what: "tests over containers and codecs, against ffmpeg",
 		tests: []string{astiav},
 		why:   "tests of the built program, and of its decoder beside ffmpeg's"},
+	{folder: "internal/e2e/stage", what: "a test that adds a filter to the program",
+		why: "a filter of its own would be in the table of options of every test beside it"},
 	{folder: ".",
 		why: "only tests of the tree itself"},
 }

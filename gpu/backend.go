@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"vidfilter/denoise"
 	"vidfilter/denoise/device"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
@@ -167,20 +166,51 @@ func (b *Backend) Name() string {
 // Devices returns how many devices share the work.
 func (b *Backend) Devices() int { return len(b.units) }
 
-// Held returns how many results the filter for p keeps between calls. The pool of results needs
+// form is how a stage filters.
+type form interface {
+	kernels() ([]kernels.Variant, error) // that it needs at first
+	held() int
+	filter(pool *pipeline.Pool) (pipeline.Filter, error)
+}
+
+// formOf returns the form of a stage on the backend's devices, or on the host if the stage needs
+// none of them.
+func (b *Backend) formOf(s kernels.Stage) (form, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	switch s := s.(type) {
+	case kernels.Denoise:
+		return denoised{b, s}, nil
+	case kernels.Planned:
+		return planned{b, s}, nil
+	case kernels.OnHost:
+		return hosted{s}, nil
+	}
+	return nil, &Error{Text: fmt.Sprintf("the %s filter has no form for GPUs", s.Filter())}
+}
+
+// hosted is the form of a stage that needs no device.
+type hosted struct{ kernels.OnHost }
+
+func (hosted) kernels() ([]kernels.Variant, error) { return nil, nil }
+
+func (hosted) held() int { return 0 }
+
+func (h hosted) filter(pool *pipeline.Pool) (pipeline.Filter, error) { return h.OnHost.OnHost(pool) }
+
+// Held returns how many results the filter for s keeps between calls. The pool of results needs
 // room for as many in addition to those held by others, or the streams and devices wait for each
 // other.
-func (b *Backend) Held(p kernels.Params) int {
-	if p.Filter == kernels.Denoise {
-		return b.denoiser(p.Denoising(autoTier).Settings).Depth()
+func (b *Backend) Held(s kernels.Stage) int {
+	f, err := b.formOf(s)
+	if err != nil {
+		return 0
 	}
-	return b.held()
+	return f.held()
 }
 
 func (b *Backend) held() int { return queued * b.streams * len(b.units) }
-
-// autoTier is the denoiser's automatic quality.
-const autoTier = denoise.Good
 
 // Free returns how much memory is free on the device that has least, 0 if unknown.
 func (b *Backend) Free() int64 {
@@ -205,17 +235,17 @@ func (b *Backend) Limits() kernels.Limits {
 	return all
 }
 
-// Warm starts compiling the kernel that Filter will need for p and returns immediately. Errors
+// Warm starts compiling the kernel that Filter will need for s and returns immediately. Errors
 // are reported when the kernel is used.
-func (b *Backend) Warm(p kernels.Params) {
-	b.warming.Go(func() { _ = b.compile(p) })
+func (b *Backend) Warm(s kernels.Stage) {
+	b.warming.Go(func() { _ = b.compile(s) })
 }
 
-// Prepare waits until all devices have the kernel that Filter will need for p, or ctx ends.
+// Prepare waits until all devices have the kernel that Filter will need for s, or ctx ends.
 // Compiling takes a few tenths of a second, on a separate thread that does not hold up frames.
-func (b *Backend) Prepare(ctx context.Context, p kernels.Params) error {
+func (b *Backend) Prepare(ctx context.Context, s kernels.Stage) error {
 	done := make(chan error, 1)
-	b.warming.Go(func() { done <- b.compile(p) })
+	b.warming.Go(func() { done <- b.compile(s) })
 	select {
 	case err := <-done:
 		return err
@@ -224,30 +254,36 @@ func (b *Backend) Prepare(ctx context.Context, p kernels.Params) error {
 	}
 }
 
-// CompileAll compiles every kernel that the filter may choose on these devices, unless the driver
+// CompileAll compiles every kernel that a filter may choose on these devices, unless the driver
 // has it cached, and returns how many there are.
 func (b *Backend) CompileAll(ctx context.Context) (n int, err error) {
 	seen := map[string]bool{}
-	for _, p := range append(kernels.AllParams(), kernels.DefaultRecursive(), kernels.DefaultDenoise()) {
-		all, err := b.choose(p)
-		if err != nil {
-			return n, err
+	for _, f := range kernels.Filters() {
+		stages := []kernels.Stage{f.New()}
+		if v, ok := stages[0].(kernels.Varied); ok {
+			stages = v.Every()
 		}
-		if seen[all[0].Name] {
-			continue
+		for _, s := range stages {
+			all, err := b.choose(s)
+			if err != nil {
+				return n, err
+			}
+			if len(all) == 0 || seen[all[0].Name] {
+				continue
+			}
+			seen[all[0].Name] = true
+			if err := b.Prepare(ctx, s); err != nil {
+				return n, err
+			}
+			n += len(all)
 		}
-		seen[all[0].Name] = true
-		if err := b.Prepare(ctx, p); err != nil {
-			return n, err
-		}
-		n += len(all)
 	}
 	deep := device.Deep()
 	return n + len(deep), b.load(deep)
 }
 
-func (b *Backend) compile(p kernels.Params) error {
-	all, err := b.choose(p)
+func (b *Backend) compile(s kernels.Stage) error {
+	all, err := b.choose(s)
 	if err != nil {
 		return err
 	}
@@ -263,36 +299,34 @@ func (b *Backend) load(all []kernels.Variant) error {
 	return nil
 }
 
-// Can returns nil if the devices support p, or the reason why not.
-func (b *Backend) Can(p kernels.Params) error {
-	_, err := b.choose(p)
+// Can returns nil if the backend can filter by s, or the reason why not.
+func (b *Backend) Can(s kernels.Stage) error {
+	_, err := b.choose(s)
 	return err
 }
 
-// choose returns the kernels for p.
-func (b *Backend) choose(p kernels.Params) ([]kernels.Variant, error) {
-	if err := p.Validate(); err != nil {
+// choose returns the kernels that s needs at first.
+func (b *Backend) choose(s kernels.Stage) ([]kernels.Variant, error) {
+	f, err := b.formOf(s)
+	if err != nil {
 		return nil, err
 	}
-	if p.Filter == kernels.Denoise {
-		return device.Kernels(8), nil // those for deeper samples are loaded with the first frame
-	}
-	v, err := kernels.Choose(p, pipeline.Format{}, b.Limits())
-	return []kernels.Variant{v}, failed(err, "choose a kernel")
+	return f.kernels()
 }
 
 // Filter returns a filter that keeps up to Held frames between calls. It needs at least one block
 // of pool; with fewer than Held, it uses fewer streams. Frames in the backend's memory are copied
 // fastest, but any memory works. Its errors wrap ErrDevice unless they are the context's or the
 // pool's.
-func (b *Backend) Filter(p kernels.Params, pool *pipeline.Pool) (pipeline.Filter, error) {
-	if err := b.Can(p); err != nil {
+func (b *Backend) Filter(s kernels.Stage, pool *pipeline.Pool) (pipeline.Filter, error) {
+	f, err := b.formOf(s)
+	if err != nil {
 		return nil, err
 	}
-	if p.Filter == kernels.Denoise {
-		return kernels.NewDenoiser(b.denoiser(p.Denoising(autoTier).Settings), pool, p, autoTier), nil
+	if _, err := f.kernels(); err != nil {
+		return nil, err
 	}
-	return b.FilterBy(kernels.Chosen(p), pool), nil
+	return f.filter(pool)
 }
 
 // FilterBy is Filter with any planner, which is called again whenever the frame format changes.

@@ -30,7 +30,7 @@ func BenchmarkHost(b *testing.B) {
 	defer pool.Close()
 	inputs := pipeline.NewPool(backend, 1+backend.held())
 	defer inputs.Close()
-	f, err := backend.Filter(kernels.DefaultParams(0), pool)
+	f, err := backend.Filter(kernels.DefaultBilateral(0), pool)
 	e2e.Must(b, err)
 	format := pipeline.Format{Layout: pipeline.NV12, Width: 2, Height: 2, Matrix: pipeline.BT709}
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -72,7 +72,7 @@ func BenchmarkRecursive(b *testing.B) {
 			p.SigmaS, p.SigmaR = sigmas[0], sigmas[1]
 			e2e.Must(b, kernels.Reference(want, src, p))
 			for _, v := range kernels.Variants() {
-				if v.Form.Filter == kernels.Recursive && v.TakesLayout(f.Layout) && v.Compute <= backend.Device().Compute {
+				if v.Form.Filter == p.Filter() && v.TakesLayout(f.Layout) && v.Compute <= backend.Device().Compute {
 					name := fmt.Sprintf("%s/%s-%dx%d/%g-%g", v.Name, f.Layout, f.Width, f.Height, p.SigmaS, p.SigmaR)
 					b.Run(name, func(b *testing.B) { benchmarkKernel(b, backend, v, p, src, want, r) })
 				}
@@ -83,7 +83,7 @@ func BenchmarkRecursive(b *testing.B) {
 
 // benchmarkKernel reports a kernel's median time, its error, and the share of samples that differ
 // from the reference.
-func benchmarkKernel(b *testing.B, backend *Backend, v kernels.Variant, p kernels.Params, src, want *pipeline.Frame, r Repeat) {
+func benchmarkKernel(b *testing.B, backend *Backend, v kernels.Variant, p kernels.Planned, src, want *pipeline.Frame, r Repeat) {
 	got := kerneltest.Frame(src.Format)
 	e2e.Must(b, backend.RunKernel(context.Background(), v.Planner(p), got, src))
 	d := kerneltest.Compare(got, want)

@@ -23,11 +23,11 @@ import (
 // complete, and fails the test if a picture is wrong or a frame does not come back.
 var jobs = map[string]func(t *testing.T) error{
 	"bilateral": func(t *testing.T) error {
-		return runFilter(t, Options{Streams: 2}, kernels.DefaultParams(2))
+		return runFilter(t, Options{Streams: 2}, kernels.DefaultBilateral(2))
 	},
 	"recursive": func(t *testing.T) error { return runFilter(t, Options{}, kernels.DefaultRecursive()) },
 	"two devices": func(t *testing.T) error {
-		return runFilter(t, Options{All: true}, kernels.DefaultParams(5))
+		return runFilter(t, Options{All: true}, kernels.DefaultBilateral(5))
 	},
 	"denoise": func(t *testing.T) error {
 		return runDenoise(t, Options{}, func(b *Backend, o denoise.Options, c noisyClip) ([][]byte, error) { return onDevice(b, o, c) })
@@ -42,7 +42,7 @@ var jobs = map[string]func(t *testing.T) error{
 // patient is less than a test's limit, and more than a busy machine needs.
 const patient = 10 * time.Second
 
-func runFilter(t *testing.T, o Options, p kernels.Params) (err error) {
+func runFilter(t *testing.T, o Options, p kernels.Planned) (err error) {
 	o.Patience = patient
 	b, err := Open(o)
 	if err != nil {

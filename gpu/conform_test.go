@@ -18,7 +18,7 @@ import (
 type conformCase struct {
 	format     pipeline.Format
 	interlaced bool
-	p          kernels.Params
+	p          kernels.Bilateral
 }
 
 func (c conformCase) String() string {
@@ -49,10 +49,10 @@ func oneCase(i int, size [2]int, l pipeline.Layout, rw kernels.RangeWeight, b ke
 	c := conformCase{
 		format:     pipeline.Format{Layout: l, Width: size[0], Height: size[1], Matrix: matrices[i%3], FullRange: i/3%2 == 1},
 		interlaced: i%5 == 4,
-		p:          kernels.DefaultParams((i*7 + i/32) % (kernels.MaxRadius + 1)),
+		p:          kernels.DefaultBilateral((i*7 + i/32) % (kernels.MaxRadius + 1)),
 	}
 	if size[0] > 100 {
-		c.p = kernels.DefaultParams((i/3 + i/32) % 9) // smaller sizes cover the larger windows
+		c.p = kernels.DefaultBilateral((i/3 + i/32) % 9) // smaller sizes cover the larger windows
 	}
 	c.p.SigmaR = []float64{kernels.DefaultSigmaR, 5, 60}[i/2%3]
 	c.p.Range, c.p.Border = rw, b
@@ -119,7 +119,7 @@ func TestConform(t *testing.T) {
 }
 
 // filterOne filters src, which it borrows, and returns a copy of the result.
-func filterOne(t *testing.T, b *Backend, src *pipeline.Frame, p kernels.Params, pinned bool) *pipeline.Frame {
+func filterOne(t *testing.T, b *Backend, src *pipeline.Frame, p kernels.Planned, pinned bool) *pipeline.Frame {
 	t.Helper()
 	pool := pipeline.NewPool(b, 1)
 	defer pool.Close()
@@ -156,7 +156,7 @@ func TestSameBits(t *testing.T) {
 	if !onDriver(t, "") {
 		return
 	}
-	p := kernels.DefaultParams(3)
+	p := kernels.DefaultBilateral(3)
 	var first []byte
 	options := []Options{{Streams: 1}, {Streams: 1}, {Streams: 2}, {Streams: 3}, {Streams: 4}, {All: true}, {All: true, Streams: 1}}
 	if d, _ := Devices(); len(d) > 1 {
@@ -190,7 +190,7 @@ func TestMixedDevices(t *testing.T) {
 		t.Errorf("kernels within %+v", l)
 	}
 	film := newFilm(t, b, smallFormat, 9)
-	p := kernels.DefaultParams(5)
+	p := kernels.DefaultBilateral(5)
 	s := &screen{t: t, answers: film.answers(t, p)}
 	if err := show(t, context.Background(), b, film, s, p, 1+b.Held(p)); err != nil || s.seen != 9 {
 		t.Error(s.seen, err)

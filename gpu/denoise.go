@@ -8,8 +8,29 @@ import (
 	"vidfilter/denoise"
 	"vidfilter/denoise/device"
 	"vidfilter/denoise/plane"
+	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
+
+// autoTier is the denoiser's automatic quality.
+const autoTier = denoise.Good
+
+// denoised is the form of the denoiser.
+type denoised struct {
+	*Backend
+	stage kernels.Denoise
+}
+
+func (d denoised) engine() denoise.Engine { return d.denoiser(d.stage.Denoising(autoTier).Settings) }
+
+// kernels leaves those for deeper samples to be loaded with the first frame.
+func (denoised) kernels() ([]kernels.Variant, error) { return device.Kernels(8), nil }
+
+func (d denoised) held() int { return d.engine().Depth() }
+
+func (d denoised) filter(pool *pipeline.Pool) (pipeline.Filter, error) {
+	return kernels.NewDenoiser(d.engine(), pool, d.stage, autoTier), nil
+}
 
 // denoiser returns the engine of a denoiser. Its errors wrap ErrDevice unless they are the
 // context's. Devices take turns. A causal filter uses the first device alone, since its caller

@@ -24,9 +24,9 @@ func runFault(t *testing.T, o Options) (frames int, err error) {
 	defer b.Close()
 	film := newFilm(t, b, smallFormat, 8)
 	defer film.close(t)
-	s := &screen{t: t, answers: film.answers(t, kernels.DefaultParams(2))}
+	s := &screen{t: t, answers: film.answers(t, kernels.DefaultBilateral(2))}
 	began := time.Now()
-	err = show(t, context.Background(), b, film, s, kernels.DefaultParams(2), 2+b.held())
+	err = show(t, context.Background(), b, film, s, kernels.DefaultBilateral(2), 2+b.held())
 	if d := time.Since(began); d > 5*time.Second {
 		t.Errorf("took %v", d)
 	}

@@ -22,6 +22,21 @@ type filter struct {
 	flights []*flight // oldest first
 }
 
+// planned is the form of a stage whose kernels filter each frame by itself.
+type planned struct {
+	*Backend
+	stage kernels.Planned
+}
+
+func (p planned) kernels() ([]kernels.Variant, error) {
+	v, err := kernels.Choose(p.stage, pipeline.Format{}, p.Limits())
+	return []kernels.Variant{v}, failed(err, "choose a kernel")
+}
+
+func (p planned) filter(pool *pipeline.Pool) (pipeline.Filter, error) {
+	return p.FilterBy(kernels.Chosen(p.stage), pool), nil
+}
+
 // flight is a frame in progress, with its result.
 type flight struct {
 	job

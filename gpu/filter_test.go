@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -19,7 +20,7 @@ func TestPools(t *testing.T) {
 	if !onDriver(t, "") {
 		return
 	}
-	p := kernels.DefaultParams(1)
+	p := kernels.DefaultBilateral(1)
 	for streams := 1; streams <= 3; streams++ {
 		b := open(t, Options{Streams: streams, All: true})
 		for limit := 1; limit <= b.held()+2; limit++ {
@@ -42,7 +43,7 @@ func TestFormats(t *testing.T) {
 	b := open(t, Options{Streams: 3})
 	pool := pipeline.NewPool(b, 2)
 	defer pool.Close()
-	p := kernels.DefaultParams(2)
+	p := kernels.DefaultBilateral(2)
 	f, err := b.Filter(p, pool)
 	e2e.Must(t, err)
 	layouts := []pipeline.Layout{pipeline.YUV420P, pipeline.NV12, pipeline.YUV444P, pipeline.RGBA, pipeline.YUV422P}
@@ -77,7 +78,7 @@ func TestHeld(t *testing.T) {
 	b := open(t, Options{Streams: 2})
 	pool := pipeline.NewPool(b, 9)
 	defer pool.Close()
-	f, err := b.Filter(kernels.DefaultParams(1), pool)
+	f, err := b.Filter(kernels.DefaultBilateral(1), pool)
 	e2e.Must(t, err)
 	film := newFilm(t, b, smallFormat, 9)
 	out := 0
@@ -112,7 +113,7 @@ func TestTooEarly(t *testing.T) {
 	pool := pipeline.NewPool(b, 1)
 	defer pool.Close()
 	film := newFilm(t, b, smallFormat, 1)
-	p := kernels.DefaultParams(1)
+	p := kernels.DefaultBilateral(1)
 	want := film.answers(t, p)[0]
 	f, err := b.Filter(p, pool)
 	e2e.Must(t, err)
@@ -142,7 +143,7 @@ func TestDiscard(t *testing.T) {
 	b := open(t, Options{Streams: 3})
 	pool := pipeline.NewPool(b, 4)
 	film := newFilm(t, b, smallFormat, 3)
-	f, err := b.Filter(kernels.DefaultParams(1), pool)
+	f, err := b.Filter(kernels.DefaultBilateral(1), pool)
 	e2e.Must(t, err)
 	for i := range 3 {
 		in, err := film.frame(i)
@@ -168,8 +169,8 @@ func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	time.AfterFunc(100*time.Millisecond, func() { cancel(cause) })
 	began := time.Now()
-	s := &screen{t: t, answers: film.answers(t, kernels.DefaultParams(1))}
-	if err := show(t, ctx, b, film, s, kernels.DefaultParams(1), 2); !errors.Is(err, cause) {
+	s := &screen{t: t, answers: film.answers(t, kernels.DefaultBilateral(1))}
+	if err := show(t, ctx, b, film, s, kernels.DefaultBilateral(1), 2); !errors.Is(err, cause) {
 		t.Error(err)
 	}
 	if d := time.Since(began); d > 2*time.Second {
@@ -218,10 +219,39 @@ func TestOpenErrors(t *testing.T) {
 	if want := "cuda:0 (vidfilter test device, 3 streams)"; b.Name() != want {
 		t.Errorf("all devices that can be used are %q, want %q", b.Name(), want)
 	}
-	if _, err := b.Filter(kernels.DefaultParams(16), nil); err == nil {
+	if _, err := b.Filter(kernels.DefaultBilateral(16), nil); err == nil {
 		t.Error("radius 16 was taken")
 	}
 	if fmt.Sprint(b.units[0].Device) != "cuda:0" {
 		t.Error(b.units[0])
+	}
+}
+
+// bare is a stage without a form, and onHost one that needs no device.
+type (
+	bare   struct{}
+	onHost struct{ bare }
+)
+
+var bareFilter = &kernels.Filter{Name: "bare", Zero: bare{}}
+
+func (bare) Filter() *kernels.Filter                          { return bareFilter }
+func (bare) Takes(pipeline.Layout) bool                       { return true }
+func (bare) Identity() bool                                   { return false }
+func (bare) Window() (before, after, step int)                { return 0, 0, 0 }
+func (bare) Validate() error                                  { return nil }
+func (onHost) OnHost(*pipeline.Pool) (pipeline.Filter, error) { return pipeline.Pass{}, nil }
+
+// TestForms: a stage that needs no device is opened, and one without a form is refused.
+func TestForms(t *testing.T) {
+	if !onDriver(t, "") {
+		return
+	}
+	b := open(t, Options{})
+	if f, err := b.Filter(onHost{}, nil); err != nil || f != (pipeline.Filter)(pipeline.Pass{}) || b.Can(onHost{}) != nil || b.Held(onHost{}) != 0 {
+		t.Errorf("%v, %v", f, err)
+	}
+	if _, err := b.Filter(bare{}, nil); err == nil || !strings.Contains(err.Error(), "the bare filter has no form for GPUs") || b.Can(bare{}) == nil {
+		t.Errorf("a stage without a form: %v", err)
 	}
 }

@@ -107,7 +107,7 @@ func (f *film) Next(ctx context.Context) (*pipeline.Frame, error) {
 }
 
 // answers returns the film's pictures filtered by the reference.
-func (f *film) answers(t *testing.T, p kernels.Params) []*pipeline.Frame {
+func (f *film) answers(t *testing.T, p kernels.Planned) []*pipeline.Frame {
 	t.Helper()
 	var all []*pipeline.Frame
 	for _, s := range f.scenes {
@@ -116,7 +116,7 @@ func (f *film) answers(t *testing.T, p kernels.Params) []*pipeline.Frame {
 	return all
 }
 
-func reference(t *testing.T, src *pipeline.Frame, p kernels.Params) *pipeline.Frame {
+func reference(t *testing.T, src *pipeline.Frame, p kernels.Planned) *pipeline.Frame {
 	t.Helper()
 	want := kerneltest.Frame(src.Format)
 	e2e.Must(t, kernels.Reference(want, src, p))
@@ -158,7 +158,7 @@ func (s *screen) Put(_ context.Context, f *pipeline.Frame) error {
 func (s *screen) Finish(context.Context) error { return nil }
 
 // show runs a film through a filter of b whose pool has limit blocks.
-func show(t *testing.T, ctx context.Context, b *Backend, f *film, s *screen, p kernels.Params, limit int) error {
+func show(t *testing.T, ctx context.Context, b *Backend, f *film, s *screen, p kernels.Planned, limit int) error {
 	t.Helper()
 	pool := pipeline.NewPool(b, limit)
 	defer pool.Close()

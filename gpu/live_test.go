@@ -19,7 +19,7 @@ func TestDrain(t *testing.T) {
 	b := open(t, Options{Streams: 1})
 	pool := pipeline.NewPool(b, 2)
 	defer pool.Close()
-	p := kernels.DefaultParams(1)
+	p := kernels.DefaultBilateral(1)
 	f, err := b.Filter(p, pool)
 	e2e.Must(t, err)
 	film := newFilm(t, b, smallFormat, 6)
@@ -52,7 +52,7 @@ func TestPrepare(t *testing.T) {
 		return
 	}
 	b := open(t, Options{})
-	p := kernels.DefaultParams(4)
+	p := kernels.DefaultBilateral(4)
 	e2e.Must(t, b.Prepare(t.Context(), p))
 	v, err := kernels.Choose(p, smallFormat, b.Limits())
 	e2e.Must(t, err)
@@ -66,7 +66,7 @@ func TestPrepare(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	other := open(t, Options{})
-	if err := other.Prepare(ended, kernels.DefaultParams(5)); err != nil && !errors.Is(err, context.Canceled) {
+	if err := other.Prepare(ended, kernels.DefaultBilateral(5)); err != nil && !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

@@ -42,9 +42,9 @@ func TestSeenFromElsewhere(t *testing.T) {
 	for i, l := range []pipeline.Layout{pipeline.YUV444P, pipeline.GRAY.At(10)} {
 		src := kerneltest.Frame(yuv(l, width, height))
 		kerneltest.Scene(src, rand.New(rand.NewPCG(91, uint64(i))))
-		for _, p := range []kernels.Params{kernels.DefaultParams(2), kernels.DefaultParams(9), small} {
+		for _, p := range []kernels.Planned{kernels.DefaultBilateral(2), kernels.DefaultBilateral(9), small} {
 			turned, cropped := 1000, math.MaxInt // one sample in so many may differ
-			if p.Radius == 9 {
+			if kernels.NumberOf(p, "radius") == 9 {
 				turned, cropped = 100, 100
 			}
 			whole := filterOne(t, b, src, p, true)
@@ -54,7 +54,7 @@ func TestSeenFromElsewhere(t *testing.T) {
 			} {
 				got := seen(filterOne(t, b, seen(src, width, height, turn), p, true), width, height, turn)
 				if d := kerneltest.Compare(got, whole); d.Largest > d.Bound() || d.Count > d.Samples/turned {
-					t.Errorf("%s, %s, %s r=%d: %s", name, l, p.Filter, p.Radius, d)
+					t.Errorf("%s, %s, %T %+v: %s", name, l, p, p, d)
 				}
 			}
 			part := seen(src, width-left, height-top, func(x, y int) (int, int) { return x + left, y + top })
@@ -63,7 +63,7 @@ func TestSeenFromElsewhere(t *testing.T) {
 			}
 			d := kerneltest.Compare(inner(filterOne(t, b, part, p, true), margin, margin), inner(whole, left+margin, top+margin))
 			if d.Largest > d.Bound() || d.Count > d.Samples/cropped {
-				t.Errorf("a part, %s, %s r=%d: %s", l, p.Filter, p.Radius, d)
+				t.Errorf("a part, %s, %T %+v: %s", l, p, p, d)
 			}
 		}
 	}

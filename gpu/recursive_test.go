@@ -19,7 +19,7 @@ type recursiveCase struct {
 	format     pipeline.Format
 	interlaced bool
 	draw       string
-	p          kernels.Params
+	p          kernels.Recursive
 }
 
 func (c recursiveCase) String() string {
@@ -61,7 +61,7 @@ func recursiveCases() (cases []recursiveCase) {
 				cases = append(cases, recursiveCase{
 					format:     pipeline.Format{Layout: l, Width: size[0], Height: size[1], Matrix: matrices[i%3], FullRange: i/3%2 == 1},
 					interlaced: i%5 == 4, draw: name,
-					p: kernels.Params{Filter: kernels.Recursive, SigmaS: s[0], SigmaR: s[1], Iterations: 1 + i/2%kernels.MaxIterations},
+					p: kernels.Recursive{SigmaS: s[0], SigmaR: s[1], Iterations: 1 + i/2%kernels.MaxIterations},
 				})
 				i++
 			}
@@ -122,13 +122,13 @@ func TestRecursiveVariants(t *testing.T) {
 	b := open(t, Options{})
 	rng := rand.New(rand.NewPCG(33, 34))
 	for _, v := range kernels.Variants() {
-		if v.Form.Filter != kernels.Recursive {
+		if v.Form.Filter.Name != "recursive" {
 			continue
 		}
 		for i, size := range [][2]int{{1100, 9}, {7, 2101}, {131, 67}} {
 			c := recursiveCase{
 				format: pipeline.Format{Layout: layoutFor(v, pipeline.NV12), Width: size[0], Height: size[1], Matrix: pipeline.BT709},
-				draw:   drawingNames[i], p: kernels.Params{Filter: kernels.Recursive, SigmaS: 300, SigmaR: 80, Iterations: 2}, interlaced: i == 1,
+				draw:   drawingNames[i], p: kernels.Recursive{SigmaS: 300, SigmaR: 80, Iterations: 2}, interlaced: i == 1,
 			}
 			src, got := c.source(rng), kerneltest.Frame(c.format)
 			e2e.Must(t, b.RunKernel(context.Background(), cramped(v, c.p), got, src))
@@ -140,7 +140,7 @@ func TestRecursiveVariants(t *testing.T) {
 }
 
 // cramped plans a variant for the device with the least shared memory that it is compiled for.
-func cramped(v kernels.Variant, p kernels.Params) kernels.Planner {
+func cramped(v kernels.Variant, p kernels.Planned) kernels.Planner {
 	return func(f pipeline.Format, l kernels.Limits) (*kernels.Plan, error) {
 		l.SharedBlock = min(l.SharedBlock, map[int]int{61: 48 << 10, 80: 99 << 10, 90: 227 << 10}[v.Compute])
 		return v.Planner(p)(f, l)
@@ -158,7 +158,7 @@ func TestRecursiveStays(t *testing.T) {
 	rng := rand.New(rand.NewPCG(37, 38))
 	c := recursiveCase{
 		format: pipeline.Format{Layout: pipeline.NV12, Width: 2640, Height: 792, Matrix: pipeline.BT709},
-		draw:   "noise", p: kernels.Params{Filter: kernels.Recursive, SigmaS: 50, SigmaR: 50, Iterations: 1},
+		draw:   "noise", p: kernels.Recursive{SigmaS: 50, SigmaR: 50, Iterations: 1},
 	}
 	src := c.source(rng)
 	if d := kerneltest.Compare(filterOne(t, b, src, c.p, false), reference(t, src, c.p)); d.TooFar() {
@@ -175,10 +175,10 @@ func TestRecursiveRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		layout pipeline.Layout
-		p      kernels.Params
+		p      kernels.Planned
 		want   string
 	}{
-		{"recursive_fast", pipeline.RGBA, kernels.DefaultParams(1), "does not do the bilateral filter"},
+		{"recursive_fast", pipeline.RGBA, kernels.DefaultBilateral(1), "does not do the bilateral filter"},
 		{"tile_lorentzian_r1", pipeline.RGBA, kernels.DefaultRecursive(), "does not do the recursive filter"},
 	} {
 		v, err := kernels.Named(c.name)

@@ -23,19 +23,19 @@ func TestNoChangeKeepsBits(t *testing.T) {
 	}
 	b := open(t, Options{})
 	rng := rand.New(rand.NewPCG(41, 42))
-	still := kernels.Params{Filter: kernels.Recursive, SigmaS: kernels.RecursiveSigma[0], SigmaR: kernels.RecursiveSigma[0], Iterations: 1}
+	still := kernels.Recursive{SigmaS: kernels.RecursiveSigma[0], SigmaR: kernels.RecursiveSigma[0], Iterations: 1}
 	i := 0
 	for _, size := range [][2]int{{2, 2}, {64, 16}, {131, 33}} {
 		for _, l := range append([]pipeline.Layout{pipeline.YUV420P, pipeline.YUV422P, pipeline.YUV444P, pipeline.NV12, pipeline.RGBA}, deepLayouts...) {
 			for _, m := range []pipeline.Matrix{pipeline.BT601, pipeline.BT709, pipeline.BT2020} {
-				p := kernels.DefaultParams(0)
+				p := kernels.DefaultBilateral(0)
 				p.Border = kernels.Border(i % 2)
-				for _, p := range []kernels.Params{p, still} {
+				for _, p := range []kernels.Planned{p, still} {
 					src := kerneltest.Frame(pipeline.Format{Layout: l, Width: size[0], Height: size[1], Matrix: m, FullRange: i%2 == 1})
 					src.Interlaced = i/2%2 == 1
 					kerneltest.Noise(src, rng)
 					if d := kerneltest.Compare(filterOne(t, b, src, p, i%3 > 0), src); d.Count > 0 {
-						t.Errorf("%s %s full=%v interlaced=%v, %s, border %s: %s", src.Format, m, src.FullRange, src.Interlaced, p.Filter, p.Border, d)
+						t.Errorf("%s %s full=%v interlaced=%v, %T %+v: %s", src.Format, m, src.FullRange, src.Interlaced, p, p, d)
 					}
 				}
 				i++
@@ -59,7 +59,7 @@ func TestBeyondSurvives(t *testing.T) {
 			continue
 		}
 		name := names[i%len(names)]
-		p := v.Adapt(kernels.DefaultParams(3))
+		p := v.Adapt(kernels.DefaultBilateral(3)).(kernels.Bilateral)
 		p.Border = kernels.Border(i / 3 % 2)
 		format := pipeline.Format{Layout: layoutFor(v, pipeline.YUV420P+pipeline.Layout(i%4)), Width: 48 + i%7, Height: 11 + i%5, Matrix: pipeline.BT709}
 		src, got := kerneltest.Frame(format), kerneltest.Frame(format)

@@ -35,7 +35,7 @@ func TestShare(t *testing.T) {
 			t.Errorf("share %d is of %s, want %s", i, s.Name(), b.units[unit])
 		}
 	}
-	p := kernels.DefaultParams(5)
+	p := kernels.DefaultBilateral(5)
 	var first []byte
 	for _, s := range shares[:2] {
 		film := newFilm(t, s, smallFormat, 5)

@@ -34,7 +34,7 @@ type KernelTime struct {
 // including the kernels that prepare a frame and excluding copies to and from the host. It borrows
 // the frames; 13 are enough. p.Noise must be the sigma of their noise. With each, it also times the
 // kernels one by one.
-func (b *Backend) TimeDenoise(ctx context.Context, frames []*pipeline.Frame, p kernels.Params, r Repeat, each bool) (t DenoiseTimes, err error) {
+func (b *Backend) TimeDenoise(ctx context.Context, frames []*pipeline.Frame, p kernels.Denoise, r Repeat, each bool) (t DenoiseTimes, err error) {
 	o := p.Denoising(autoTier)
 	d := &denoiser{backend: b, unit: b.units[0], cell: o.Motion.Cell}
 	defer d.Idle()

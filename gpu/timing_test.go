@@ -17,8 +17,8 @@ import (
 var few = Repeat{Batches: 3, Runs: 2, Time: time.Hour}
 
 // paramsOf returns options that the variant supports.
-func paramsOf(v kernels.Variant) kernels.Params {
-	return v.Adapt(kernels.DefaultParams(2))
+func paramsOf(v kernels.Variant) kernels.Planned {
+	return v.Adapt(kernels.DefaultBilateral(2))
 }
 
 // testedLayouts are one without and one with subsampled chroma.

@@ -43,7 +43,7 @@ func TestWarm(t *testing.T) {
 	if !onDriver(t, "") {
 		return
 	}
-	p := kernels.DefaultParams(4)
+	p := kernels.DefaultBilateral(4)
 	b := open(t, Options{})
 	b.Warm(p)
 	b.warming.Wait()

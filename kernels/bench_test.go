@@ -18,7 +18,7 @@ func BenchmarkCPU(b *testing.B) {
 	for _, isa := range isa.Names() {
 		for _, r := range []int{0, 1, 2, 3, 5, 10, 15} {
 			for _, depth := range benchDepths {
-				b.Run(fmt.Sprintf("%s/r=%d/%d", isa, r, depth), func(b *testing.B) { benchmarkCPU(b, isa, depth, DefaultParams(r)) })
+				b.Run(fmt.Sprintf("%s/r=%d/%d", isa, r, depth), func(b *testing.B) { benchmarkCPU(b, isa, depth, DefaultBilateral(r)) })
 			}
 		}
 	}
@@ -27,7 +27,7 @@ func BenchmarkCPU(b *testing.B) {
 // BenchmarkOptions covers the range weights.
 func BenchmarkOptions(b *testing.B) {
 	for rw := range rangeNames {
-		p := DefaultParams(3)
+		p := DefaultBilateral(3)
 		p.Range = RangeWeight(rw)
 		b.Run(p.Range.String(), func(b *testing.B) { benchmarkCPU(b, "", 8, p) })
 	}
@@ -37,7 +37,7 @@ const benchW, benchH = 1920, 1080
 
 var benchDepths = []int{8, 10}
 
-func benchmarkCPU(b *testing.B, isa string, depth int, p Params) {
+func benchmarkCPU(b *testing.B, isa string, depth int, p Bilateral) {
 	cpu := newCPU(b, 1, isa)
 	format := pipeline.Format{Layout: pipeline.YUV420P.At(depth), Width: benchW, Height: benchH, Matrix: pipeline.BT709}
 	src, dst := kerneltest.Frame(format), kerneltest.Frame(format)
@@ -46,7 +46,7 @@ func benchmarkCPU(b *testing.B, isa string, depth int, p Params) {
 	f, err := cpu.Filter(p, nil)
 	e2e.Must(b, err)
 	for b.Loop() {
-		e2e.Must(b, f.(*cpuFilter).runner.run(context.Background(), dst, src))
+		e2e.Must(b, f.(*perFrame).run(context.Background(), dst, src))
 	}
 	taps := float64((2*p.Radius + 1) * (2*p.Radius + 1))
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(benchW*benchH*taps), "ns/tap")

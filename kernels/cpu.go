@@ -105,7 +105,7 @@ func countThreads(n int) string {
 func (c *CPU) Input() pipeline.Allocator { return c }
 
 // Held returns 0.
-func (c *CPU) Held(Params) int { return 0 }
+func (c *CPU) Held(Stage) int { return 0 }
 
 // Host allocates memory of the C heap, aligned to pipeline.PitchAlign and not cleared.
 type Host struct{}

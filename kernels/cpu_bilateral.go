@@ -23,14 +23,14 @@ func (g grid) count() int { return g.across * g.down }
 // that workers take in order.
 type cpuBilateral struct {
 	cpu    *CPU
-	params Params
+	params Bilateral
 	format pipeline.Format // that the jobs' constants belong to
 	jobs   *[2]C.vf_job    // one per field; separate, since cgo searches whole allocations for pointers
 	tiles  [2]grid
 	pinner runtime.Pinner
 }
 
-func newCPUBilateral(c *CPU, p Params) *cpuBilateral {
+func newCPUBilateral(c *CPU, p Bilateral) *cpuBilateral {
 	return &cpuBilateral{cpu: c, params: p, jobs: new([2]C.vf_job)}
 }
 

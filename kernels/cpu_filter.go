@@ -2,47 +2,44 @@ package kernels
 
 import (
 	"context"
+	"fmt"
 
-	"vidfilter/denoise"
 	"vidfilter/pipeline"
 )
 
-// cpuFilter is a filter on the CPU. It is not safe for concurrent use.
-type cpuFilter struct {
-	pool   *pipeline.Pool
-	runner runner
+// perFrame filters each frame by itself. It is not safe for concurrent use.
+type perFrame struct {
+	pool *pipeline.Pool
+	run  func(ctx context.Context, out, in *pipeline.Frame) error
 }
 
-// runner filters in into out, which has the same format.
-type runner interface {
-	run(ctx context.Context, out, in *pipeline.Frame) error
+// PerFrame returns a filter that holds no frame between calls: run filters in into out, a frame of
+// pool of the same format.
+func PerFrame(pool *pipeline.Pool, run func(ctx context.Context, out, in *pipeline.Frame) error) pipeline.Filter {
+	return &perFrame{pool, run}
 }
 
-// Filter returns a filter. All but the denoiser hold no frame between calls. Once the context ends,
-// Process fails with its cause at the next tile or strip.
-func (c *CPU) Filter(p Params, pool *pipeline.Pool) (pipeline.Filter, error) {
-	if err := p.Validate(); err != nil {
+// Filter implements Backend. Once the context ends, Process fails with its cause at the next tile
+// or strip.
+func (c *CPU) Filter(s Stage, pool *pipeline.Pool) (pipeline.Filter, error) {
+	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	if p.Filter == Denoise {
-		return NewDenoiser(c.denoiser(), pool, p, denoise.Fast), nil
+	switch s := s.(type) {
+	case OnCPU:
+		return s.OnCPU(c, pool)
+	case OnHost:
+		return s.OnHost(pool)
 	}
-	return &cpuFilter{pool: pool, runner: c.runner(p)}, nil
+	return nil, fmt.Errorf("kernels: the %s filter does not run on the CPU", s.Filter())
 }
 
-func (c *CPU) runner(p Params) runner {
-	if p.Filter == Recursive {
-		return newCPURecursive(c, p)
-	}
-	return newCPUBilateral(c, p)
-}
+func (f *perFrame) Held() int { return 0 }
 
-func (f *cpuFilter) Held() int { return 0 }
-
-func (f *cpuFilter) Flush(context.Context, pipeline.Emit) error { return nil }
+func (f *perFrame) Flush(context.Context, pipeline.Emit) error { return nil }
 
 // Process filters one frame and emits the result in a frame of the filter's pool.
-func (f *cpuFilter) Process(ctx context.Context, in *pipeline.Frame, emit pipeline.Emit) error {
+func (f *perFrame) Process(ctx context.Context, in *pipeline.Frame, emit pipeline.Emit) error {
 	out, err := f.filtered(ctx, in)
 	in.Release()
 	if err != nil {
@@ -52,7 +49,7 @@ func (f *cpuFilter) Process(ctx context.Context, in *pipeline.Frame, emit pipeli
 }
 
 // filtered borrows in and returns its own result.
-func (f *cpuFilter) filtered(ctx context.Context, in *pipeline.Frame) (*pipeline.Frame, error) {
+func (f *perFrame) filtered(ctx context.Context, in *pipeline.Frame) (*pipeline.Frame, error) {
 	if err := checkFrame(in); err != nil {
 		return nil, err
 	}
@@ -61,7 +58,7 @@ func (f *cpuFilter) filtered(ctx context.Context, in *pipeline.Frame) (*pipeline
 		return nil, err
 	}
 	out.CopyTiming(in)
-	if err := f.runner.run(ctx, out, in); err != nil {
+	if err := f.run(ctx, out, in); err != nil {
 		out.Release()
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // fillJob sets a job's constants: everything that does not depend on the frame's address.
-func fillJob(j *C.vf_job, format pipeline.Format, p Params, t transform) {
+func fillJob(j *C.vf_job, format pipeline.Format, p Bilateral, t transform) {
 	*j = C.vf_job{}
 	info := format.Layout.Info()
 	j.layout, j.sub_x, j.sub_y = C.int(format.Layout.Arrangement()), C.int(info.SubX), C.int(info.SubY)
@@ -58,7 +58,7 @@ func unpointJobs(jobs *[2]C.vf_job) {
 
 // rangeScale is the factor of distances; see vf_job.scale. A sigma too small or too large for
 // float32 to hold the squares is clamped to one with the same result.
-func rangeScale(p Params) float64 {
+func rangeScale(p Bilateral) float64 {
 	s := 1 / (math.Sqrt2 * p.SigmaR)
 	if p.Range == Gaussian {
 		s *= math.Sqrt(math.Log2E)

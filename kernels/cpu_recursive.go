@@ -16,7 +16,7 @@ import (
 // Between passes a picture takes 6 bytes a pixel.
 type cpuRecursive struct {
 	cpu    *CPU
-	params Params
+	params Recursive
 	format pipeline.Format // that the other fields belong to
 
 	jobs    *[2]C.vf_job  // one per field
@@ -26,7 +26,7 @@ type cpuRecursive struct {
 	pinner  runtime.Pinner
 }
 
-func newCPURecursive(c *CPU, p Params) *cpuRecursive {
+func newCPURecursive(c *CPU, p Recursive) *cpuRecursive {
 	return &cpuRecursive{cpu: c, params: p, jobs: new([2]C.vf_job), passes: new([2]C.vf_pass)}
 }
 
@@ -90,7 +90,7 @@ func (f *cpuRecursive) configure(format pipeline.Format) error {
 		return err
 	}
 	for k := range f.jobs {
-		fillJob(&f.jobs[k], format, Params{SigmaS: 1, SigmaR: 1, Border: Clamp}, t)
+		fillJob(&f.jobs[k], format, Bilateral{SigmaS: 1, SigmaR: 1, Border: Clamp}, t)
 		f.jobs[k].scale = 1
 	}
 	f.format, f.between = format, [2][]C.uint16_t{}
@@ -128,7 +128,7 @@ func (f *cpuRecursive) unpoint() {
 
 // fillPass sets the constants of a pass; see vf_pass. Distances beyond 40 halvings of the slower
 // pole are as good as infinite.
-func fillPass(p *C.vf_pass, params Params, sigma float64) {
+func fillPass(p *C.vf_pass, params Recursive, sigma float64) {
 	r := newRecursion(params, sigma)
 	p.slope = C.float(r.Slope / (C.VF_STEPS * C.VF_STEPS))
 	slowest := math.Inf(1)

@@ -23,7 +23,7 @@ func recursiveCases() (cases []conformCase) {
 			format: pipeline.Format{Layout: testLayouts[i%5], Width: size[0], Height: size[1], Matrix: testMatrices[i%3],
 				FullRange: i/3%2 == 1},
 			interlaced: i%4 == 3,
-			p:          Params{Filter: Recursive, SigmaS: s[0], SigmaR: s[1], Iterations: i/2%MaxIterations + 1},
+			p:          Recursive{SigmaS: s[0], SigmaR: s[1], Iterations: i/2%MaxIterations + 1},
 		})
 	}
 	return cases
@@ -79,11 +79,11 @@ func TestRecursiveThreads(t *testing.T) {
 			e2e.Must(t, err)
 			for range 2 {
 				got := kerneltest.Frame(format)
-				e2e.Must(t, f.(*cpuFilter).runner.run(context.Background(), got, src))
+				e2e.Must(t, f.(*perFrame).run(context.Background(), got, src))
 				if d := kerneltest.Compare(got, want); d.Count > 0 {
 					t.Errorf("%s, %d threads: %s", isa, threads, d)
 				}
-				e2e.Must(t, f.(*cpuFilter).runner.run(context.Background(), kerneltest.Frame(small.Format), small))
+				e2e.Must(t, f.(*perFrame).run(context.Background(), kerneltest.Frame(small.Format), small))
 			}
 		}
 	}
@@ -97,7 +97,7 @@ func TestRecursiveCancel(t *testing.T) {
 	cause := errors.New("stop")
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(cause)
-	if err := f.(*cpuFilter).runner.run(ctx, kerneltest.Frame(src.Format), src); !errors.Is(err, cause) {
+	if err := f.(*perFrame).run(ctx, kerneltest.Frame(src.Format), src); !errors.Is(err, cause) {
 		t.Errorf("error %v", err)
 	}
 }
@@ -108,7 +108,7 @@ func TestRecursiveExtremes(t *testing.T) {
 	kerneltest.Scene(src, rand.New(rand.NewPCG(35, 36)))
 	for _, s := range RecursiveSigma {
 		for _, r := range RecursiveSigma {
-			p := Params{Filter: Recursive, SigmaS: s, SigmaR: r, Iterations: 3}
+			p := Recursive{SigmaS: s, SigmaR: r, Iterations: 3}
 			want := reference(t, src, p)
 			for _, isa := range isa.Names() {
 				got := kerneltest.Frame(src.Format)
@@ -132,7 +132,7 @@ func BenchmarkRecursive(b *testing.B) {
 				f, err := newCPU(b, 1, isa).Filter(DefaultRecursive(), nil)
 				e2e.Must(b, err)
 				for b.Loop() {
-					e2e.Must(b, f.(*cpuFilter).runner.run(context.Background(), dst, src))
+					e2e.Must(b, f.(*perFrame).run(context.Background(), dst, src))
 				}
 			})
 		}

@@ -21,12 +21,11 @@ var (
 type conformCase struct {
 	format     pipeline.Format
 	interlaced bool
-	p          Params
+	p          Planned
 }
 
 func (c conformCase) String() string {
-	return fmt.Sprintf("%s %s full=%v interlaced=%v r=%d sigma-s=%g sigma-r=%g %s %s", c.format, c.format.Matrix,
-		c.format.FullRange, c.interlaced, c.p.Radius, c.p.SigmaS, c.p.SigmaR, c.p.Range, c.p.Border)
+	return fmt.Sprintf("%s %s full=%v interlaced=%v %+v", c.format, c.format.Matrix, c.format.FullRange, c.interlaced, c.p)
 }
 
 // deepLayouts are layouts of more than 8 bits to test, and the ones of 8 bits that share their
@@ -73,17 +72,17 @@ func skipCase(size [2]int, i int) bool {
 }
 
 func oneCase(i int, size [2]int, l pipeline.Layout, rw RangeWeight, b Border) conformCase {
-	c := conformCase{
+	p := DefaultBilateral((i*7 + i/32) % (MaxRadius + 1))
+	if size[0] > 100 {
+		p = DefaultBilateral((i/7 + i/32) % 9) // larger windows are met at the smaller sizes
+	}
+	p.SigmaR = []float64{DefaultSigmaR, 5, 60}[i/2%3]
+	p.Range, p.Border = rw, b
+	return conformCase{
 		format:     pipeline.Format{Layout: l, Width: size[0], Height: size[1], Matrix: testMatrices[i%3], FullRange: i/3%2 == 1},
 		interlaced: i%5 == 4,
-		p:          DefaultParams((i*7 + i/32) % (MaxRadius + 1)),
+		p:          p,
 	}
-	if size[0] > 100 {
-		c.p = DefaultParams((i/7 + i/32) % 9) // larger windows are met at the smaller sizes
-	}
-	c.p.SigmaR = []float64{DefaultSigmaR, 5, 60}[i/2%3]
-	c.p.Range, c.p.Border = rw, b
-	return c
 }
 
 // TestConform compares every instruction set with the reference: at most 1 level apart, and equal
@@ -124,7 +123,8 @@ func conform(t *testing.T, stats map[string]*kerneltest.Difference, isa string, 
 	if d.Largest > d.Bound() {
 		t.Errorf("%s: %s: %s", isa, c, d)
 	}
-	key := fmt.Sprintf("%s %s %s", isa, c.p.Range, c.p.Border)
+	p, _ := c.p.(Bilateral)
+	key := fmt.Sprintf("%s %s %s", isa, p.Range, p.Border)
 	if depth := c.format.Layout.Info().Depth; depth > 8 {
 		key = fmt.Sprintf("%s, %d bits", isa, depth)
 	}
@@ -164,7 +164,7 @@ func TestPairs(t *testing.T) {
 
 // values numbers the options of a case.
 func (c conformCase) values() []int {
-	flag := map[bool]int{true: 1}
+	flag, p := map[bool]int{true: 1}, c.p.(Bilateral)
 	return []int{int(c.format.Layout), int(c.format.Matrix), flag[c.format.FullRange], flag[c.interlaced],
-		c.p.Radius, int(c.p.Range), int(c.p.Border)}
+		p.Radius, int(p.Range), int(p.Border)}
 }

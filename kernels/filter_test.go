@@ -22,10 +22,10 @@ func TestThreads(t *testing.T) {
 	for _, isa := range isa.Names() {
 		for _, r := range []int{1, 2, 6} {
 			want := kerneltest.Frame(format)
-			cpuRun(t, newCPU(t, 1, isa), want, src, DefaultParams(r))
+			cpuRun(t, newCPU(t, 1, isa), want, src, DefaultBilateral(r))
 			for _, threads := range []int{2, 3, 7} {
 				got := kerneltest.Frame(format)
-				cpuRun(t, newCPU(t, threads, isa), got, src, DefaultParams(r))
+				cpuRun(t, newCPU(t, threads, isa), got, src, DefaultBilateral(r))
 				if d := kerneltest.Compare(got, want); d.Count > 0 {
 					t.Errorf("%s, r=%d, %d threads: %s", isa, r, threads, d)
 				}
@@ -39,7 +39,7 @@ func TestFilter(t *testing.T) {
 	cpu := newCPU(t, 2, "")
 	pool := pipeline.NewPool(cpu, 1)
 	defer pool.Close()
-	p := DefaultParams(2)
+	p := DefaultBilateral(2)
 	f, err := cpu.Filter(p, pool)
 	e2e.Must(t, err)
 	if f.Held() != 0 {
@@ -77,7 +77,7 @@ func TestCancel(t *testing.T) {
 	cpu := newCPU(t, 2, "")
 	pool := pipeline.NewPool(cpu, 1)
 	defer pool.Close()
-	f, err := cpu.Filter(DefaultParams(15), pool)
+	f, err := cpu.Filter(DefaultBilateral(15), pool)
 	e2e.Must(t, err)
 	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 2000, Height: 1000, Matrix: pipeline.BT709}
 	cause := errors.New("stop")
@@ -95,10 +95,10 @@ func TestFilterErrors(t *testing.T) {
 	cpu := newCPU(t, 1, "")
 	pool := pipeline.NewPool(cpu, 1)
 	defer pool.Close()
-	if _, err := cpu.Filter(DefaultParams(16), pool); err == nil {
+	if _, err := cpu.Filter(DefaultBilateral(16), pool); err == nil {
 		t.Error("radius 16 was taken")
 	}
-	f, err := cpu.Filter(DefaultParams(1), pool)
+	f, err := cpu.Filter(DefaultBilateral(1), pool)
 	e2e.Must(t, err)
 	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 8, Height: 8} // no matrix
 	if err := f.Process(context.Background(), kerneltest.Frame(format), nil); err == nil {
@@ -153,7 +153,7 @@ func TestExtremeSigmas(t *testing.T) {
 	kerneltest.Scene(src, rand.New(rand.NewPCG(15, 16)))
 	for _, s := range []float64{1e-320, 1e-160, 1e-8, 0.3, 1e8, 1e9} {
 		for k := range rangeNames {
-			p := Params{Radius: 2, SigmaS: 2, SigmaR: s, Range: RangeWeight(k)}
+			p := Bilateral{Radius: 2, SigmaS: 2, SigmaR: s, Range: RangeWeight(k)}
 			for range 2 {
 				got := kerneltest.Frame(format)
 				cpuRun(t, cpu, got, src, p)
@@ -173,14 +173,14 @@ func FuzzCPU(f *testing.F) {
 	f.Add(uint64(61), uint8('^'), uint8(0x1f), uint16(4771), uint8('z'), uint8(3)) // a colour 1e-5 from a tie
 	f.Fuzz(func(t *testing.T, seed uint64, w, h uint8, options uint16, radius, sigma uint8) {
 		o := int(options)
+		p := DefaultBilateral(int(radius) % (MaxRadius + 1))
+		p.SigmaR, p.Range, p.Border = float64(sigma)+1, RangeWeight(o/60%2), Border(o/120%2)
 		c := conformCase{
 			format: pipeline.Format{Layout: testLayouts[o%5], Width: int(w) + 1, Height: int(h)%40 + 1,
 				Matrix: testMatrices[o/5%3], FullRange: o/15%2 == 1},
 			interlaced: o/30%2 == 1,
-			p:          DefaultParams(int(radius) % (MaxRadius + 1)),
+			p:          p,
 		}
-		c.p.SigmaR = float64(sigma) + 1
-		c.p.Range, c.p.Border = RangeWeight(o/60%2), Border(o/120%2)
 		src := kerneltest.Frame(c.format)
 		src.Interlaced = c.interlaced
 		kerneltest.Noise(src, rand.New(rand.NewPCG(seed, 0)))

@@ -17,8 +17,8 @@ import (
 // Form is one way of filtering on a GPU: a CUDA source, whose header explains it, compiled once
 // for each variant.
 type Form struct {
-	Name     string // also of its source, without .cu
-	Filter   Filter
+	Name     string            // also of its source, without .cu
+	Filter   *Filter           // whose stages Work takes; nil: it is not of a stage
 	Layouts  []pipeline.Layout // supported; nil means all
 	Variants []Variant
 
@@ -27,7 +27,12 @@ type Form struct {
 	Priority func(l pipeline.Layout) int
 	// Work plans the work of a variant on frames of one format, on devices within the limits. The
 	// variant must support both.
-	Work func(v Variant, p Params, f pipeline.Format, l Limits) (Work, error)
+	Work func(v Variant, s Stage, f pipeline.Format, l Limits) (Work, error)
+}
+
+// WorkOf returns Form.Work of a form for stages of one type.
+func WorkOf[S Stage](work func(v Variant, p S, f pipeline.Format, l Limits) (Work, error)) func(Variant, Stage, pipeline.Format, Limits) (Work, error) {
+	return func(v Variant, s Stage, f pipeline.Format, l Limits) (Work, error) { return work(v, s.(S), f, l) }
 }
 
 // Variant is one CUDA kernel. Compilation, choice, tests and benchmarks all go by the lists of
@@ -162,12 +167,9 @@ func (v Variant) readPTX() ([]byte, error) {
 func (v Variant) TakesRadius(radius int) bool { return radius >= v.Radii[0] && radius <= v.Radii[1] }
 
 // does reports whether the variant supports p.
-func (v Variant) does(p Params) bool {
-	if v.Form.Filter != p.Filter || p.Filter == Recursive {
-		return v.Form.Filter == p.Filter
-	}
-	return v.TakesRadius(p.Radius) && v.Range == p.Range &&
-		(v.SigmaR == [2]float64{} || p.SigmaR >= v.SigmaR[0] && p.SigmaR <= v.SigmaR[1])
+func (v Variant) does(p Stage) bool {
+	own, ok := p.(Planned)
+	return ok && v.Form.Filter == p.Filter() && own.does(v)
 }
 
 // TakesLayout reports whether the variant supports a layout. The zero layout stands for any of 8
@@ -231,42 +233,25 @@ func (v Variant) takes() string {
 }
 
 // Refuses returns the reason that the variant does not support p, or nil.
-func (v Variant) Refuses(p Params) error {
+func (v Variant) Refuses(p Stage) error {
 	switch {
 	case v.does(p):
 		return nil
-	case v.Form.Filter != p.Filter:
-		return fmt.Errorf("kernels: %s does not do the %s filter", v.Name, p.Filter)
+	case v.Form.Filter != p.Filter():
+		return fmt.Errorf("kernels: %s does not do the %s filter", v.Name, p.Filter())
 	}
-	return fmt.Errorf("kernels: %s does %s, not radius %d, sigma-r %g, %s", v.Name, v.Does(), p.Radius, p.SigmaR, p.Range)
+	return fmt.Errorf("kernels: %s does %s, not %s", v.Name, v.Does(), p.(Planned).asked())
 }
+
+// planned is any stage of the variant's filter.
+func (v Variant) planned() Planned { return v.Form.Filter.Zero.(Planned) }
 
 // Does describes the supported options: "radius 0 to 15, gaussian".
-func (v Variant) Does() string {
-	if v.Form.Filter == Recursive {
-		return "the recursive filter"
-	}
-	radius := fmt.Sprintf("radius %d", v.Radii[0])
-	if v.Radii[0] < v.Radii[1] {
-		radius += fmt.Sprintf(" to %d", v.Radii[1])
-	}
-	if v.SigmaR != [2]float64{} {
-		radius += fmt.Sprintf(", sigma-r %g to %g", v.SigmaR[0], v.SigmaR[1])
-	}
-	return fmt.Sprintf("%s, %s", radius, v.Range)
-}
+func (v Variant) Does() string { return v.planned().supported(v) }
 
-// Adapt returns the supported options closest to p, apart from sigma-r.
-func (v Variant) Adapt(p Params) Params {
-	if v.Form.Filter != p.Filter {
-		p = Params{Filter: v.Form.Filter, Radius: p.Radius}.WithDefaults()
-	}
-	if v.Form.Filter == Recursive {
-		return p
-	}
-	p.Range, p.Radius = v.Range, min(max(p.Radius, v.Radii[0]), v.Radii[1])
-	return p
-}
+// Adapt returns the supported options closest to p, apart from sigma-r. For another filter's p they
+// are near the defaults.
+func (v Variant) Adapt(p Planned) Planned { return v.planned().adapted(v, p) }
 
 // always returns a priority that is the same for all layouts.
 func always(n int) func(pipeline.Layout) int { return func(pipeline.Layout) int { return n } }
@@ -277,7 +262,7 @@ var ErrNoKernel = errors.New("no kernel")
 // Choose returns the variant of Builtin for p on frames of a format, on devices within the limits.
 // Among matches it prefers the form with the highest priority, then the variant for the newest
 // devices. The zero format stands for any. No match is an error.
-func Choose(p Params, f pipeline.Format, l Limits) (Variant, error) {
+func Choose(p Planned, f pipeline.Format, l Limits) (Variant, error) {
 	if err := p.Validate(); err != nil {
 		return Variant{}, err
 	}
@@ -289,8 +274,8 @@ func Choose(p Params, f pipeline.Format, l Limits) (Variant, error) {
 		}
 	}
 	if best == nil {
-		return Variant{}, fmt.Errorf("kernels: %w for radius %d, %s on %s at compute capability %d.%d",
-			ErrNoKernel, p.Radius, p.Range, f.Layout, l.Compute/10, l.Compute%10)
+		return Variant{}, fmt.Errorf("kernels: %w for %s on %s at compute capability %d.%d",
+			ErrNoKernel, p.asked(), f.Layout, l.Compute/10, l.Compute%10)
 	}
 	return *best, nil
 }

@@ -12,7 +12,7 @@ import (
 
 // recursiveForm is the recursive filter as a scan: cuda/recursive_fast.cu. Between passes a pixel
 // takes 8 bytes of scratch memory.
-var recursiveForm = &Form{Name: "recursive_fast", Filter: Recursive, Variants: recursiveVariants(), Priority: always(10), Work: recursiveWork}
+var recursiveForm = &Form{Name: "recursive_fast", Filter: recursiveFilter, Variants: recursiveVariants(), Priority: always(10), Work: WorkOf(recursiveWork)}
 
 const (
 	stepsOfLevel = 224 // of a pixel between passes, as in cuda/recursion.h
@@ -102,9 +102,8 @@ type recursiveLaunch struct {
 	recursion   C.vf_recursion
 }
 
-func recursiveWork(v Variant, p Params, f pipeline.Format, l Limits) (Work, error) {
-	p.Radius, p.Border = 0, Clamp // no window; beyond its ends a line keeps its last colour
-	frame, err := frameArgs(p, f)
+func recursiveWork(v Variant, p Recursive, f pipeline.Format, l Limits) (Work, error) {
+	frame, err := frameArgs(Bilateral{Border: Clamp}, f) // no window; beyond its ends a line keeps its last colour
 	if err != nil {
 		return Work{}, err
 	}
@@ -123,7 +122,7 @@ func recursiveWork(v Variant, p Params, f pipeline.Format, l Limits) (Work, erro
 
 // recursivePasses returns one launch for each pass, or two if its lines are cut, and a last one
 // that makes planes of the result.
-func recursivePasses(p Params, width, height int, l Limits) (all []recursiveLaunch) {
+func recursivePasses(p Recursive, width, height int, l Limits) (all []recursiveLaunch) {
 	rows, columns := cutLine(width, l), cutLine(height, l)
 	for i, r := range p.Recursions() {
 		c := r.forDevice()

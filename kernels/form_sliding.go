@@ -9,7 +9,7 @@ import (
 // slidingForm weights each pair of pixels once and needs no shared memory, for small radii:
 // cuda/sliding.cu. With planes the conversions outweigh that: the tile form is 6 % faster there
 // and compiles in a sixth of the time.
-var slidingForm = &Form{Name: "sliding", Variants: slidingVariants(), Work: windowWork(scaledTap, ownShared), Priority: func(l pipeline.Layout) int {
+var slidingForm = &Form{Name: "sliding", Filter: bilateralFilter, Variants: slidingVariants(), Work: windowWork(scaledTap, ownShared), Priority: func(l pipeline.Layout) int {
 	if l == pipeline.RGBA {
 		return 30
 	}

@@ -48,7 +48,7 @@ func layoutFor(v Variant, l pipeline.Layout) pipeline.Layout {
 }
 
 // paramsFor returns options that a variant supports, the most expensive where it has a choice.
-func paramsFor(v Variant) Params { return v.Adapt(DefaultParams(v.Radii[1])) }
+func paramsFor(v Variant) Planned { return v.Adapt(DefaultBilateral(v.Radii[1])) }
 
 // limitsOf returns the limits of the smallest device of a compute capability.
 func limitsOf(compute int) Limits {
@@ -70,7 +70,7 @@ func TestChoose(t *testing.T) {
 		for radius := range MaxRadius + 1 {
 			for i := range 2 * 2 {
 				for _, sigma := range []float64{0.1, 5, 20, 1e6} {
-					p := Params{Radius: radius, SigmaS: 2, SigmaR: sigma, Range: RangeWeight(i % 2), Border: Border(i / 2)}
+					p := Bilateral{Radius: radius, SigmaS: 2, SigmaR: sigma, Range: RangeWeight(i % 2), Border: Border(i / 2)}
 					v, err := Choose(p, f, limitsOf(compute))
 					if err != nil {
 						t.Fatalf("compute capability %d, %+v: %v", compute, p, err)
@@ -88,14 +88,14 @@ func TestChoose(t *testing.T) {
 		form            *Form
 	}{{pipeline.RGBA, 1, 61, slidingForm}, {pipeline.NV12, 1, 90, tileForm}, {pipeline.RGBA, 3, 90, tileForm}, {pipeline.NV12, 10, 61, tileForm}, {pipeline.NV12, 10, 80, tensorForm}} {
 		f.Layout = c.layout
-		if v, err := Choose(DefaultParams(c.radius), f, limitsOf(c.compute)); err != nil || v.Form != c.form {
+		if v, err := Choose(DefaultBilateral(c.radius), f, limitsOf(c.compute)); err != nil || v.Form != c.form {
 			t.Errorf("%s, radius %d, compute capability %d: got %s (%v), not the form %s", c.layout, c.radius, c.compute, v.Name, err, c.form.Name)
 		}
 	}
-	if v, err := Choose(DefaultParams(3), f, limitsOf(52)); err == nil {
+	if v, err := Choose(DefaultBilateral(3), f, limitsOf(52)); err == nil {
 		t.Errorf("compute capability 5.2 got %s", v.Name)
 	}
-	if _, err := Choose(DefaultParams(16), f, limitsOf(90)); err == nil {
+	if _, err := Choose(DefaultBilateral(16), f, limitsOf(90)); err == nil {
 		t.Error("radius 16 was taken")
 	}
 }
@@ -150,12 +150,12 @@ func TestPlanRefuses(t *testing.T) {
 	v, err := Named("tile_lorentzian_r3")
 	e2e.Must(t, err)
 	good := pipeline.Format{Layout: pipeline.NV12, Width: 8, Height: 8, Matrix: pipeline.BT709}
-	p := DefaultParams(3)
+	p := DefaultBilateral(3)
 	if _, err := v.Planner(p)(good, limitsOf(61)); err != nil {
 		t.Error(err)
 	}
-	for _, change := range []func(*Params){
-		func(p *Params) { p.Radius = 4 }, func(p *Params) { p.Range = Gaussian }, func(p *Params) { p.SigmaR = 0 },
+	for _, change := range []func(*Bilateral){
+		func(p *Bilateral) { p.Radius = 4 }, func(p *Bilateral) { p.Range = Gaussian }, func(p *Bilateral) { p.SigmaR = 0 },
 	} {
 		q := p
 		change(&q)

@@ -9,11 +9,11 @@ import (
 )
 
 // cpuRun filters src into dst on the CPU. Neither need be memory of the backend.
-func cpuRun(t testing.TB, cpu *CPU, dst, src *pipeline.Frame, p Params) {
+func cpuRun(t testing.TB, cpu *CPU, dst, src *pipeline.Frame, p Planned) {
 	t.Helper()
 	f, err := cpu.Filter(p, nil)
 	e2e.Must(t, err)
-	e2e.Must(t, f.(*cpuFilter).runner.run(context.Background(), dst, src))
+	e2e.Must(t, f.(*perFrame).run(context.Background(), dst, src))
 }
 
 func newCPU(t testing.TB, threads int, isa string) *CPU {

@@ -39,7 +39,7 @@ func TestMemoryRefused(t *testing.T) {
 	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 48, Height: 32, Matrix: pipeline.BT709}
 	denoiser := DefaultDenoise()
 	denoiser.Noise, denoiser.Quality = 10, Fast
-	for name, p := range map[string]Params{"bilateral": DefaultParams(3), "recursive": DefaultRecursive(), "denoise": denoiser} {
+	for name, p := range map[string]Stage{"bilateral": DefaultBilateral(3), "recursive": DefaultRecursive(), "denoise": denoiser} {
 		all, refused := runRefusing(t, cpu, format, p, 0)
 		for at := 1; at <= refused.seen; at++ {
 			some, r := runRefusing(t, cpu, format, p, at)
@@ -62,7 +62,7 @@ func TestMemoryRefused(t *testing.T) {
 }
 
 // runRefusing filters eight frames. It holds some results, so that the pool allocates more.
-func runRefusing(t *testing.T, cpu *CPU, format pipeline.Format, p Params, at int) (got []*pipeline.Frame, r *refusing) {
+func runRefusing(t *testing.T, cpu *CPU, format pipeline.Format, p Stage, at int) (got []*pipeline.Frame, r *refusing) {
 	t.Helper()
 	r = &refusing{Allocator: cpu, at: at}
 	pool := pipeline.NewPool(r, 4)

@@ -55,18 +55,18 @@ var turns = map[string]func(f *pipeline.Frame) *pipeline.Frame{
 // metamorphicParams cover each range weight and border, and small and large radii; the reference,
 // which is slow, has small ones. The recursive filters reach less far than TestCropped's
 // margin.
-func metamorphicParams(t *testing.T) (all []Params) {
+func metamorphicParams(t *testing.T) (all []Planned) {
 	radii := []int{1, 2, 3, 5, 6, 9, 12, 15}
 	if strings.HasSuffix(t.Name(), "/reference") {
 		radii = []int{1, 2, 1, 3, 1, 2, 1, 2}
 	}
 	for i, radius := range radii {
-		p := DefaultParams(radius)
+		p := DefaultBilateral(radius)
 		p.Range, p.Border = RangeWeight(i%2), Border(i/2%2)
 		all = append(all, p)
 	}
-	return append(all, Params{Filter: Recursive, SigmaS: 2, SigmaR: 60, Iterations: 1},
-		Params{Filter: Recursive, SigmaS: 3, SigmaR: 60, Iterations: 3})
+	return append(all, Recursive{SigmaS: 2, SigmaR: 60, Iterations: 1},
+		Recursive{SigmaS: 3, SigmaR: 60, Iterations: 3})
 }
 
 var metamorphicLayouts = []pipeline.Layout{
@@ -77,7 +77,7 @@ var metamorphicLayouts = []pipeline.Layout{
 // reference bit for bit; on others a sample in 1,000 may be rounded the other way, since sums are
 // taken in another order. The recursive filter is not transposed, since it takes rows first.
 func TestTurned(t *testing.T) {
-	eachPath(t, func(t *testing.T, filter func(*pipeline.Frame, Params) *pipeline.Frame) {
+	eachPath(t, func(t *testing.T, filter func(*pipeline.Frame, Planned) *pipeline.Frame) {
 		total := kerneltest.Difference{}
 		for i, l := range metamorphicLayouts {
 			src := kerneltest.Frame(pipeline.Format{Layout: l, Width: 90, Height: 46, Matrix: pipeline.BT709})
@@ -85,12 +85,12 @@ func TestTurned(t *testing.T) {
 			for _, p := range metamorphicParams(t) {
 				want := filter(src, p)
 				for name, turn := range turns {
-					if p.Filter == Recursive && name == "rows and columns" {
+					if _, recursive := p.(Recursive); recursive && name == "rows and columns" {
 						continue
 					}
 					d := kerneltest.Compare(turn(filter(turn(src), p)), want)
 					if d.Largest > d.Bound() {
-						t.Errorf("%s, %s, %s r=%d %s: %s", name, l, p.Filter, p.Radius, p.Border, d)
+						t.Errorf("%s, %s, %T %+v: %s", name, l, p, p, d)
 					}
 					total.Merge(d)
 				}
@@ -106,7 +106,7 @@ func TestTurned(t *testing.T) {
 // elsewhere in tiles and vectors, which do not count.
 func TestCropped(t *testing.T) {
 	const margin = 32 // more than any filter of these tests reaches, and even
-	eachPath(t, func(t *testing.T, filter func(*pipeline.Frame, Params) *pipeline.Frame) {
+	eachPath(t, func(t *testing.T, filter func(*pipeline.Frame, Planned) *pipeline.Frame) {
 		for i, l := range metamorphicLayouts {
 			whole := kerneltest.Frame(pipeline.Format{Layout: l, Width: 115, Height: 95, Matrix: pipeline.BT709})
 			kerneltest.Scene(whole, rand.New(rand.NewPCG(72, uint64(i))))
@@ -125,7 +125,7 @@ func TestCropped(t *testing.T) {
 				got := crop(filter(part, p), margin, margin, 87-2*margin, 77-2*margin)
 				want := crop(filter(whole, p), left+margin, top+margin, 87-2*margin, 77-2*margin)
 				if d := kerneltest.Compare(got, want); d.Count > 0 {
-					t.Errorf("%s, %s r=%d %s: %s", l, p.Filter, p.Radius, p.Border, d)
+					t.Errorf("%s, %T %+v: %s", l, p, p, d)
 				}
 			}
 		}
@@ -150,7 +150,7 @@ func TestFramesAlone(t *testing.T) {
 				cpuRun(t, newCPU(t, 1, isa), want, in, p)
 				err := f.Process(context.Background(), in.Retain(), func(out *pipeline.Frame) error {
 					if d := kerneltest.Compare(out, want); d.Count > 0 {
-						t.Errorf("%s, %s r=%d, frame %d: %s", isa, p.Filter, p.Radius, i, d)
+						t.Errorf("%s, %T %+v, frame %d: %s", isa, p, p, i, d)
 					}
 					out.Release()
 					return nil

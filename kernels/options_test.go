@@ -33,12 +33,12 @@ func TestDocs(t *testing.T) {
 func docsTable() string {
 	var b strings.Builder
 	b.WriteString("| option | filter | values | default | |\n| --- | --- | --- | --- | --- |\n")
-	for _, o := range table {
+	for _, o := range Options() {
 		of, values, defaults := "all", strings.Join(o.Names, ", "), ""
-		if all := o.Filters(); len(all) < len(filterNames) {
+		if all := o.Filters(); len(all) < len(Filters()) {
 			names := make([]string, len(all))
 			for i, f := range all {
-				names[i] = f.String()
+				names[i] = f.Name
 			}
 			of = strings.Join(names, ", ")
 		}
@@ -47,6 +47,8 @@ func docsTable() string {
 			defaults = o.Names[o.Default]
 		case Switch:
 			values, defaults = "true, false", "false"
+		case Text:
+			values = o.Metavar
 		default:
 			values = strings.TrimSuffix(o.anywhere().describe(o.Kind)+"; "+o.Unit, "; ")
 			defaults = strings.Join(o.Defaults(), "; ")
@@ -61,36 +63,41 @@ func docsTable() string {
 }
 
 func TestOptionTable(t *testing.T) {
-	if table[0].Name != "filter" {
+	all := Options()
+	if all[0].Name != "filter" {
 		t.Error("the filter is not first: it decides about the other options")
 	}
 	shorts := map[string]bool{}
-	for i, o := range table {
+	for i, o := range all {
 		if named, ok := OptionNamed(o.Name); !ok || named.Title != o.Title {
 			t.Errorf("%s is there twice", o.Name)
 		}
-		if shorts[o.Short] && o.Short != "" || o.Title == "" || o.Help == "" || i > 0 && o.Domains == nil {
+		if shorts[o.Short] && o.Short != "" || o.Title == "" || o.Help == "" || i > 0 && len(o.of) == 0 {
 			t.Errorf("%s: the letter is taken, or the title, help or filters are missing", o.Name)
 		}
 		shorts[o.Short] = true
-		for f, d := range o.Domains {
-			p := Params{Filter: f}
-			if d, _ = o.In(f); !d.holds(o.Kind, d.value(p)) || !d.holds(o.Kind, d.Slider[0]) || !d.holds(o.Kind, d.Slider[1]) {
-				t.Errorf("%s of %s: the default or an end of the slider is out of range", o.Name, f)
+		for _, p := range o.of {
+			d := p.bounded(p.Domain)
+			if p.Title != o.Title || p.Kind != o.Kind {
+				t.Errorf("%s of %s has another title or kind than that of the table", o.Name, p.filter)
+			}
+			if !d.holds(o.Kind, d.value(p.filter.Zero)) || !d.holds(o.Kind, d.Slider[0]) || !d.holds(o.Kind, d.Slider[1]) {
+				t.Errorf("%s of %s: the default or an end of the slider is out of range", o.Name, p.filter)
 			}
 		}
 	}
 }
 
 func TestOptionValues(t *testing.T) {
-	for _, p := range []Params{DefaultParams(3), DefaultRecursive(), DefaultDenoise()} {
-		for _, o := range table {
-			d, ok := o.In(p.Filter)
-			if !ok || o.Domains == nil { // the option filter itself
+	for _, stage := range []Stage{DefaultBilateral(3), DefaultRecursive(), DefaultDenoise()} {
+		p := Select(stage)
+		for _, o := range Options() {
+			d, ok := o.In(p.Chosen())
+			if !ok || o.of == nil { // the option filter itself
 				continue
 			}
 			if !o.IsDefault(p) {
-				t.Errorf("%s of %s has no default: %+v", o.Name, p.Filter, p)
+				t.Errorf("%s of %s has no default: %+v", o.Name, p.Chosen(), stage)
 			}
 			var value any = d.Max
 			switch o.Kind {
@@ -101,7 +108,7 @@ func TestOptionValues(t *testing.T) {
 			}
 			q := p
 			if err := o.Set(&q, value); err != nil || fmt.Sprint(o.Value(q)) != fmt.Sprint(value) || q.Validate() != nil {
-				t.Errorf("%s %v: %+v, %v", o.Name, value, q, err)
+				t.Errorf("%s %v: %+v, %v", o.Name, value, q.Main(), err)
 			}
 			for _, bad := range []any{-1.0, 1e300, "no", "", nil, true} {
 				if bad == true && o.Kind == Switch {
@@ -115,35 +122,51 @@ func TestOptionValues(t *testing.T) {
 	}
 }
 
+// An option that filters share is set in each, and each keeps the others of its own.
+func TestSelection(t *testing.T) {
+	var s Selection
+	sigma, _ := OptionNamed("sigma-s")
+	e2e.Must(t, sigma.Set(&s, 7.0))
+	if s.Main() != Stage(DefaultDenoise()) || Of[Bilateral](s).SigmaS != 7 || Of[Recursive](s).SigmaS != 7 {
+		t.Errorf("%+v", s)
+	}
+	name, _ := OptionNamed("filter")
+	e2e.Must(t, name.Set(&s, "recursive"))
+	if want := (Recursive{SigmaS: 7, SigmaR: 20, Iterations: 2}); s.Main() != Stage(want) || len(s.Stages()) != 1 {
+		t.Errorf("%+v", s)
+	}
+	e2e.Must(t, name.Set(&s, "bilateral"))
+	if sigma.Clear(&s); s.WithDefaults().Main() != Stage(DefaultBilateral(3)) {
+		t.Errorf("%+v", s.WithDefaults())
+	}
+}
+
 // Parts of a video are planned without knowing the device.
 func TestWindow(t *testing.T) {
-	for filter := range Filter(len(filterNames)) {
-		for quality := range Quality(len(qualityNames)) {
-			p := NewParams()
-			p.Filter, p.Quality = filter, quality
-			want := [3]int{}
-			if filter == Denoise {
-				want = [3]int{3, 3, 1}
-			}
-			if filter == Denoise && quality == Best {
-				want = [3]int{6 + 3*16, 6, 16}
-			}
-			given := p
-			given.Noise = 5
-			if before, after, step := given.Window(); [3]int{before, after, step} != want {
-				t.Errorf("%v %v with the noise given: %d and %d in steps of %d", filter, quality, before, after, step)
-			}
-			if filter != Denoise {
-				continue
-			}
-			want[0] = max(want[0], noise.Before)
-			if before, after, step := p.Window(); [3]int{before, after, step} != want {
-				t.Errorf("%v %v: %d and %d in steps of %d", filter, quality, before, after, step)
-			}
-			for _, auto := range []denoise.Tier{denoise.Fast, denoise.Good} {
-				if before, after, step := p.Denoising(auto).Reads(); [3]int{before, after, step} != want {
-					t.Errorf("%v %v on another device: %d and %d in steps of %d", filter, quality, before, after, step)
-				}
+	for _, stage := range []Stage{DefaultBilateral(3), DefaultRecursive()} {
+		if before, after, step := stage.Window(); before != 0 || after != 0 || step != 0 {
+			t.Errorf("%s: %d and %d in steps of %d", stage.Filter(), before, after, step)
+		}
+	}
+	for quality := range Quality(len(qualityNames)) {
+		p := DefaultDenoise()
+		p.Quality = quality
+		want := [3]int{3, 3, 1}
+		if quality == Best {
+			want = [3]int{6 + 3*16, 6, 16}
+		}
+		given := p
+		given.Noise = 5
+		if before, after, step := given.Window(); [3]int{before, after, step} != want {
+			t.Errorf("%v with the noise given: %d and %d in steps of %d", quality, before, after, step)
+		}
+		want[0] = max(want[0], noise.Before)
+		if before, after, step := p.Window(); [3]int{before, after, step} != want {
+			t.Errorf("%v: %d and %d in steps of %d", quality, before, after, step)
+		}
+		for _, auto := range []denoise.Tier{denoise.Fast, denoise.Good} {
+			if before, after, step := p.Denoising(auto).Reads(); [3]int{before, after, step} != want {
+				t.Errorf("%v on another device: %d and %d in steps of %d", quality, before, after, step)
 			}
 		}
 	}

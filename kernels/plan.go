@@ -71,12 +71,12 @@ type Plan struct {
 type Planner func(f pipeline.Format, l Limits) (*Plan, error)
 
 // Planner returns the planner of a variant with options p.
-func (v Variant) Planner(p Params) Planner {
+func (v Variant) Planner(p Stage) Planner {
 	return func(f pipeline.Format, l Limits) (*Plan, error) { return v.plan(p, f, l) }
 }
 
 // Chosen returns the planner of the variant that Choose picks.
-func Chosen(p Params) Planner {
+func Chosen(p Planned) Planner {
 	return func(f pipeline.Format, l Limits) (*Plan, error) {
 		v, err := Choose(p, f, l)
 		if err != nil {
@@ -86,7 +86,7 @@ func Chosen(p Params) Planner {
 	}
 }
 
-func (v Variant) plan(p Params, f pipeline.Format, l Limits) (*Plan, error) {
+func (v Variant) plan(p Stage, f pipeline.Format, l Limits) (*Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}

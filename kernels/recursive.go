@@ -3,6 +3,8 @@ package kernels
 import (
 	"math"
 	"math/cmplx"
+
+	"vidfilter/pipeline"
 )
 
 // The recursive edge-aware Gaussian of Ferreira et al. (002): in each iteration rows, then
@@ -54,6 +56,80 @@ import (
 // Flat areas stay flat to the bit, in any precision; a link's b^D and c serve both directions and
 // all channels.
 
+// Recursive is the recursive Gaussian, at a cost independent of sigma. Its rows of the table give
+// the unit, range and default of each field.
+type Recursive struct {
+	SigmaS, SigmaR float64
+	Iterations     int
+}
+
+// MaxIterations is the limit of the recursive filter: 3 suffice, as Gastal and Oliveira found and
+// 002 repeats.
+const MaxIterations = 3
+
+// RecursiveSigma is the range of both sigmas of the recursive filter. Values outside would change
+// nothing.
+var RecursiveSigma = [2]float64{0.01, 10000}
+
+// recursiveFilter's defaults give samples/noisy.mp4 34.7 dB and an SSIM of 0.922. The sigmas of 50
+// and 50 in the measurements of 002 give 28.6 dB: a painting, not less noise. A spatial sigma above
+// 10 pixels gains nothing, since noise itself adds to the distances.
+var recursiveFilter = &Filter{Name: "recursive", Place: PlaceMain, Zero: Recursive{}, Options: []Option{
+	{
+		Name: "sigma-s", Title: "Spatial sigma",
+		Domain:  Domain{Min: RecursiveSigma[0], Max: RecursiveSigma[1], Slider: [2]float64{0.5, 200}, Default: 10, Main: true},
+		Binding: Bind(func(p *Recursive) *float64 { return &p.SigmaS }),
+	},
+	{
+		Name: "sigma-r", Title: "Range sigma",
+		Domain:  Domain{Min: RecursiveSigma[0], Max: RecursiveSigma[1], Slider: [2]float64{1, 255}, Default: DefaultSigmaR},
+		Binding: Bind(func(p *Recursive) *float64 { return &p.SigmaR }),
+	},
+	{
+		Name: "iterations", Title: "Iterations", Kind: Whole, Help: "passes over rows and columns",
+		Domain:  Domain{Min: 1, Max: MaxIterations, Default: 2},
+		Binding: Bind(func(p *Recursive) *int { return &p.Iterations }),
+	},
+}}
+
+// DefaultRecursive returns the defaults of the recursive filter.
+func DefaultRecursive() Recursive { return recursiveFilter.New().(Recursive) }
+
+func (Recursive) Filter() *Filter                   { return recursiveFilter }
+func (Recursive) Takes(l pipeline.Layout) bool      { return hasKernels(l) }
+func (Recursive) Identity() bool                    { return false }
+func (Recursive) Window() (before, after, step int) { return 0, 0, 0 }
+func (p Recursive) Validate() error                 { return InRange(p) }
+
+func (p Recursive) OnCPU(c *CPU, pool *pipeline.Pool) (pipeline.Filter, error) {
+	return PerFrame(pool, newCPURecursive(c, p).run), nil
+}
+
+// inLevels returns the options with sigma_r in levels of a depth.
+func (p Recursive) inLevels(depth int) Recursive {
+	p.SigmaR *= mostOf(depth) / 255
+	return p
+}
+
+func (p Recursive) words(in picture, t transform, depth int) picture {
+	return recursiveWords(in, p.inLevels(depth), t, wholeLine)
+}
+
+// Every kernel supports all options.
+
+func (Recursive) does(Variant) bool { return true }
+
+func (Recursive) asked() string { return "the recursive filter" }
+
+func (Recursive) supported(Variant) string { return "the recursive filter" }
+
+func (Recursive) adapted(_ Variant, other Planned) Planned {
+	if p, ok := other.(Recursive); ok {
+		return p
+	}
+	return DefaultRecursive()
+}
+
 // Deriche's Gaussian for x > 0: Re sum alpha exp(-lambda x / sigma).
 var (
 	dericheAlpha  = [2]complex128{1.6800 + 3.7350i, -0.6803 - 0.2598i}
@@ -62,7 +138,7 @@ var (
 
 // sigmas returns the sigma of each iteration: sigma_s sqrt(3) 2^(N-i) / sqrt(4^N - 1) for i of 1
 // to N.
-func (p Params) sigmas() []float64 {
+func (p Recursive) sigmas() []float64 {
 	n := p.Iterations
 	all := make([]float64, n)
 	for i := range all {
@@ -82,14 +158,14 @@ type Recursion struct {
 }
 
 // Recursions returns the constants of each iteration.
-func (p Params) Recursions() (all []Recursion) {
+func (p Recursive) Recursions() (all []Recursion) {
 	for _, sigma := range p.sigmas() {
 		all = append(all, newRecursion(p, sigma))
 	}
 	return all
 }
 
-func newRecursion(p Params, sigma float64) Recursion {
+func newRecursion(p Recursive, sigma float64) Recursion {
 	r := Recursion{Sigma: sigma, Slope: (p.SigmaS / p.SigmaR) * (p.SigmaS / p.SigmaR)}
 	gamma := 0.0
 	for i, l := range dericheLambda {

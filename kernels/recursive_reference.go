@@ -8,7 +8,7 @@ import (
 
 // RecursiveReference is Reference for the recursive filter with its own function to filter a line:
 // line adds the result of f to out, which is zero. It is called for several lines concurrently.
-func RecursiveReference(dst, src *pipeline.Frame, p Params, line func(r *Recursion, out, f [][3]float64)) error {
+func RecursiveReference(dst, src *pipeline.Frame, p Recursive, line func(r *Recursion, out, f [][3]float64)) error {
 	if err := p.Validate(); err != nil {
 		return err
 	}
@@ -23,7 +23,7 @@ func wholeLine(r *Recursion, out, f [][3]float64) {
 }
 
 // recursiveWords is the recursive filter itself. Alpha stays unchanged.
-func recursiveWords(in picture, p Params, t transform, line func(r *Recursion, out, f [][3]float64)) picture {
+func recursiveWords(in picture, p Recursive, t transform, line func(r *Recursion, out, f [][3]float64)) picture {
 	out := newPicture(in.width, in.height)
 	now := make([][3]float64, len(in.words))
 	for i, w := range in.words {

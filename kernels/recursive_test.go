@@ -12,7 +12,7 @@ import (
 )
 
 // smooth filters one line of greys by a pass of the given sigma.
-func smooth(p Params, sigma float64, line []float64) []float64 {
+func smooth(p Recursive, sigma float64, line []float64) []float64 {
 	now := make([][3]float64, len(line))
 	for k, x := range line {
 		now[k] = [3]float64{x, x, x}
@@ -27,7 +27,7 @@ func smooth(p Params, sigma float64, line []float64) []float64 {
 }
 
 // far has a range sigma so large that colours do not count: distances are those of pixels.
-var far = Params{Filter: Recursive, SigmaS: 8, SigmaR: 10000, Iterations: 1}
+var far = Recursive{SigmaS: 8, SigmaR: 10000, Iterations: 1}
 
 // TestDeriche: the response to an impulse at equal distances is a Gaussian, within the error of
 // Deriche's approximation (0.9 thousandths of its height). The plus sign printed in alpha_1 of the
@@ -73,7 +73,7 @@ func TestDriven(t *testing.T) {
 		for k := range line {
 			line[k] = float64(rng.IntN(256))
 		}
-		p := Params{Filter: Recursive, SigmaS: sigma, SigmaR: 40, Iterations: 1}
+		p := Recursive{SigmaS: sigma, SigmaR: 40, Iterations: 1}
 		want := smooth(p, sigma, line)
 		for k, got := range driven(p, sigma, line) {
 			if math.Abs(got-want[k]) > 1e-6 {
@@ -83,7 +83,7 @@ func TestDriven(t *testing.T) {
 	}
 }
 
-func driven(p Params, sigma float64, f []float64) []float64 {
+func driven(p Recursive, sigma float64, f []float64) []float64 {
 	r := newRecursion(p, sigma)
 	out := append([]float64(nil), f...)
 	for i := range r.B {
@@ -118,7 +118,7 @@ func TestMirror(t *testing.T) {
 		line[k] = float64(rng.IntN(256))
 		back[99-k] = line[k]
 	}
-	p := Params{Filter: Recursive, SigmaS: 20, SigmaR: 30, Iterations: 1}
+	p := Recursive{SigmaS: 20, SigmaR: 30, Iterations: 1}
 	want, got := smooth(p, 20, line), smooth(p, 20, back)
 	for k := range line {
 		if math.Abs(got[99-k]-want[k]) > 1e-8 {
@@ -134,7 +134,7 @@ func TestEdge(t *testing.T) {
 	for k := 50; k < 100; k++ {
 		line[k] = 100
 	}
-	p := Params{Filter: Recursive, SigmaS: 20, SigmaR: 2, Iterations: 1}
+	p := Recursive{SigmaS: 20, SigmaR: 2, Iterations: 1}
 	if out := smooth(p, 20, line); out[49] > 0.5 || out[50] < 99.5 {
 		t.Errorf("a high step: %g and %g beside it", out[49], out[50])
 	}
@@ -148,7 +148,7 @@ func TestEdge(t *testing.T) {
 // before.
 func TestSigmas(t *testing.T) {
 	for n := 1; n <= MaxIterations; n++ {
-		all := Params{SigmaS: 50, Iterations: n}.sigmas()
+		all := Recursive{SigmaS: 50, Iterations: n}.sigmas()
 		sum := 0.0
 		for i, s := range all {
 			sum += s * s
@@ -166,7 +166,7 @@ func TestSigmas(t *testing.T) {
 // stays unchanged.
 func TestRecursivePicture(t *testing.T) {
 	f := grey([]byte{100, 100, 100, 100, 160}, []byte{100, 100, 100, 100, 100}, []byte{100, 100, 100, 100, 100})
-	out := greyOf(t, reference(t, f, Params{Filter: Recursive, SigmaS: 1, SigmaR: 10000, Iterations: 1}))
+	out := greyOf(t, reference(t, f, Recursive{SigmaS: 1, SigmaR: 10000, Iterations: 1}))
 	// The weights of a Gaussian of sigma 1 by distance: 0.399 at 0, 0.242 at 1, 0.054 at 2. The
 	// corner's level continues beyond it, so along either axis it has the weight of everything
 	// outside: 0.699, 0.301 and 0.059 at 0, 1 and 2 pixels from it.
@@ -183,12 +183,12 @@ func TestRecursivePicture(t *testing.T) {
 func TestRecursiveErrors(t *testing.T) {
 	f := kerneltest.Frame(pipeline.Format{Layout: pipeline.RGBA, Width: 3, Height: 3})
 	for _, test := range []struct {
-		p    Params
+		p    Planned
 		text string
 	}{
-		{Params{Filter: Recursive, SigmaS: 20000, SigmaR: 1, Iterations: 1}, "must be a number, 0.01 to 10000"},
-		{Params{Filter: Recursive, SigmaS: 20, SigmaR: 1e-3, Iterations: 1}, "sigma-r 0.001"},
-		{Params{Filter: Recursive, SigmaS: 20, SigmaR: 1, Iterations: 4}, "iterations 4 must be"},
+		{Recursive{SigmaS: 20000, SigmaR: 1, Iterations: 1}, "must be a number, 0.01 to 10000"},
+		{Recursive{SigmaS: 20, SigmaR: 1e-3, Iterations: 1}, "sigma-r 0.001"},
+		{Recursive{SigmaS: 20, SigmaR: 1, Iterations: 4}, "iterations 4 must be"},
 	} {
 		if err := Reference(f, f, test.p); err == nil || !strings.Contains(err.Error(), test.text) {
 			t.Errorf("%+v: error %v, want %q", test.p, err, test.text)

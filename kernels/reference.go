@@ -9,7 +9,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Reference filters src into dst by the definition of p.Filter, in float64 and without
+// Reference filters src into dst by the definition of p, in float64 and without
 // optimisation. It defines the correct result, and takes seconds for a large frame. Both frames
 // must have the same format and must not share memory; src is borrowed and not written, and only
 // samples of dst are written.
@@ -30,17 +30,11 @@ import (
 //   - gray: filtered as Y without chroma; only Y changes.
 //   - recursive: see recursive.go; words are the same as for the bilateral filter.
 //   - interlaced frames: see field.
-func Reference(dst, src *pipeline.Frame, p Params) error {
+func Reference(dst, src *pipeline.Frame, p Planned) error {
 	if err := p.Validate(); err != nil {
 		return err
 	}
-	p = p.inLevels(src.Layout.Info().Depth)
-	return eachField(dst, src, func(in picture, t transform) picture {
-		if p.Filter == Recursive {
-			return recursiveWords(in, p, t, wholeLine)
-		}
-		return filterWords(in, p, t)
-	})
+	return eachField(dst, src, func(in picture, t transform) picture { return p.words(in, t, src.Layout.Info().Depth) })
 }
 
 // eachField converts each field of src to words, filters them, and converts the results to samples
@@ -60,12 +54,6 @@ func eachField(dst, src *pipeline.Frame, filter func(picture, transform) picture
 		planesOf(out[i], in[i], t, words, filter(words, t))
 	}
 	return nil
-}
-
-// inLevels returns the options with sigma_r in levels of a depth.
-func (p Params) inLevels(depth int) Params {
-	p.SigmaR *= mostOf(depth) / 255
-	return p
 }
 
 // ToWords sets the samples of dst, RGBA of the size of src, to the words that Reference filters.
@@ -187,9 +175,9 @@ func outside(i, n int, b Border) int {
 }
 
 // filterWords is the bilateral filter itself. Alpha stays unchanged.
-func filterWords(in picture, p Params, t transform) picture {
+func filterWords(in picture, p Bilateral, t transform) picture {
 	out := newPicture(in.width, in.height)
-	m := &measure{Params: p, in: in, twoVar: twice(p.SigmaR), colours: make([][3]float64, len(in.words)), spatial: SpatialWeights(p)}
+	m := &measure{Bilateral: p, in: in, twoVar: twice(p.SigmaR), colours: make([][3]float64, len(in.words)), spatial: SpatialWeights(p)}
 	for i, w := range in.words {
 		m.colours[i] = channels(w)
 	}
@@ -204,7 +192,7 @@ func filterWords(in picture, p Params, t transform) picture {
 // measure holds the inputs of one picture's weights: each colour and each spatial weight, computed
 // once.
 type measure struct {
-	Params
+	Bilateral
 	in      picture
 	twoVar  float64      // 2 sigma_r^2
 	colours [][3]float64 // like picture.words
@@ -215,7 +203,7 @@ type measure struct {
 func twice(sigma float64) float64 { return max(2*sigma*sigma, 1e-300) }
 
 // SpatialWeights returns Gs by dy+r, dx+r.
-func SpatialWeights(p Params) [][]float64 {
+func SpatialWeights(p Bilateral) [][]float64 {
 	g := make([][]float64, 2*p.Radius+1)
 	for j := range g {
 		g[j] = make([]float64, 2*p.Radius+1)

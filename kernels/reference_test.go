@@ -40,7 +40,7 @@ func greyOf(t *testing.T, f *pipeline.Frame) (rows [][]byte) {
 	return rows
 }
 
-func reference(t *testing.T, src *pipeline.Frame, p Params) *pipeline.Frame {
+func reference(t *testing.T, src *pipeline.Frame, p Planned) *pipeline.Frame {
 	t.Helper()
 	dst := kerneltest.Frame(src.Format)
 	e2e.Must(t, Reference(dst, src, p))
@@ -51,8 +51,8 @@ func reference(t *testing.T, src *pipeline.Frame, p Params) *pipeline.Frame {
 // With 2 sigma_s^2 = 1/ln 2, Gs is 2^-(dx^2+dy^2): 1 at the centre, 1/2 beside it, 1/4 at the
 // corners. With 2 sigma_r^2 = 300, R of greys, whose three channels differ alike, is 1/(1+D^2/100):
 // 1/2 for neighbours 10 levels apart, 1/5 for 20.
-func handParams(b Border) Params {
-	return Params{Radius: 1, SigmaS: math.Sqrt(1 / (2 * math.Ln2)), SigmaR: math.Sqrt(150), Border: b}
+func handParams(b Border) Bilateral {
+	return Bilateral{Radius: 1, SigmaS: math.Sqrt(1 / (2 * math.Ln2)), SigmaR: math.Sqrt(150), Border: b}
 }
 
 // TestHandWorked checks a 5x5 image worked out by hand, with every border. The image is 100 except
@@ -103,7 +103,7 @@ func TestHandWorked(t *testing.T) {
 // TestDistance works out one pair of colours by hand: two pixels, one row, sigma_s so large that
 // Gs is 1. Clamped, a pixel's window holds itself six times of nine and its neighbour three times.
 func TestDistance(t *testing.T) {
-	p := Params{Radius: 1, SigmaS: 1e6, SigmaR: 20, Border: Clamp}
+	p := Bilateral{Radius: 1, SigmaS: 1e6, SigmaR: 20, Border: Clamp}
 	for r, w0 := range map[RangeWeight]float64{ // weight of the neighbour
 		Lorentzian: 1 / (1 + (40*40+30*30+30*30)/800.0),
 		Gaussian:   math.Exp(-(40*40 + 30*30 + 30*30) / 800.0),
@@ -146,7 +146,7 @@ func TestFlipsCommute(t *testing.T) {
 		return out
 	}
 	for b := range borderNames {
-		p := DefaultParams(3)
+		p := DefaultBilateral(3)
 		p.Border = Border(b)
 		if d := kerneltest.Compare(reference(t, mirror(src), p), mirror(reference(t, src, p))); d.Largest > 0 {
 			t.Errorf("%s: %s", p.Border, d)
@@ -159,7 +159,7 @@ func TestLargeSigmaIsBlur(t *testing.T) {
 	black := make([]byte, 9)
 	src := grey(black, black, black, black, []byte{0, 0, 0, 0, 255, 0, 0, 0, 0}, black, black, black, black)
 	for rw := range rangeNames {
-		p := Params{Radius: 2, SigmaS: 1, SigmaR: 1e7, Range: RangeWeight(rw)}
+		p := Bilateral{Radius: 2, SigmaS: 1, SigmaR: 1e7, Range: RangeWeight(rw)}
 		sum := 0.0
 		for i := -2.0; i <= 2; i++ {
 			sum += math.Exp(-i * i / 2)
@@ -186,13 +186,13 @@ func TestFields(t *testing.T) {
 		src := kerneltest.Frame(format)
 		kerneltest.Scene(src, rand.New(rand.NewPCG(9, 10)))
 		src.Interlaced = true
-		woven := reference(t, src, DefaultParams(2))
+		woven := reference(t, src, DefaultBilateral(2))
 		for first := range min(2, size[1]) {
 			half := format
 			half.Height = (size[1] - first + 1) / 2
 			alone := kerneltest.Frame(half)
 			scene.EachSample(alone, func(plane, x, y int) byte { return src.Row(plane, 2*y+first)[x] })
-			want := reference(t, alone, DefaultParams(2))
+			want := reference(t, alone, DefaultBilateral(2))
 			got := kerneltest.Frame(half)
 			scene.EachSample(got, func(plane, x, y int) byte { return woven.Row(plane, 2*y+first)[x] })
 			if d := kerneltest.Compare(got, want); d.Count > 0 {
@@ -204,18 +204,18 @@ func TestFields(t *testing.T) {
 
 func TestReferenceErrors(t *testing.T) {
 	f := kerneltest.Frame(pipeline.Format{Layout: pipeline.YUV420P, Width: 4, Height: 4})
-	if err := Reference(f, f, DefaultParams(1)); err == nil {
+	if err := Reference(f, f, DefaultBilateral(1)); err == nil {
 		t.Error("a frame without a matrix was filtered")
 	}
-	if err := Reference(f, f, DefaultParams(99)); err == nil {
+	if err := Reference(f, f, DefaultBilateral(99)); err == nil {
 		t.Error("radius 99 was taken")
 	}
 	g := kerneltest.Frame(pipeline.Format{Layout: pipeline.YUV420P, Width: 4, Height: 6, Matrix: pipeline.BT709})
-	if err := Reference(f, g, DefaultParams(1)); err == nil {
+	if err := Reference(f, g, DefaultBilateral(1)); err == nil {
 		t.Error("frames of two sizes were taken")
 	}
 	g.Planes[2].Data = g.Planes[2].Data[:5]
-	if err := Reference(g, g, DefaultParams(1)); err == nil {
+	if err := Reference(g, g, DefaultBilateral(1)); err == nil {
 		t.Error("a plane that is too short was taken")
 	}
 }

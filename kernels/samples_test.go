@@ -13,14 +13,14 @@ import (
 
 // eachPath calls do with every path of the filter on this machine: the reference and each
 // instruction set.
-func eachPath(t *testing.T, do func(t *testing.T, filter func(src *pipeline.Frame, p Params) *pipeline.Frame)) {
+func eachPath(t *testing.T, do func(t *testing.T, filter func(src *pipeline.Frame, p Planned) *pipeline.Frame)) {
 	t.Run("reference", func(t *testing.T) {
-		do(t, func(src *pipeline.Frame, p Params) *pipeline.Frame { return reference(t, src, p) })
+		do(t, func(src *pipeline.Frame, p Planned) *pipeline.Frame { return reference(t, src, p) })
 	})
 	for _, isa := range isa.Names() {
 		t.Run(isa, func(t *testing.T) {
 			cpu := newCPU(t, 2, isa)
-			do(t, func(src *pipeline.Frame, p Params) *pipeline.Frame {
+			do(t, func(src *pipeline.Frame, p Planned) *pipeline.Frame {
 				dst := kerneltest.Frame(src.Format)
 				cpuRun(t, cpu, dst, src, p)
 				return dst
@@ -31,13 +31,13 @@ func eachPath(t *testing.T, do func(t *testing.T, filter func(src *pipeline.Fram
 
 // idleParams returns filters that change no word: radius 0, and sigmas too small for a difference
 // of one level of 16 bits.
-func idleParams() (all []Params) {
+func idleParams() (all []Planned) {
 	for b := range borderNames {
-		p := DefaultParams(0)
+		p := DefaultBilateral(0)
 		p.Border = Border(b)
 		all = append(all, p)
 	}
-	fine := DefaultParams(3)
+	fine := DefaultBilateral(3)
 	fine.SigmaR, fine.Range = 0.01/257, Gaussian
 	still := DefaultRecursive()
 	still.SigmaS, still.SigmaR = RecursiveSigma[0], RecursiveSigma[0]
@@ -46,7 +46,7 @@ func idleParams() (all []Params) {
 
 // TestNoChangeKeepsBits: samples of any value come out bit-identical where no word changes.
 func TestNoChangeKeepsBits(t *testing.T) {
-	eachPath(t, func(t *testing.T, filter func(*pipeline.Frame, Params) *pipeline.Frame) {
+	eachPath(t, func(t *testing.T, filter func(*pipeline.Frame, Planned) *pipeline.Frame) {
 		rng := rand.New(rand.NewPCG(5, 6))
 		for i, size := range [][2]int{{1, 1}, {2, 2}, {7, 5}, {64, 16}, {131, 33}} {
 			for _, l := range append(deepLayouts[i:][:5:5], testLayouts...) {
@@ -57,7 +57,7 @@ func TestNoChangeKeepsBits(t *testing.T) {
 						kerneltest.Noise(src, rng)
 						for _, p := range idleParams() {
 							if d := kerneltest.Compare(filter(src, p), src); d.Count > 0 {
-								t.Errorf("%s %s full=%v interlaced=%v %s r=%d border %s: %s", src.Format, m, full, src.Interlaced, p.Filter, p.Radius, p.Border, d)
+								t.Errorf("%s %s full=%v interlaced=%v %T %+v: %s", src.Format, m, full, src.Interlaced, p, p, d)
 							}
 						}
 					}
@@ -69,7 +69,7 @@ func TestNoChangeKeepsBits(t *testing.T) {
 
 // TestBeyondSurvives: differences between samples that map to the same word survive any options.
 func TestBeyondSurvives(t *testing.T) {
-	eachPath(t, func(t *testing.T, filter func(*pipeline.Frame, Params) *pipeline.Frame) {
+	eachPath(t, func(t *testing.T, filter func(*pipeline.Frame, Planned) *pipeline.Frame) {
 		rng := rand.New(rand.NewPCG(7, 8))
 		for name, draw := range kerneltest.Beyond {
 			for i, l := range append(deepLayouts[:4:4], testLayouts[:4]...) {
@@ -77,11 +77,11 @@ func TestBeyondSurvives(t *testing.T) {
 					src := kerneltest.Frame(pipeline.Format{Layout: l, Width: 37, Height: 19, Matrix: m})
 					src.Interlaced = i%2 == 1
 					draw(src, rng)
-					p := DefaultParams(1 + 2*(i%4) + k)
+					p := DefaultBilateral(1 + 2*(i%4) + k)
 					p.Range, p.Border = RangeWeight(i%2), Border(k%2)
-					for _, p := range []Params{p, DefaultRecursive()} {
+					for _, p := range []Planned{p, DefaultRecursive()} {
 						if d := kerneltest.Compare(filter(src, p), src); d.Count > 0 {
-							t.Errorf("%s: %s %s r=%d: %s", name, src.Format, m, p.Radius, d)
+							t.Errorf("%s: %s %s %T %+v: %s", name, src.Format, m, p, p, d)
 						}
 					}
 				}
@@ -92,21 +92,21 @@ func TestBeyondSurvives(t *testing.T) {
 
 // TestPlanarRGB: planes of R, G and B come out as RGBA does.
 func TestPlanarRGB(t *testing.T) {
-	eachPath(t, func(t *testing.T, filter func(*pipeline.Frame, Params) *pipeline.Frame) {
+	eachPath(t, func(t *testing.T, filter func(*pipeline.Frame, Planned) *pipeline.Frame) {
 		packed := kerneltest.Frame(pipeline.Format{Layout: pipeline.RGBA, Width: 75, Height: 33})
 		kerneltest.Scene(packed, rand.New(rand.NewPCG(61, 62)))
 		planes := kerneltest.Frame(pipeline.Format{Layout: pipeline.GBRP, Width: 75, Height: 33})
 		channels := func(plane, x, y int) byte { return packed.Row(0, y)[4*x+(plane+1)%3] }
 		scene.EachSample(planes, channels)
 		for i := range 4 {
-			p := DefaultParams(2 + i%3)
+			p := DefaultBilateral(2 + i%3)
 			p.Range = RangeWeight(i % 2)
-			for _, p := range []Params{p, DefaultRecursive()} {
+			for _, p := range []Planned{p, DefaultRecursive()} {
 				want, got := filter(packed, p), filter(planes, p)
 				for plane, y := range got.Rows() {
 					for x, v := range got.Row(plane, y) {
 						if w := want.Row(0, y)[4*x+(plane+1)%3]; v != w {
-							t.Fatalf("%s: plane %d at %d, %d is %d, not %d", p.Filter, plane, x, y, v, w)
+							t.Fatalf("%s: plane %d at %d, %d is %d, not %d", p.Filter(), plane, x, y, v, w)
 						}
 					}
 				}
@@ -118,13 +118,13 @@ func TestPlanarRGB(t *testing.T) {
 // TestDepths: options mean the same at every depth. A picture with samples of 8 bits, shifted,
 // comes out as in 8 bits, except for rounding.
 func TestDepths(t *testing.T) {
-	eachPath(t, func(t *testing.T, filter func(*pipeline.Frame, Params) *pipeline.Frame) {
+	eachPath(t, func(t *testing.T, filter func(*pipeline.Frame, Planned) *pipeline.Frame) {
 		for i, l := range []pipeline.Layout{pipeline.YUV420P, pipeline.YUV444P, pipeline.NV12} {
 			plain := kerneltest.Frame(pipeline.Format{Layout: l, Width: 75, Height: 33, Matrix: pipeline.BT709})
 			kerneltest.Scene(plain, rand.New(rand.NewPCG(51, 52)))
-			p, r := DefaultParams(1+i), DefaultRecursive()
+			p, r := DefaultBilateral(1+i), DefaultRecursive()
 			p.Range = RangeWeight(i % 2)
-			for _, p := range []Params{p, r} {
+			for _, p := range []Planned{p, r} {
 				want := filter(plain, p)
 				for _, depth := range []int{10, 12, 16} {
 					format := plain.Format
@@ -137,7 +137,7 @@ func TestDepths(t *testing.T) {
 						return byte(min(255, (kerneltest.Sample(format.Layout.Info(), got.Row(plane, y), x)+unit/2)/unit))
 					})
 					if diff := kerneltest.Compare(rounded, want); diff.Largest > 1 {
-						t.Errorf("%s, %s: %s", format, p.Filter, diff)
+						t.Errorf("%s, %s: %s", format, p.Filter(), diff)
 					}
 				}
 			}
@@ -149,7 +149,7 @@ func TestDepths(t *testing.T) {
 // smoothed between them.
 func TestRamp(t *testing.T) {
 	const r = 2
-	eachPath(t, func(t *testing.T, filter func(*pipeline.Frame, Params) *pipeline.Frame) {
+	eachPath(t, func(t *testing.T, filter func(*pipeline.Frame, Planned) *pipeline.Frame) {
 		src := kerneltest.Frame(pipeline.Format{Layout: pipeline.YUV420P, Width: 256, Height: 8, Matrix: pipeline.BT709})
 		scene.EachSample(src, func(plane, x, y int) byte {
 			if plane > 0 {
@@ -157,7 +157,7 @@ func TestRamp(t *testing.T) {
 			}
 			return byte(min(max(x+3*(y%2), 0), 255))
 		})
-		out := filter(src, DefaultParams(r))
+		out := filter(src, DefaultBilateral(r))
 		changed := 0
 		for y := range src.Height {
 			for x, v := range out.Row(0, y) {
@@ -182,11 +182,11 @@ func TestRamp(t *testing.T) {
 // 255 becomes 251.67, rounded to 252, and 245 becomes 248.33, rounded to 248: changes of -3 and 3
 // levels of grey. They are -2.58 and 2.58 of luma and 0 of chroma.
 func TestAddsDifference(t *testing.T) {
-	eachPath(t, func(t *testing.T, filter func(*pipeline.Frame, Params) *pipeline.Frame) {
+	eachPath(t, func(t *testing.T, filter func(*pipeline.Frame, Planned) *pipeline.Frame) {
 		src := kerneltest.Frame(pipeline.Format{Layout: pipeline.YUV420P, Width: 2, Height: 1, Matrix: pipeline.BT601})
 		copy(src.Row(0, 0), []byte{250, 226})
 		src.Row(1, 0)[0], src.Row(2, 0)[0] = 128, 128
-		out := filter(src, Params{Radius: 1, SigmaS: 1e6, SigmaR: 1e6, Border: Clamp})
+		out := filter(src, Bilateral{Radius: 1, SigmaS: 1e6, SigmaR: 1e6, Border: Clamp})
 		got := fmt.Sprint(out.Row(0, 0), out.Row(1, 0), out.Row(2, 0))
 		if got != "[247 229] [128] [128]" {
 			t.Errorf("got %s", got)

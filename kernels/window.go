@@ -14,8 +14,8 @@ import (
 
 // windowWork is Form.Work of a form that filters a tile in each block. tap computes the constants
 // of a tap, shared the size of a block's shared memory.
-func windowWork(tap func(p Params, gs float64) (a, b float64), shared func(v Variant, radius int) int) func(Variant, Params, pipeline.Format, Limits) (Work, error) {
-	return func(v Variant, p Params, f pipeline.Format, _ Limits) (Work, error) {
+func windowWork(tap func(p Bilateral, gs float64) (a, b float64), shared func(v Variant, radius int) int) func(Variant, Stage, pipeline.Format, Limits) (Work, error) {
+	return WorkOf(func(v Variant, p Bilateral, f pipeline.Format, _ Limits) (Work, error) {
 		frame, err := frameArgs(p, f)
 		if err != nil {
 			return Work{}, err
@@ -33,13 +33,13 @@ func windowWork(tap func(p Params, gs float64) (a, b float64), shared func(v Var
 				Block: v.Threads, Shared: shared(v, p.Radius), Args: unsafe.Pointer(&args), ArgsSize: unsafe.Sizeof(args),
 			}}
 		}}, nil
-	}
+	})
 }
 
 func ownShared(v Variant, _ int) int { return v.Shared }
 
 // frameArgs sets the arguments that depend on neither addresses nor weights.
-func frameArgs(p Params, f pipeline.Format) (*C.vf_args, error) {
+func frameArgs(p Bilateral, f pipeline.Format) (*C.vf_args, error) {
 	t, err := newTransform(f)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func place(a *C.vf_args, f pipeline.Format, field Field) {
 }
 
 // fillWeights sets the constants of the weights.
-func fillWeights(a *C.vf_args, p Params, tap func(p Params, gs float64) (a, b float64)) {
+func fillWeights(a *C.vf_args, p Bilateral, tap func(p Bilateral, gs float64) (a, b float64)) {
 	spatial := SpatialWeights(p)
 	for dy := range p.Radius + 1 {
 		a.axis[dy] = C.float(axisWeight(p, spatial[p.Radius][p.Radius+dy]))
@@ -93,7 +93,7 @@ func fillWeights(a *C.vf_args, p Params, tap func(p Params, gs float64) (a, b fl
 }
 
 // axisWeight returns the tensor form's constant for the spatial weight gs along one axis.
-func axisWeight(p Params, gs float64) float64 {
+func axisWeight(p Bilateral, gs float64) float64 {
 	if p.Range == Gaussian {
 		return max(math.Log2(gs), -100)
 	}
@@ -110,7 +110,7 @@ func clampFloat(x float64) float64 { return min(max(x, -0x1p110), 0x1p110) }
 const weightExponent = 110
 
 // plainTap returns the constants a and b of a tap with the spatial weight gs; see vf_args.tap.
-func plainTap(p Params, gs float64) (a, b float64) {
+func plainTap(p Bilateral, gs float64) (a, b float64) {
 	if p.Range == Gaussian {
 		return -math.Log2E / twice(p.SigmaR), max(math.Log2(gs), -1e6)
 	}
@@ -120,7 +120,7 @@ func plainTap(p Params, gs float64) (a, b float64) {
 
 // scaledTap is plainTap with weights scaled by weightExponent. Where R is Lorentzian and D^2 is an
 // integer read as a float, a compensates for its 2^-149.
-func scaledTap(p Params, gs float64) (a, b float64) {
+func scaledTap(p Bilateral, gs float64) (a, b float64) {
 	a, b = plainTap(p, gs)
 	if p.Range == Gaussian {
 		return a, b + weightExponent

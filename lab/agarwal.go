@@ -54,7 +54,7 @@ const remark712 = "the text says 768x712 here, and 768x512 elsewhere"
 type cores struct{ size Size }
 
 func (k cores) run(ctx context.Context, r *run, e *experiment) error {
-	p := kernels.Params{Radius: 10, SigmaS: 10, SigmaR: 10}
+	p := kernels.Bilateral{Radius: 10, SigmaS: 10, SigmaR: 10}
 	for _, c := range contenders("003") {
 		if c.cpu == nil || !r.runs(c) {
 			continue

@@ -56,12 +56,12 @@ func (r *run) answer(key string, filter func(dst, src *pipeline.Frame) error) (*
 }
 
 // answerKey is the same for contenders with the same reference.
-func (c contender) answerKey(p kernels.Params) string {
+func (c contender) answerKey(p kernels.Planned) string {
 	return fmt.Sprintf("%+v %+v %v %+v", p, c.Semantics, c.own, c.Approximation)
 }
 
 // check compares a form with the reference of its own semantics, once for each set of options.
-func (r *run) check(ctx context.Context, c contender, p kernels.Params) (measure.Check, error) {
+func (r *run) check(ctx context.Context, c contender, p kernels.Planned) (measure.Check, error) {
 	key := c.answerKey(p)
 	if done, ok := r.seen[c.name+key]; ok {
 		return done, nil
@@ -80,14 +80,14 @@ func (r *run) check(ctx context.Context, c contender, p kernels.Params) (measure
 	return found, err
 }
 
-func options(p kernels.Params) string {
-	if p.Filter == kernels.Recursive {
+func options(p kernels.Planned) string {
+	if p, ok := p.(kernels.Recursive); ok {
 		return fmt.Sprintf("sigma %g/%g", p.SigmaS, p.SigmaR)
 	}
-	return fmt.Sprintf("radius %d", p.Radius)
+	return fmt.Sprintf("radius %d", radiusOf(p))
 }
 
-func (r *run) filter(ctx context.Context, c contender, p kernels.Params, dst, src *pipeline.Frame) error {
+func (r *run) filter(ctx context.Context, c contender, p kernels.Planned, dst, src *pipeline.Frame) error {
 	if c.gpu != nil {
 		return r.GPU.RunKernel(ctx, c.gpu.Planner(p), dst, src)
 	}

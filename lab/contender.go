@@ -26,25 +26,35 @@ type contender struct {
 
 // Does describes the supported options, and a paper's bilateral filter.
 func (c contender) Does() string {
-	if c.Paper == "" || c.gpu != nil && c.gpu.Form.Filter != kernels.Bilateral {
+	if _, window := c.filter().Zero.(kernels.Bilateral); c.Paper == "" || !window {
 		return c.form.Does()
 	}
 	return fmt.Sprintf("%s, %s", c.form.Does(), c.Semantics)
 }
 
+// filter is the kind of filter.
+func (c contender) filter() *kernels.Filter {
+	if c.gpu != nil {
+		return c.gpu.Form.Filter
+	}
+	return kernels.Bilateral{}.Filter()
+}
+
 // reference returns the definition of the contender's filter.
-func (c contender) reference(p kernels.Params) func(dst, src *pipeline.Frame) error {
+func (c contender) reference(p kernels.Planned) func(dst, src *pipeline.Frame) error {
 	if c.gpu != nil {
 		return papers.ReferenceOf(*c.gpu, p)
 	}
-	return func(dst, src *pipeline.Frame) error { return papers.Reference(dst, src, p, c.Semantics) }
+	return func(dst, src *pipeline.Frame) error {
+		return papers.Reference(dst, src, p.(kernels.Bilateral), c.Semantics)
+	}
 }
 
 // form is common to both kinds of variants.
 type form interface {
 	Does() string
-	Adapt(p kernels.Params) kernels.Params // the supported options closest to p
-	Refuses(p kernels.Params) error
+	Adapt(p kernels.Planned) kernels.Planned // the supported options closest to p
+	Refuses(p kernels.Stage) error
 }
 
 func onCPU(v papers.CPUVariant) contender {
@@ -59,8 +69,11 @@ func onGPU(v kernels.Variant) contender {
 	return c
 }
 
+// radiusOf is 0 for a filter without a window.
+func radiusOf(p kernels.Planned) int { return int(kernels.NumberOf(p, "radius")) }
+
 // own returns this program's kernel for RGBA, if the run has a GPU and one for these options.
-func (r *run) own(p kernels.Params) (contender, error) {
+func (r *run) own(p kernels.Planned) (contender, error) {
 	if r.GPU == nil || r.o.Kernel != "" {
 		return contender{}, kernels.ErrNoKernel
 	}
@@ -135,10 +148,10 @@ func (c contender) kind() string {
 }
 
 // row returns the contender's row before it is timed.
-func (c contender) row(size Size, p kernels.Params) Row {
+func (c contender) row(size Size, p kernels.Planned) Row {
 	return Row{
-		Where: c.where(), Version: c.Version, Kind: c.kind(), Title: c.Title, Name: c.name, Own: c.own, Size: size, Radius: p.Radius,
-		SigmaS: p.SigmaS, SigmaR: p.SigmaR, Block: c.Block, Factor: c.Factor, Part: 1,
+		Where: c.where(), Version: c.Version, Kind: c.kind(), Title: c.Title, Name: c.name, Own: c.own, Size: size, Radius: radiusOf(p),
+		SigmaS: kernels.NumberOf(p, "sigma-s"), SigmaR: kernels.NumberOf(p, "sigma-r"), Block: c.Block, Factor: c.Factor, Part: 1,
 	}
 }
 
@@ -171,12 +184,12 @@ var trialSize = Size{Width: 512, Height: 512}
 
 // fastest returns the fastest configuration of a version at a radius. ok is false if no
 // configuration supports the radius.
-func (r *run) fastest(ctx context.Context, group []contender, p kernels.Params) (best contender, ok bool, err error) {
-	group = slices.DeleteFunc(slices.Clone(group), func(c contender) bool { return !r.runs(c) || !c.takes(p.Radius) })
+func (r *run) fastest(ctx context.Context, group []contender, p kernels.Planned) (best contender, ok bool, err error) {
+	group = slices.DeleteFunc(slices.Clone(group), func(c contender) bool { return !r.runs(c) || !c.takes(radiusOf(p)) })
 	if len(group) <= 1 {
 		return append(group, contender{})[0], len(group) == 1, nil
 	}
-	key := fmt.Sprint(group[0].name, " ", p.Radius)
+	key := fmt.Sprint(group[0].name, " ", radiusOf(p))
 	if c, ok := r.best[key]; ok {
 		return c, true, nil
 	}
@@ -186,7 +199,7 @@ func (r *run) fastest(ctx context.Context, group []contender, p kernels.Params) 
 	}
 	least := time.Duration(0)
 	for _, c := range group {
-		r.say("%s: trying at radius %d", c.name, p.Radius)
+		r.say("%s: trying at radius %d", c.name, radiusOf(p))
 		t, err := r.trial(ctx, c, c.Adapt(p), src)
 		if err != nil {
 			return best, false, err
@@ -200,7 +213,7 @@ func (r *run) fastest(ctx context.Context, group []contender, p kernels.Params) 
 }
 
 // trial times a kernel briefly.
-func (r *run) trial(ctx context.Context, c contender, p kernels.Params, src *pipeline.Frame) (time.Duration, error) {
+func (r *run) trial(ctx context.Context, c contender, p kernels.Planned, src *pipeline.Frame) (time.Duration, error) {
 	if c.cpu != nil {
 		t, err := r.turnsOf(ctx, c, p, src, 1)
 		if err != nil {
@@ -220,7 +233,7 @@ func (r *run) trial(ctx context.Context, c contender, p kernels.Params, src *pip
 }
 
 // timeGPU times a kernel alone.
-func (r *run) timeGPU(ctx context.Context, c contender, p kernels.Params, src *pipeline.Frame) (measure.Stat, error) {
+func (r *run) timeGPU(ctx context.Context, c contender, p kernels.Planned, src *pipeline.Frame) (measure.Stat, error) {
 	r.say("%s: %s, %s", c.name, options(p), src.Format)
 	times, err := r.GPU.TimeKernel(ctx, papers.Timed(*c.gpu, p, src), src, r.repeat())
 	if err != nil {
@@ -230,8 +243,8 @@ func (r *run) timeGPU(ctx context.Context, c contender, p kernels.Params, src *p
 }
 
 // timeStep times a kernel with the copies in both directions.
-func (r *run) timeStep(ctx context.Context, c contender, p kernels.Params, src *pipeline.Frame, copies gpu.Copies) (measure.Stat, error) {
-	r.say("%s: radius %d, %s, with the copies, streams: %d", c.name, p.Radius, src.Format, copies.Streams)
+func (r *run) timeStep(ctx context.Context, c contender, p kernels.Planned, src *pipeline.Frame, copies gpu.Copies) (measure.Stat, error) {
+	r.say("%s: radius %d, %s, with the copies, streams: %d", c.name, radiusOf(p), src.Format, copies.Streams)
 	times, err := r.GPU.TimeStep(ctx, c.gpu.Planner(p), src, copies, r.repeat())
 	if err != nil {
 		return measure.Stat{}, err

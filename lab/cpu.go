@@ -32,7 +32,7 @@ const cpuTurns = 5
 // turns is a CPU form timed in turn with the others of its experiment.
 type turns struct {
 	c       contender
-	p       kernels.Params
+	p       kernels.Planned
 	src     *pipeline.Frame // the filtered part
 	threads int
 	share   float64 // of the whole picture
@@ -41,8 +41,8 @@ type turns struct {
 
 // turnsOf chooses the part of a picture that a form can filter within its budget on that many
 // threads, and takes its first turn.
-func (r *run) turnsOf(ctx context.Context, c contender, p kernels.Params, src *pipeline.Frame, threads int) (*turns, error) {
-	r.say("%s: radius %d, %s, threads: %d", c.name, p.Radius, src.Format, threads)
+func (r *run) turnsOf(ctx context.Context, c contender, p kernels.Planned, src *pipeline.Frame, threads int) (*turns, error) {
+	r.say("%s: radius %d, %s, threads: %d", c.name, radiusOf(p), src.Format, threads)
 	whole := Size{Width: src.Width, Height: src.Height}
 	least := 32 * leastRows * threads
 	edge := c.edge(p)
@@ -98,7 +98,7 @@ func (e *experiment) settle() {
 }
 
 // onCPU times a row once and prepares its turns.
-func (r *run) onCPU(ctx context.Context, row *Row, c contender, p kernels.Params, src *pipeline.Frame, threads int) (err error) {
+func (r *run) onCPU(ctx context.Context, row *Row, c contender, p kernels.Planned, src *pipeline.Frame, threads int) (err error) {
 	if row.turns, err = r.turnsOf(ctx, c, p, src, threads); err != nil {
 		return err
 	}
@@ -110,9 +110,9 @@ func (r *run) onCPU(ctx context.Context, row *Row, c contender, p kernels.Params
 const leastRows = 8
 
 // edge is the number of rows, and of columns, that a form leaves unfiltered.
-func (c contender) edge(p kernels.Params) int {
+func (c contender) edge(p kernels.Planned) int {
 	if c.Border == papers.Skip {
-		return 2 * p.Radius
+		return 2 * radiusOf(p)
 	}
 	return 0
 }
@@ -135,7 +135,7 @@ func work(edge int, s Size) float64 {
 	return max(float64(s.Width-edge), 1) * max(float64(s.Height-edge), 1)
 }
 
-func timeOnce(ctx context.Context, c contender, p kernels.Params, src *pipeline.Frame, threads int) (time.Duration, error) {
+func timeOnce(ctx context.Context, c contender, p kernels.Planned, src *pipeline.Frame, threads int) (time.Duration, error) {
 	plan, err := c.cpu.Plan(p, src.Format, threads)
 	if err != nil {
 		return 0, err

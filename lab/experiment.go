@@ -66,7 +66,7 @@ func (s sweep) run(ctx context.Context, r *run, e *experiment) error {
 		radii = s.quick
 	}
 	for _, radius := range radii {
-		p := kernels.Params{Radius: radius, SigmaS: s.sigmaS, SigmaR: s.sigmaR}
+		p := kernels.Bilateral{Radius: radius, SigmaS: s.sigmaS, SigmaR: s.sigmaR}
 		for _, c := range s.field(r, e.Paper) {
 			if err := s.group(ctx, r, e, c, p); err != nil {
 				return err
@@ -99,7 +99,7 @@ func (s sweep) field(r *run, paper string) (groups [][]contender) {
 }
 
 // group measures one version; nil stands for this program's own filter.
-func (s sweep) group(ctx context.Context, r *run, e *experiment, group []contender, p kernels.Params) error {
+func (s sweep) group(ctx context.Context, r *run, e *experiment, group []contender, p kernels.Bilateral) error {
 	if group == nil {
 		own := p
 		own.Range = kernels.Gaussian // the weights of 000 and 004, on the joint distance
@@ -127,7 +127,7 @@ func (s sweep) group(ctx context.Context, r *run, e *experiment, group []contend
 }
 
 // measure checks and times one contender on a picture of the paper's size; threads are for the CPU.
-func (r *run) measure(ctx context.Context, c contender, size Size, p kernels.Params, threads int, step bool) (row Row, err error) {
+func (r *run) measure(ctx context.Context, c contender, size Size, p kernels.Planned, threads int, step bool) (row Row, err error) {
 	p = c.Adapt(p)
 	size = r.size(size)
 	row = c.row(size, p)

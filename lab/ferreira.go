@@ -19,8 +19,8 @@ var ferreiraSigmas = [][2]float64{{50, 50}, {200, 150}}
 // iterations of the paper's measurements.
 const iterations = 2
 
-func recursiveParams(sigma [2]float64) kernels.Params {
-	return kernels.Params{Filter: kernels.Recursive, SigmaS: sigma[0], SigmaR: sigma[1], Iterations: iterations}
+func recursiveParams(sigma [2]float64) kernels.Recursive {
+	return kernels.Recursive{SigmaS: sigma[0], SigmaR: sigma[1], Iterations: iterations}
 }
 
 // ferreiraExperiments are figures 8 and 6. The text preserves only a few words of their plots.
@@ -102,7 +102,7 @@ func (c contender) approximate(change func(*papers.Approximation)) contender {
 	return c
 }
 
-func (r *run) recursiveGPU(ctx context.Context, e *experiment, c contender, size Size, p kernels.Params) error {
+func (r *run) recursiveGPU(ctx context.Context, e *experiment, c contender, size Size, p kernels.Recursive) error {
 	row, err := r.measure(ctx, c, size, p, 0, false)
 	if err != nil {
 		return err
@@ -145,7 +145,7 @@ func (row *Row) describe(a papers.Approximation) {
 }
 
 // recursiveCPU measures this program's filter on all cores.
-func (r *run) recursiveCPU(ctx context.Context, e *experiment, size Size, p kernels.Params) error {
+func (r *run) recursiveCPU(ctx context.Context, e *experiment, size Size, p kernels.Recursive) error {
 	if r.o.Kernel != "" {
 		return nil
 	}
@@ -171,7 +171,7 @@ func (r *run) recursiveCPU(ctx context.Context, e *experiment, size Size, p kern
 }
 
 // checkCPU compares the program's CPU filter with the reference.
-func (r *run) checkCPU(ctx context.Context, p kernels.Params) (measure.Check, error) {
+func (r *run) checkCPU(ctx context.Context, p kernels.Recursive) (measure.Check, error) {
 	a, err := r.answer(fmt.Sprintf("%+v", p), func(dst, src *pipeline.Frame) error { return kernels.Reference(dst, src, p) })
 	if err != nil {
 		return measure.Check{}, err
@@ -213,7 +213,7 @@ func qualityRows(ctx context.Context, r *run, e *experiment) error {
 }
 
 // kernelQuality measures the error of the kernels, and times them.
-func (r *run) kernelQuality(ctx context.Context, e *experiment, all []contender, p kernels.Params, src *pipeline.Frame, kappas []float64) error {
+func (r *run) kernelQuality(ctx context.Context, e *experiment, all []contender, p kernels.Recursive, src *pipeline.Frame, kappas []float64) error {
 	if len(all) == 0 {
 		return nil
 	}
@@ -242,13 +242,13 @@ func (r *run) kernelQuality(ctx context.Context, e *experiment, all []contender,
 }
 
 // exact returns the result of algorithm A.
-func (r *run) exact(ctx context.Context, p kernels.Params, src *pipeline.Frame) (*pipeline.Frame, error) {
+func (r *run) exact(ctx context.Context, p kernels.Recursive, src *pipeline.Frame) (*pipeline.Frame, error) {
 	dst := pipeline.Blank(src.Format)
 	return dst, measure.FilterOnce(ctx, r.CPU, p, dst, src)
 }
 
 // referenceQuality measures the error of the Go reference, on all cores.
-func (r *run) referenceQuality(ctx context.Context, e *experiment, p kernels.Params, src *pipeline.Frame, kappas []float64) error {
+func (r *run) referenceQuality(ctx context.Context, e *experiment, p kernels.Recursive, src *pipeline.Frame, kappas []float64) error {
 	if r.o.Kernel != "" {
 		return nil
 	}

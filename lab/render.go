@@ -29,6 +29,9 @@ func SystemNamed(name string) (System, error) {
 	return System{onGPU(v)}, err
 }
 
+// Filter is the kind of filter that the system does.
+func (s System) Filter() *kernels.Filter { return s.filter() }
+
 // OnGPU reports whether the system needs a GPU.
 func (s System) OnGPU() bool { return s.gpu != nil }
 
@@ -43,7 +46,7 @@ func (s System) Threads() int {
 // Rendering is a video or picture to filter by one system.
 type Rendering struct {
 	System  System
-	Params  kernels.Params
+	Params  kernels.Planned
 	Threads int   // of a system of the CPU; 0: as many as it can use
 	Indexes []int // the GPU to use, at most one; empty: the first usable one
 

@@ -26,7 +26,7 @@ func akersExperiments() (all []*experiment) {
 type video struct{ size Size }
 
 // The paper gives no sigmas; they do not affect the times.
-func videoParams() kernels.Params { return kernels.DefaultParams(1) }
+func videoParams() kernels.Bilateral { return kernels.DefaultBilateral(1) }
 
 func (v video) run(ctx context.Context, r *run, e *experiment) error {
 	for _, c := range contenders("001") {
@@ -62,7 +62,7 @@ func (v video) rows(ctx context.Context, r *run, e *experiment, c contender) err
 	add := func(row Row) {
 		row.Check = check
 		if !c.own && row.Memory != memoryPageable && row.Streams != 1 {
-			row.Paper = r.published(e, row.Version, v.size, p.Radius, 0)
+			row.Paper = r.published(e, row.Version, v.size, radiusOf(p), 0)
 		}
 		e.Rows = append(e.Rows, row)
 	}

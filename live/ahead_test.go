@@ -16,7 +16,7 @@ func TestLookAhead(t *testing.T) {
 	for ahead := range 2 {
 		t.Run(fmt.Sprint(ahead), func(t *testing.T) {
 			h := newHand()
-			r := startWith(t, Options{Input: wholeInput(h), Filter: FilterOf(kernels.DefaultDenoise(), "auto"), LookAhead: ahead})
+			r := startWith(t, Options{Input: wholeInput(h), Filter: FilterOf(kernels.Select(kernels.DefaultDenoise()), "auto"), LookAhead: ahead})
 			w := r.WatchAll(8)
 			defer w.Close()
 			shown := func(n int, repeated bool) {
@@ -40,7 +40,10 @@ func TestLookAhead(t *testing.T) {
 			}
 			strength := func(x float64) {
 				t.Helper()
-				if err := r.Set(func(f *Filter) error { f.Strength = x; return nil }); err != nil {
+				if err := r.Set(func(f *Filter) error {
+					kernels.Edit(&f.Selection, func(d *kernels.Denoise) { d.Strength = x })
+					return nil
+				}); err != nil {
 					t.Fatal(err)
 				}
 			}

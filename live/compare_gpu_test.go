@@ -21,7 +21,7 @@ func TestCompareOnGPU(t *testing.T) {
 	e2e.Must(t, err)
 	defer b.Close()
 	h := newHand()
-	first := FilterOf(kernels.DefaultParams(2), "auto")
+	first := FilterOf(kernels.Select(kernels.DefaultBilateral(2)), "auto")
 	r := startWith(t, Options{Input: h.input(Camera), Filter: first, Backend: b})
 	defer func() { _ = r.end() }()
 	w := r.Watch(1)
@@ -31,9 +31,9 @@ func TestCompareOnGPU(t *testing.T) {
 	r.Compare(true)
 	r.next(w).Release()
 	for n, change := range []func(*Filter){
-		func(f *Filter) { f.Radius = 1 },
-		func(f *Filter) { *f = FilterOf(kernels.DefaultRecursive(), "auto") },
-		func(f *Filter) { *f = FilterOf(kernels.DefaultDenoise(), "auto") },
+		func(f *Filter) { setWindow(f, func(b *kernels.Bilateral) { b.Radius = 1 }) },
+		func(f *Filter) { *f = FilterOf(kernels.Select(kernels.DefaultRecursive()), "auto") },
+		func(f *Filter) { *f = FilterOf(kernels.Select(kernels.DefaultDenoise()), "auto") },
 	} {
 		if err := r.Set(func(f *Filter) error { change(f); return nil }); err != nil {
 			t.Fatal(err)
@@ -48,7 +48,7 @@ func TestCompareOnGPU(t *testing.T) {
 		if f := p.Filtered; f != right || bytes.Equal(samples(f), samples(left)) {
 			t.Errorf("change %d: B is not another picture", n)
 		}
-		if st, _ := r.State(); st.Filter.Filter != kernels.Denoise && !near(t, right, p.Original, st.Filter) {
+		if st, _ := r.State(); st.Filter.Chosen() != kernels.DefaultFilter && !near(t, right, p.Original, st.Filter) {
 			t.Errorf("change %d: B is not by its settings", n)
 		}
 		p.Release()
@@ -61,6 +61,6 @@ func near(t *testing.T, got, in *pipeline.Frame, f Filter) bool {
 	p, err := f.Resolved()
 	e2e.Must(t, err)
 	want := kerneltest.Frame(in.Format)
-	e2e.Must(t, kernels.Reference(want, in, p))
+	e2e.Must(t, kernels.Reference(want, in, p.Main().(kernels.Planned)))
 	return kerneltest.Compare(got, want).Largest <= 1
 }

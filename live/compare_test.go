@@ -36,12 +36,13 @@ func TestCompare(t *testing.T) {
 	r := start(t, h.input(Camera))
 	w := r.Watch(1)
 	defer w.Close()
-	first := FilterOf(kernels.DefaultParams(2), "auto")
+	first := FilterOf(kernels.Select(kernels.DefaultBilateral(2)), "auto")
 	second, third := first, first
-	second.Radius, third.Radius = 5, 1
+	setWindow(&second, func(b *kernels.Bilateral) { b.Radius = 5 })
+	setWindow(&third, func(b *kernels.Bilateral) { b.Radius = 1 })
 	radius := func(n int) {
 		t.Helper()
-		if err := r.Set(func(f *Filter) error { f.Radius = n; return nil }); err != nil {
+		if err := r.Set(func(f *Filter) error { setWindow(f, func(b *kernels.Bilateral) { b.Radius = n }); return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -99,10 +100,10 @@ func TestCompare(t *testing.T) {
 // One side may filter and the other not; both may be denoised, and each has its own memory of the
 // pictures before: it is as if it were alone, also if it was switched on while the picture stands.
 func TestCompareDenoised(t *testing.T) {
-	plain := FilterOf(kernels.DefaultDenoise(), "auto")
-	plain.Noise = 4
+	plain := FilterOf(kernels.Select(kernels.DefaultDenoise()), "auto")
+	kernels.Edit(&plain.Selection, func(d *kernels.Denoise) { d.Noise = 4 })
 	strong, off := plain, plain
-	strong.Strength = 2
+	kernels.Edit(&strong.Selection, func(d *kernels.Denoise) { d.Strength = 2 })
 	off.Off = true
 	const pictures = 7
 	for ahead := range 2 {
@@ -240,12 +241,13 @@ func TestCompareCostsNothingWhenOff(t *testing.T) {
 }
 
 func TestWords(t *testing.T) {
-	f := FilterOf(kernels.DefaultDenoise(), "auto")
-	f.TemporalOnly, f.Noise, f.FieldOrder = true, 5, "tff"
+	f := FilterOf(kernels.Select(kernels.DefaultDenoise()), "auto")
+	kernels.Edit(&f.Selection, func(d *kernels.Denoise) { d.TemporalOnly, d.Noise = true, 5 })
+	f.FieldOrder = "tff"
 	off := f
 	off.Off = true
 	for want, f := range map[string]Filter{
-		"strength 1, temporal-only, noise 5, tff": f, "off": off, "bilateral, radius 3": FilterOf(kernels.DefaultParams(3), "auto"),
+		"strength 1, temporal-only, noise 5, tff": f, "off": off, "bilateral, radius 3": FilterOf(kernels.Select(kernels.DefaultBilateral(3)), "auto"),
 	} {
 		if got := f.Words(); got != want {
 			t.Errorf("%q, not %q", got, want)

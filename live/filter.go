@@ -14,59 +14,58 @@ import (
 // Filter is a session's filter. An option derived from others is 0, as sigma_s of the bilateral
 // filter may be.
 type Filter struct {
-	kernels.Params
+	kernels.Selection
 	FieldOrder string // one of kernels.FieldOrder's names
 	Off        bool   // pictures are left as they are, until an option is set
 }
 
-// FilterOf returns the filter with parameters p. An option at its derived default stays derived.
-func FilterOf(p kernels.Params, fieldOrder string) Filter {
+// FilterOf returns the filter with options s. An option at its derived default stays derived.
+func FilterOf(s kernels.Selection, fieldOrder string) Filter {
 	for _, o := range kernels.Options() {
-		if d, ok := o.In(p.Filter); ok && d.Auto != nil && o.IsDefault(p) {
-			o.Clear(&p)
+		if _, ok := o.Derived(s); ok && o.IsDefault(s) {
+			o.Clear(&s)
 		}
 	}
-	return Filter{Params: p, FieldOrder: fieldOrder}
+	return Filter{Selection: s, FieldOrder: fieldOrder}
 }
 
-// unfiltered are the parameters of a filter that is off: every sample stays as it is.
-func unfiltered() kernels.Params { return kernels.DefaultParams(0) }
+// unfiltered is the filter that is off: every sample stays as it is.
+func unfiltered() kernels.Selection { return kernels.Select(kernels.DefaultBilateral(0)) }
 
-// Resolved returns the parameters to filter with, or an error if one is out of its range.
-func (f Filter) Resolved() (kernels.Params, error) {
+// Resolved returns the options to filter with, or an error if one is out of its range.
+func (f Filter) Resolved() (kernels.Selection, error) {
 	if !slices.Contains(kernels.FieldOrder.Names, f.FieldOrder) {
-		return kernels.Params{}, fmt.Errorf("unknown field order %q", f.FieldOrder)
+		return kernels.Selection{}, fmt.Errorf("unknown field order %q", f.FieldOrder)
 	}
-	p := f.WithAutomatic()
-	if err := p.Validate(); err != nil {
-		return p, err
+	s := f.WithAutomatic()
+	if err := s.Validate(); err != nil {
+		return s, err
 	}
 	if f.Off {
-		p = unfiltered()
+		s = unfiltered()
 	}
-	return p, nil
+	return s, nil
 }
 
 // Choose switches to another filter. Options whose meaning differs get their defaults.
-func (f *Filter) Choose(to kernels.Filter) {
-	if to == f.Filter {
+func (f *Filter) Choose(to *kernels.Filter) {
+	if to == f.Chosen() {
 		return
 	}
 	for _, o := range kernels.Options() {
-		_, had := o.In(f.Filter)
-		if _, has := o.In(to); had && has && o.Domains != nil {
-			o.Clear(&f.Params)
+		if o.OfFilter(f.Chosen()) && o.OfFilter(to) {
+			o.Clear(&f.Selection)
 		}
 	}
-	f.Filter = to
-	f.Params = FilterOf(f.WithDefaults(), f.FieldOrder).Params
+	f.Selection.Choose(to)
+	f.Selection = FilterOf(f.WithDefaults(), f.FieldOrder).Selection
 }
 
 // MarshalJSON writes all options under their names in JSON.
 func (f Filter) MarshalJSON() ([]byte, error) {
 	all := map[string]any{kernels.FieldOrder.JSON(): f.FieldOrder, "off": f.Off}
 	for _, o := range kernels.Options() {
-		all[o.JSON()] = o.Value(f.Params)
+		all[o.JSON()] = o.Value(f.Selection)
 	}
 	return json.Marshal(all)
 }
@@ -89,16 +88,16 @@ func (f *Filter) Apply(changes map[string]any) error {
 		if _, given := changes["off"]; !given {
 			f.Off = false
 		}
-		p := f.Params
+		p := f.Selection
 		if value == 0.0 && o.Kind != kernels.Name {
 			o.Clear(&p)
 		} else if err := o.Set(&p, value); err != nil {
 			return fmt.Errorf("%s: %w", o.Name, err)
 		}
-		if p.Filter != f.Filter {
-			f.Choose(p.Filter)
+		if p.Chosen() != f.Chosen() {
+			f.Choose(p.Chosen())
 		} else {
-			f.Params = p
+			f.Selection = p
 		}
 	}
 	if order, given := changes[kernels.FieldOrder.JSON()]; given {
@@ -125,7 +124,7 @@ type Control struct {
 // Controls returns the options that the filter has.
 func (f Filter) Controls() (all []Control) {
 	for _, o := range append(kernels.Options(), kernels.FieldOrder) {
-		if d, ok := o.In(f.Filter); ok {
+		if d, ok := o.In(f.Chosen()); ok {
 			all = append(all, Control{
 				o.JSON(), o.Title, o.Help, o.Unit, o.Names, o.Kind == kernels.Switch, o.Kind == kernels.Whole,
 				d.Slider[0], d.Slider[1], d.Main, d.Auto != nil || d.Zero != "",
@@ -139,8 +138,8 @@ func (f Filter) Controls() (all []Control) {
 func (f Filter) Automatic() map[string]float64 {
 	all := map[string]float64{}
 	for _, o := range kernels.Options() {
-		if d, ok := o.In(f.Filter); ok && d.Auto != nil {
-			all[o.JSON()] = d.Auto(f.Params)
+		if x, ok := o.Derived(f.Selection); ok {
+			all[o.JSON()] = x
 		}
 	}
 	return all
@@ -160,7 +159,7 @@ func (f Filter) Settings() (all []Setting) {
 		p = unfiltered()
 	}
 	for _, o := range kernels.Options() {
-		if _, ok := o.In(p.Filter); ok && !o.IsDefault(p) {
+		if _, ok := o.In(p.Chosen()); ok && !o.IsDefault(p) {
 			all = append(all, Setting{o, o.Value(p), o.Text(p)})
 		}
 	}
@@ -193,7 +192,7 @@ func (f Filter) Words() string {
 	var all []string
 	p := f.WithAutomatic()
 	for _, o := range kernels.Options() {
-		d, ok := o.In(f.Filter)
+		d, ok := o.In(f.Chosen())
 		if !ok || !d.Main && o.IsDefault(p) {
 			continue
 		}

@@ -305,12 +305,16 @@ func (s *Session) settle(to settings) {
 
 // can reports an invalid filter, or one that the backend lacks.
 func (s *Session) can(f Filter) error {
-	p, err := f.Resolved()
+	to, err := f.Resolved()
 	if err != nil {
 		return err
 	}
-	if b, limited := s.o.Backend.(interface{ Can(kernels.Params) error }); limited {
-		return b.Can(p)
+	if b, limited := s.o.Backend.(interface{ Can(kernels.Stage) error }); limited {
+		for _, stage := range to.Stages() {
+			if err := b.Can(stage); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -30,8 +30,9 @@ func (s *Session) Noise() *Noise {
 		return nil
 	}
 	s.mu.Lock()
-	boxed := s.set.filter.Known != nil && s.set.filter.Noise == 0
+	by := kernels.Of[kernels.Denoise](s.set.filter.Selection)
 	s.mu.Unlock()
+	boxed := by.Known != nil && by.Noise == 0
 	n := &Noise{Luma: m.Sigma[0], Chroma: math.Hypot(m.Sigma[1], m.Sigma[2]) / math.Sqrt2, Sure: m.Sure, Boxed: boxed}
 	var count [len(n.Spectrum)]float64
 	for k, v := range m.Spectrum[0] {
@@ -111,8 +112,9 @@ func (s *Session) MeasureNoise(ctx context.Context, x, y, width, height float64)
 		return nil, err
 	}
 	return warnings, s.Set(func(f *Filter) error {
-		f.Choose(kernels.Denoise)
-		f.Off, f.Noise, f.Known = false, 0, &m
+		f.Choose(kernels.Denoise{}.Filter())
+		f.Off = false
+		kernels.Edit(&f.Selection, func(d *kernels.Denoise) { d.Noise, d.Known = 0, &m })
 		return nil
 	})
 }
@@ -120,7 +122,7 @@ func (s *Session) MeasureNoise(ctx context.Context, x, y, width, height float64)
 // MeasureEach has the noise of each picture measured again.
 func (s *Session) MeasureEach() error {
 	return s.Set(func(f *Filter) error {
-		f.Noise, f.Known = 0, nil
+		kernels.Edit(&f.Selection, func(d *kernels.Denoise) { d.Noise, d.Known = 0, nil })
 		return nil
 	})
 }

@@ -1,7 +1,6 @@
 package live
 
 import (
-	"reflect"
 	"strings"
 	"testing"
 
@@ -13,15 +12,15 @@ import (
 func TestPresets(t *testing.T) {
 	want := []string{"--filter bilateral -r 0", "--strength 0.7", "", "--strength 1.5"}
 	for i, p := range Presets() {
-		f := FilterOf(kernels.DefaultParams(7), "auto")
+		f := FilterOf(kernels.Select(kernels.DefaultBilateral(7)), "auto")
 		e2e.Must(t, f.Apply(p.Filter))
 		if _, err := f.Resolved(); err != nil || strings.Join(f.Args(), " ") != want[i] {
 			t.Errorf("%s: %v, %v", p.Name, f.Args(), err)
 		}
 	}
-	f := FilterOf(kernels.DefaultDenoise(), "auto")
+	f := FilterOf(kernels.Select(kernels.DefaultDenoise()), "auto")
 	f.Off = true
-	if p, err := f.Resolved(); err != nil || !reflect.DeepEqual(p, kernels.DefaultParams(0)) {
+	if p, err := f.Resolved(); err != nil || p != kernels.Select(kernels.DefaultBilateral(0)) {
 		t.Errorf("off is %+v, %v", p, err)
 	}
 	if err := f.Apply(map[string]any{"off": 1.0}); err == nil {

@@ -17,7 +17,7 @@ type (
 		Drain(ctx context.Context, emit pipeline.Emit) error
 	}
 	// A retuner can go on with other parameters; false if it cannot with these.
-	retuner interface{ Retune(p kernels.Params) bool }
+	retuner interface{ Retune(s kernels.Stage) bool }
 	// A repeater keeps the frames it has filtered: Known returns them, oldest first, and Again
 	// filters the last once more.
 	repeater interface {
@@ -193,7 +193,8 @@ func (l *loop) begin(ctx context.Context, n *lane, f Filter, known []*pipeline.F
 	if n.filter, err = l.s.o.Backend.Filter(p, l.s.results); err != nil {
 		return err
 	}
-	if l.s.watchNoise(n.filter); p.Filter != kernels.Denoise {
+	l.s.watchNoise(n.filter)
+	if _, learns := n.filter.(repeater); !learns {
 		return nil
 	}
 	if l.fresh == nil && len(known) > 0 {
@@ -207,11 +208,11 @@ func (l *loop) begin(ctx context.Context, n *lane, f Filter, known []*pipeline.F
 	return nil
 }
 
-// resolved returns the parameters of a live filter.
-func resolved(f Filter, ahead int) (kernels.Params, error) {
-	p, err := f.Resolved()
-	p.Causal, p.LookAhead = true, ahead
-	return p, err
+// resolved returns the stage of a live filter.
+func resolved(f Filter, ahead int) (kernels.Stage, error) {
+	s, err := f.Resolved()
+	kernels.Edit(&s, func(d *kernels.Denoise) { d.Causal, d.LookAhead = true, ahead })
+	return s.Main(), err
 }
 
 // anew replaces the filters by such that know no pictures.

@@ -47,7 +47,7 @@ type rig struct {
 
 func start(t *testing.T, in Input) *rig {
 	t.Helper()
-	return startWith(t, Options{Input: in, Filter: FilterOf(kernels.DefaultParams(2), "auto")})
+	return startWith(t, Options{Input: in, Filter: FilterOf(kernels.Select(kernels.DefaultBilateral(2)), "auto")})
 }
 
 // startWith starts a session, on the CPU unless o has a backend.
@@ -184,7 +184,7 @@ func filtered(t *testing.T, in *pipeline.Frame, f Filter) []byte {
 	defer cpu.Close()
 	pool := pipeline.NewPool(cpu, 1)
 	defer pool.Close()
-	b, err := cpu.Filter(p, pool)
+	b, err := cpu.Filter(p.Main(), pool)
 	e2e.Must(t, err)
 	var all []byte
 	err = b.Process(t.Context(), f.fields(in.Retain()), func(out *pipeline.Frame) error {
@@ -224,7 +224,11 @@ func TestPairs(t *testing.T) {
 			t.Error("the filter does nothing: the test shows nothing")
 		}
 		p.Release()
-		if err := r.Set(func(f *Filter) error { f.Radius++; f.FieldOrder = "tff"; return nil }); err != nil {
+		if err := r.Set(func(f *Filter) error {
+			setWindow(f, func(b *kernels.Bilateral) { b.Radius++ })
+			f.FieldOrder = "tff"
+			return nil
+		}); err != nil {
 			t.Fatal(err)
 		}
 		p = r.next(w) // the same picture by the new filter
@@ -251,9 +255,9 @@ func TestSetRefusesNonsense(t *testing.T) {
 	r := start(t, h.input(Camera))
 	before, _ := r.State()
 	for _, change := range []func(*Filter){
-		func(f *Filter) { f.Radius = 16 }, func(f *Filter) { f.Radius = -1 }, func(f *Filter) { f.SigmaR = 0 },
-		func(f *Filter) { f.SigmaS = -1 }, func(f *Filter) { f.SigmaR = math.NaN() }, func(f *Filter) { f.Range = 2 },
-		func(f *Filter) { f.Border = 4 }, func(f *Filter) { f.FieldOrder = "up" },
+		windowed(func(b *kernels.Bilateral) { b.Radius = 16 }), windowed(func(b *kernels.Bilateral) { b.Radius = -1 }), windowed(func(b *kernels.Bilateral) { b.SigmaR = 0 }),
+		windowed(func(b *kernels.Bilateral) { b.SigmaS = -1 }), windowed(func(b *kernels.Bilateral) { b.SigmaR = math.NaN() }), windowed(func(b *kernels.Bilateral) { b.Range = 2 }),
+		windowed(func(b *kernels.Bilateral) { b.Border = 4 }), func(f *Filter) { f.FieldOrder = "up" },
 	} {
 		if r.Set(func(f *Filter) error { change(f); return nil }) == nil {
 			t.Error("an invalid filter was accepted")
@@ -292,7 +296,7 @@ func TestChoose(t *testing.T) {
 	err := r.apply(`{"filter": "recursive"}`)
 	st, _ := r.State()
 	f := st.Filter
-	if err != nil || f.Filter != kernels.Recursive || f.SigmaS != 10 || f.SigmaR != 20 || f.Iterations != 2 {
+	if err != nil || f.Main() != kernels.Stage(kernels.DefaultRecursive()) {
 		t.Errorf("%+v, %v", f, err)
 	}
 	if !has(f, "filter") || !has(f, "sigma_s") || !has(f, "iterations") || !has(f, "field_order") || has(f, "radius") || has(f, "range") {
@@ -304,7 +308,7 @@ func TestChoose(t *testing.T) {
 	err = r.apply(`{"filter": "bilateral"}`)
 	st, _ = r.State()
 	f = st.Filter
-	if err != nil || f.Radius != 2 || f.SigmaS != 0 || f.Automatic()["sigma_s"] != 1.5 {
+	if err != nil || f.Main() != kernels.Stage(kernels.Bilateral{Radius: 2, SigmaR: 20}) || f.Automatic()["sigma_s"] != 1.5 {
 		t.Errorf("back again: %+v, %v", f, err)
 	}
 	if !has(f, "filter") || !has(f, "sigma_s") || has(f, "iterations") || !has(f, "radius") || !has(f, "range") {
@@ -314,15 +318,19 @@ func TestChoose(t *testing.T) {
 
 // TestFilterJSON: the JSON of a filter, applied to another, gives the same filter.
 func TestFilterJSON(t *testing.T) {
-	p := kernels.DefaultParams(5)
-	p.Range, p.Border, p.SigmaR, p.Iterations = kernels.Gaussian, kernels.Clamp, 7.5, 3
-	want, got := FilterOf(p, "tff"), FilterOf(kernels.DefaultRecursive(), "auto")
+	p := kernels.DefaultBilateral(5)
+	p.Range, p.Border, p.SigmaR = kernels.Gaussian, kernels.Clamp, 7.5
+	want, got := FilterOf(kernels.Select(p), "tff"), FilterOf(kernels.Select(kernels.DefaultRecursive()), "auto")
+	kernels.Edit(&want.Selection, func(r *kernels.Recursive) { r.Iterations = 3 })
 	text, err := json.Marshal(want)
 	e2e.Must(t, err)
 	var changes map[string]any
 	e2e.Must(t, json.Unmarshal(text, &changes))
-	if err := got.Apply(changes); err != nil || got != want {
-		t.Errorf("%s gives %+v, %v", text, got, err)
+	if err := got.Apply(changes); err != nil || got.Main() != want.Main() {
+		t.Errorf("%s gives %+v, %v", text, got.Main(), err)
+	}
+	if again, err := json.Marshal(got); err != nil || string(again) != string(text) {
+		t.Errorf("%s gives %s, %v", text, again, err)
 	}
 }
 
@@ -341,7 +349,7 @@ func TestFreeze(t *testing.T) {
 	for n := range 4 {
 		h.take(r, n+1) // none of them is seen
 	}
-	if err := r.Set(func(f *Filter) error { f.SigmaR = 90; return nil }); err != nil {
+	if err := r.Set(func(f *Filter) error { setWindow(f, func(b *kernels.Bilateral) { b.SigmaR = 90 }); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	p := r.next(w)
@@ -475,7 +483,7 @@ func TestFileEndsAndStartsAgain(t *testing.T) {
 	r.next(w).Release()
 	h.fail <- io.EOF
 	r.reach("ended", func(st State) bool { return st.Status == Ended })
-	if err := r.Set(func(f *Filter) error { f.Radius = 5; return nil }); err != nil {
+	if err := r.Set(func(f *Filter) error { setWindow(f, func(b *kernels.Bilateral) { b.Radius = 5 }); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if p := r.next(w); !p.Repeated { // the last picture can still be worked on
@@ -516,4 +524,11 @@ func TestPatternKeepsItsSpeed(t *testing.T) {
 		}
 	}
 	t.Errorf("never 50 pictures in a second: %+v", r.Figures())
+}
+
+// setWindow changes options of the bilateral filter.
+func setWindow(f *Filter, change func(*kernels.Bilateral)) { kernels.Edit(&f.Selection, change) }
+
+func windowed(change func(*kernels.Bilateral)) func(*Filter) {
+	return func(f *Filter) { setWindow(f, change) }
 }

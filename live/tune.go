@@ -10,7 +10,7 @@ import (
 // preparer is a backend that is slow with new parameters at first: a GPU compiles kernels on
 // demand.
 type preparer interface {
-	Prepare(ctx context.Context, p kernels.Params) error
+	Prepare(ctx context.Context, s kernels.Stage) error
 }
 
 // tune applies a new filter once the backend is ready for it. Until then the old one applies.
@@ -38,17 +38,19 @@ func (s *Session) tune(ctx context.Context) error {
 
 func (s *Session) ready(ctx context.Context, f Filter) error {
 	b, slow := s.o.Backend.(preparer)
-	p, err := f.Resolved()
+	to, err := f.Resolved()
 	if err != nil || !slow {
 		return err
 	}
-	if err := b.Prepare(ctx, p); err != nil && ctx.Err() == nil {
-		return err
+	for _, stage := range to.Stages() {
+		if err := b.Prepare(ctx, stage); err != nil && ctx.Err() == nil {
+			return err
+		}
 	}
 	return nil
 }
 
-// tuneAhead prepares the backend for the radii within reach of the slider, after the first
+// tuneAhead prepares the backend for the options within reach of the sliders, after the first
 // picture. The denoiser's kernels are the same for all its options: they are there once it is.
 func (s *Session) tuneAhead(ctx context.Context) error {
 	w := s.Watch(1)
@@ -62,14 +64,22 @@ func (s *Session) tuneAhead(ctx context.Context) error {
 	if s.o.Compile != nil && s.o.Compile(ctx) != nil {
 		return nil // each is compiled on demand instead
 	}
-	for r := 0; r <= kernels.MaxRadius && ctx.Err() == nil; r++ {
+	for _, kind := range kernels.Filters() {
 		s.mu.Lock()
 		f := s.set.filter
 		s.mu.Unlock()
-		f.Choose(kernels.Bilateral)
-		f.Radius = r
-		if err := s.ready(ctx, f); err != nil {
-			return err
+		f.Choose(kind)
+		v, ok := f.Main().(kernels.Varied)
+		if !ok {
+			continue
+		}
+		for _, near := range v.Near() {
+			if f.Put(near); ctx.Err() != nil {
+				return nil
+			}
+			if err := s.ready(ctx, f); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

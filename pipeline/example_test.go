@@ -29,7 +29,7 @@ func filterClip(ctx context.Context, from, to string) (frames int64, err error) 
 	decoded, filtered := pipeline.NewPool(cpu.Input(), 1), pipeline.NewPool(cpu, 4)
 	defer decoded.Close()
 	defer filtered.Close()
-	filter, err := cpu.Filter(kernels.DefaultParams(3), filtered)
+	filter, err := cpu.Filter(kernels.DefaultBilateral(3), filtered)
 	if err != nil {
 		return 0, err
 	}

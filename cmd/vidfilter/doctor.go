@@ -97,7 +97,7 @@ func tryDoors() error {
 func filterOn(b *gpu.Backend) sandbox.Door {
 	d := sandbox.Door{Name: "filter on " + b.Name(), Wanted: true, Open: true}
 	src := measure.Picture(measure.FormatOf(pipeline.NV12, measure.Size{Width: 640, Height: 360}))
-	if _, err := measure.FilterTime(context.Background(), b, kernels.DefaultParams(1), gpu.Repeat{Batches: 1, Runs: 8}, src); err != nil {
+	if _, err := measure.FilterTime(context.Background(), b, kernels.DefaultBilateral(1), gpu.Repeat{Batches: 1, Runs: 8}, src); err != nil {
 		d.Open, d.Says = false, err.Error()
 	}
 	return d

@@ -7,7 +7,6 @@ import (
 
 	"vidfilter/internal/cli"
 	"vidfilter/internal/job"
-	"vidfilter/kernels"
 	"vidfilter/lab"
 	"vidfilter/lab/quality"
 )
@@ -67,7 +66,7 @@ func (o *labOptions) addPapers(s string) ([]string, error) {
 
 func newLabOptions() *labOptions {
 	o := &labOptions{device: job.Device{Kind: "auto"}}
-	o.Version, o.render.Params = cli.Version(), kernels.NewParams()
+	o.Version = cli.Version()
 	return o
 }
 

@@ -24,6 +24,7 @@ const listSystems = "vidfilter lab --list"
 // renderOptions are the options of -i and -o, which filter a file by one system.
 type renderOptions struct {
 	lab.Rendering
+	given     kernels.Selection
 	output    string
 	overwrite bool
 	sandbox   string
@@ -39,8 +40,8 @@ func (r *renderOptions) addFlags(fs *pflag.FlagSet) {
 	t.Flag(&r.overwrite, "overwrite", "y", "replace an existing output")
 	for _, name := range systemOptions {
 		opt, _ := kernels.OptionNamed(name)
-		t.Add(cli.NewValue(&r.Params, "X", func(s string) (kernels.Params, error) {
-			p := r.Params
+		t.Add(cli.NewValue(&r.given, "X", func(s string) (kernels.Selection, error) {
+			p := r.given
 			x, err := cli.Number(s)
 			if err == nil {
 				err = opt.Set(&p, x)
@@ -74,20 +75,21 @@ func (o *labOptions) resolveRender(fs *pflag.FlagSet) error {
 	if err := o.checkPlace(); err != nil {
 		return err
 	}
-	given := r.Params
-	r.Params = r.System.Adapt(given)
-	r.Params.SigmaS, r.Params.SigmaR, r.Params.Iterations = given.SigmaS, given.SigmaR, given.Iterations
-	r.Params = r.Params.WithDefaults()
+	p := r.given
+	p.Choose(r.System.Filter())
+	p.Put(r.System.Adapt(p.Main().(kernels.Planned)))
 	const hint = "leave it out, or choose another system: " + listSystems
 	for _, name := range systemOptions {
 		opt, _ := kernels.OptionNamed(name)
-		if _, has := opt.In(r.Params.Filter); !has && fs.Changed(name) {
+		if _, has := opt.In(p.Chosen()); !has && fs.Changed(name) {
 			return cli.Usagef(hint, "%s is an option of the %s filter, and %s does %s", cli.FlagName(fs.Lookup(name)), opt.Filters()[0], o.Kernel, r.System.Does())
 		}
 	}
 	if fs.Changed("radius") {
-		r.Params.Radius = given.Radius
+		radius := kernels.Of[kernels.Bilateral](r.given).Radius
+		kernels.Edit(&p, func(b *kernels.Bilateral) { b.Radius = radius })
 	}
+	r.Params = p.WithDefaults().Main().(kernels.Planned)
 	if err := cmp.Or(r.Params.Validate(), r.System.Refuses(r.Params)); err != nil {
 		return cli.Usagef(hint, "%v", err)
 	}

@@ -35,13 +35,13 @@ func wantUsage(t *testing.T, err error, words ...string) {
 
 // TestRenderOptions: a system brings its own filter options.
 func TestRenderOptions(t *testing.T) {
-	for args, want := range map[string]kernels.Params{
-		"thesis_1_naive_b16":         {Radius: 3, SigmaS: 2, SigmaR: 20, Range: kernels.Gaussian},
-		"cpu_akers_threads -r 5":     {Radius: 5, SigmaS: 3, SigmaR: 20},
-		"recursive_a":                {Filter: kernels.Recursive, Radius: 3, SigmaS: 10, SigmaR: 20, Iterations: 2},
-		"recursive_a --iterations 1": {Filter: kernels.Recursive, Radius: 3, SigmaS: 10, SigmaR: 20, Iterations: 1},
-		"tile_gaussian_r5":           {Radius: 5, SigmaS: 3, SigmaR: 20, Range: kernels.Gaussian},
-		"cpu_pair --sigma-r 7":       {Radius: 3, SigmaS: 2, SigmaR: 7, Range: kernels.Gaussian},
+	for args, want := range map[string]kernels.Planned{
+		"thesis_1_naive_b16":         kernels.Bilateral{Radius: 3, SigmaS: 2, SigmaR: 20, Range: kernels.Gaussian},
+		"cpu_akers_threads -r 5":     kernels.Bilateral{Radius: 5, SigmaS: 3, SigmaR: 20},
+		"recursive_a":                kernels.Recursive{SigmaS: 10, SigmaR: 20, Iterations: 2},
+		"recursive_a --iterations 1": kernels.Recursive{SigmaS: 10, SigmaR: 20, Iterations: 1},
+		"tile_gaussian_r5":           kernels.Bilateral{Radius: 5, SigmaS: 3, SigmaR: 20, Range: kernels.Gaussian},
+		"cpu_pair --sigma-r 7":       kernels.Bilateral{Radius: 3, SigmaS: 2, SigmaR: 7, Range: kernels.Gaussian},
 	} {
 		o, err := parseRender("-i a -o b.mp4 --kernel " + args)
 		if err != nil || o.Params != want {

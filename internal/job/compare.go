@@ -46,7 +46,7 @@ func CompareVideos(ctx context.Context, a, b Clip) (quality.Score, error) {
 // openBoth opens two videos for frames of the same depth that are gray, or RGB in planes, both or
 // neither.
 func openBoth(ctx context.Context, a, b Clip, pool *pipeline.Pool) (x, y *decode.Input, err error) {
-	for _, layouts := range []func(pipeline.Layout) bool{kernels.DefaultParams(0).Takes, common, pipeline.Layout.Basic} {
+	for _, layouts := range []func(pipeline.Layout) bool{kernels.Bilateral{}.Takes, common, pipeline.Layout.Basic} {
 		a.opts.Layouts, b.opts.Layouts = layouts, layouts
 		if x, err = decode.Open(ctx, a.Path, pool, a.opts); err != nil {
 			return nil, nil, err

@@ -77,7 +77,7 @@ func SegmentsOf(o *SegmentOptions, fs *pflag.FlagSet, env []string) (any, error)
 	if err := o.measureNoise(ctx, pool, func(string) {}); err != nil {
 		return nil, err
 	}
-	found.Noise = compact(*o.Params.Known)
+	found.Noise = compact(*kernels.Of[kernels.Denoise](o.Filters).Known)
 	return found, nil
 }
 

@@ -24,7 +24,7 @@ type (
 	threaded interface{ Threads() int }
 	// forecaster backends know their frames per second ahead: as asked, and at fast quality.
 	forecaster interface {
-		Expect(p kernels.Params, width, height int) (asked, fast float64)
+		Expect(p kernels.Denoise, width, height int) (asked, fast float64)
 	}
 	// coder backends have devices that decode and encode video.
 	coder interface {
@@ -55,7 +55,9 @@ func (o *Options) OpenBackend(u *cli.UI) (b kernels.Backend, tell func(), err er
 		b, err := o.openGPU(u)
 		if err == nil {
 			u.Debug("filtering on " + b.Name())
-			b.Warm(o.Params) // while the input is opened
+			for _, s := range o.Stages() {
+				b.Warm(s) // while the input is opened
+			}
 			return b, tell, nil
 		}
 		if o.Device.Kind == "cuda" {
@@ -98,14 +100,20 @@ func (j *job) decodeOptions(filters kernels.Backend) (o decode.Options, d *gpu.D
 		return o, nil, nil
 	}
 	o.Device, o.MustDevice = d, must
-	o.Quantisers = j.o.Params.Filter == kernels.Denoise && j.o.Params.Noise == 0 && j.o.Params.Known == nil
+	p, denoises := j.o.denoiser()
+	o.Quantisers = denoises && p.Noise == 0 && p.Known == nil
 	return o, d, nil
 }
 
 // onlyDevice reports whether only the GPU reads the samples of the input: a filter or an encoder.
 func (j *job) onlyDevice(b kernels.Backend) bool {
 	encodes := j.encoding != nil && j.encoding.Beside(b)
-	return j.o.Params.Filter != kernels.Denoise && (!j.o.passes() || encodes) && !j.looksOnHost()
+	for _, s := range j.o.Stages() {
+		if _, ok := s.(kernels.Planned); !ok {
+			return false
+		}
+	}
+	return (!j.o.passes() || encodes) && !j.looksOnHost()
 }
 
 // looksOnHost reports whether the CPU reads the samples of frames beside the filter.
@@ -164,9 +172,11 @@ func (o *Options) openGPU(u *cli.UI) (*gpu.Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := b.Can(o.Params); err != nil {
-		_ = b.Close()
-		return nil, err
+	for _, s := range o.Stages() {
+		if err := b.Can(s); err != nil {
+			_ = b.Close()
+			return nil, err
+		}
 	}
 	return b, nil
 }

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -22,7 +23,7 @@ func (o *Options) filterFlags(t cli.Table) {
 // PictureFlags are the options of the picture, for jobs and live.
 func (o *Options) PictureFlags(t cli.Table) {
 	for _, opt := range kernels.Flags() {
-		v := cli.NewValue(&o.Params, metavar[opt.Kind], func(s string) (kernels.Params, error) { return o.withFilterOption(opt, s) })
+		v := cli.NewValue(&o.Filters, cmp.Or(opt.Metavar, metavar[opt.Kind]), func(s string) (kernels.Selection, error) { return o.withFilterOption(opt, s) })
 		f := t.Add(cli.Names(v, opt.Names), opt.Name, opt.Short, opt.Usage(), cli.Excludes(opt.Rivals...))
 		if opt.Basic {
 			cli.Basic.Mark(f)
@@ -37,9 +38,12 @@ func (o *Options) PictureFlags(t cli.Table) {
 
 var metavar = map[kernels.Kind]string{kernels.Number: "X", kernels.Whole: "N", kernels.Name: "NAME", kernels.Switch: "bool"}
 
-// withFilterOption returns the parameters with one option set.
-func (o *Options) withFilterOption(opt kernels.Option, s string) (kernels.Params, error) {
-	p := o.Params
+// Stages returns the job's filters in their order: the main one, and the extra ones around it.
+func (o *Options) Stages() []kernels.Stage { return o.Filters.Stages() }
+
+// withFilterOption returns the filters' options with one set.
+func (o *Options) withFilterOption(opt kernels.Option, s string) (kernels.Selection, error) {
+	p := o.Filters
 	if opt.Kind == kernels.Name {
 		if opt.Set(&p, s) != nil {
 			return p, cli.UnknownName(opt.Names, s)
@@ -49,7 +53,7 @@ func (o *Options) withFilterOption(opt kernels.Option, s string) (kernels.Params
 	var value any = s // Set's error names the valid values
 	if on, err := strconv.ParseBool(s); err == nil && opt.Kind == kernels.Switch {
 		value = on
-	} else if x, err := cli.Number(s); err == nil {
+	} else if x, err := cli.Number(s); err == nil && opt.Kind != kernels.Text {
 		value = x
 	}
 	err := opt.Set(&p, value)
@@ -79,7 +83,7 @@ func givenOptions(fs *pflag.FlagSet, environment bool) (all []kernels.Option) {
 }
 
 // without returns the index of the first option that a filter lacks, -1 if it has all.
-func without(filter kernels.Filter, all []kernels.Option) int {
+func without(filter *kernels.Filter, all []kernels.Option) int {
 	return slices.IndexFunc(all, func(o kernels.Option) bool { return !slices.Contains(o.Filters(), filter) })
 }
 
@@ -96,11 +100,11 @@ func (o *Options) CheckFilter(fs *pflag.FlagSet) error {
 	} else if infer {
 		o.inferFilter(givenOptions(fs, true))
 	}
-	if i := without(o.Params.Filter, given); i >= 0 {
+	if i := without(o.Filters.Chosen(), given); i >= 0 {
 		return o.misplaced(fs, given, given[i], infer)
 	}
-	o.Params = o.Params.WithDefaults()
-	if err := o.Params.Validate(); err != nil {
+	o.Filters = o.Filters.WithDefaults()
+	if err := o.Filters.Validate(); err != nil {
 		return cli.Usagef("for their values: "+optionsHelp, "%v", err)
 	}
 	return o.checkNoise()
@@ -108,9 +112,9 @@ func (o *Options) CheckFilter(fs *pflag.FlagSet) error {
 
 // inferFilter chooses the first filter that has all of some options, if the default lacks one.
 func (o *Options) inferFilter(given []kernels.Option) {
-	for i := range kernels.FilterNames() {
-		if without(o.Params.Filter, given) >= 0 && without(kernels.Filter(i), given) < 0 {
-			o.Params.Filter = kernels.Filter(i)
+	for _, f := range kernels.Filters() {
+		if without(o.Filters.Chosen(), given) >= 0 && without(f, given) < 0 {
+			o.Filters.Choose(f)
 		}
 	}
 }
@@ -120,7 +124,7 @@ func (o *Options) inferFilter(given []kernels.Option) {
 func (o *Options) misplaced(fs *pflag.FlagSet, given []kernels.Option, opt kernels.Option, inferred bool) error {
 	name, of := cli.FlagName(fs.Lookup(opt.Name)), opt.Filters()[0]
 	disjoint := func(other kernels.Option) bool {
-		return !slices.ContainsFunc(other.Filters(), func(k kernels.Filter) bool { return slices.Contains(opt.Filters(), k) })
+		return !slices.ContainsFunc(other.Filters(), func(k *kernels.Filter) bool { return slices.Contains(opt.Filters(), k) })
 	}
 	if i := slices.IndexFunc(given, disjoint); inferred && i >= 0 {
 		return cli.Usagef("give one of the two: a job has one filter", "%s is an option of the %s filter, %s of the %s filter",
@@ -128,10 +132,10 @@ func (o *Options) misplaced(fs *pflag.FlagSet, given []kernels.Option, opt kerne
 	}
 	var has []string
 	for _, other := range kernels.Flags() {
-		if _, ok := other.Domains[o.Params.Filter]; ok {
+		if other.OfFilter(o.Filters.Chosen()) {
 			has = append(has, "--"+other.Name)
 		}
 	}
-	hint := fmt.Sprintf("the %s filter has %s", o.Params.Filter, strings.Join(has, ", "))
-	return cli.Usagef(hint, "%s is an option of the %s filter, not of the %s filter", name, of, o.Params.Filter)
+	hint := fmt.Sprintf("the %s filter has %s", o.Filters.Chosen(), strings.Join(has, ", "))
+	return cli.Usagef(hint, "%s is an option of the %s filter, not of the %s filter", name, of, o.Filters.Chosen())
 }

@@ -51,7 +51,7 @@ func wantUsageFuzz(t *testing.T, err error) {
 }
 
 func wantValid(t *testing.T, o *Options) {
-	if err := o.Params.Validate(); err != nil {
+	if err := o.Filters.Validate(); err != nil {
 		t.Error(err)
 	}
 	if f, err := OutputFormat(o.Output, o.Format); err != nil || f != o.Format {

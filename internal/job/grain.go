@@ -7,7 +7,6 @@ import (
 	"vidfilter/denoise/grain"
 	"vidfilter/encode"
 	"vidfilter/internal/cli"
-	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
 
@@ -20,8 +19,9 @@ func (o *Options) checkGrain(codec encode.Codec) error {
 	case !o.keepsGrain():
 		return nil
 	}
+	_, denoises := o.denoiser()
 	switch {
-	case o.Params.Filter != kernels.Denoise:
+	case !denoises:
 		return cli.Usagef("leave the options of other filters out", "%s is of what the denoiser removes", option)
 	case o.Compare != "":
 		return cli.Usagef("give one of them", "%s and --compare exclude each other", option)

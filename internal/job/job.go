@@ -331,11 +331,11 @@ func (o *Options) decoding(log *slog.Logger) decode.Options {
 }
 
 // passes reports whether frames are encoded as they are.
-func (o *Options) passes() bool { return o.Params.Identity() }
+func (o *Options) passes() bool { return o.Filters.Main().Identity() }
 
 // takes reports whether the job's filter takes frames of a layout.
 func (o *Options) takes(l pipeline.Layout) bool {
-	return l.Basic() || o.passes() && l.Valid() || o.Params.Takes(l)
+	return l.Basic() || o.passes() && l.Valid() || o.Filters.Main().Takes(l)
 }
 
 func (o *Options) encodeOptions(log *slog.Logger) encode.Options {
@@ -371,7 +371,7 @@ func (j *job) template() encode.Template {
 // poolOfResults returns a pool for a filter, with room for frames that wait for the encoder, and
 // for some more. They are on the device if the encoder takes them from there.
 func (j *job) poolOfResults(b kernels.Backend, more int) *pipeline.Pool {
-	p := pipeline.NewPool(b, j.inFlight+more+b.Held(j.o.Params))
+	p := pipeline.NewPool(b, j.inFlight+more+b.Held(j.o.Filters.Main()))
 	if h, ok := b.(holder); ok && j.encoding != nil && j.encoding.Beside(b) && !j.looksOnHost() {
 		h.KeepResults(p)
 	}
@@ -390,9 +390,9 @@ func (j *job) filterInto(b kernels.Backend, results *pipeline.Pool) (pipeline.Fi
 	if j.o.passes() {
 		return pipeline.Pass{}, nil
 	}
-	p := j.o.Params
-	p.Depth = new(j.o.encodeOptions(nil)).Depth()
-	f, err := b.Filter(p, results)
+	all := j.o.Filters
+	kernels.Edit(&all, func(p *kernels.Denoise) { p.Depth = new(j.o.encodeOptions(nil)).Depth() })
+	f, err := b.Filter(all.Main(), results)
 	if err == nil {
 		j.noise.watch(f)
 	}

@@ -42,7 +42,7 @@ func (o *Options) checkPart() error {
 		return cli.Usagef("filter the video whole", "--%s: %s", name, why)
 	case o.Part != nil && o.window() != (decode.Window{}) && o.Part.Around == (decode.Span{}):
 		return cli.Usagef("give vidfilter segments the options of the filter",
-			"--part lacks the frames around it that the %s filter reads", o.Params.Filter)
+			"--part lacks the frames around it that the %s filter reads", o.Filters.Chosen())
 	case o.Part != nil && !formats.Of(o.Format).Parts:
 		return cli.Usagef("name it .mp4", "a part is MP4, and --part can write nothing else")
 	case o.Join != "" && !formats.Of(o.Format).Video():
@@ -52,7 +52,7 @@ func (o *Options) checkPart() error {
 }
 
 func (o *Options) window() (w decode.Window) {
-	w.Before, w.After, w.Step = o.Params.Window()
+	w.Before, w.After, w.Step = o.Filters.Main().Window()
 	return w
 }
 

@@ -8,7 +8,6 @@ import (
 	"vidfilter/denoise/noise"
 	"vidfilter/internal/av"
 	"vidfilter/internal/contract"
-	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
 
@@ -71,11 +70,12 @@ func (j *job) tellNoise() {
 	}
 	j.ui.Debugf("noise: luma %.1f (%.1f to %.1f), chroma %.1f; %d of %d frames are clean",
 		n.Luma, n.Least, n.Most, n.Chroma, n.Clean, j.noise.frames)
+	p, _ := j.o.denoiser()
 	switch {
 	case j.o.Part != nil:
 	case n.Clean == j.noise.frames:
 		j.ui.Info("found the video clean: its pictures are encoded without a change; if you see noise: --noise 4, or " + otherNoise)
-	case j.o.Params.Noise == 0 && j.o.Params.Known == nil:
+	case p.Noise == 0 && p.Known == nil:
 		j.ui.Info(j.noise.describe(n) + "; if it looks wrong: --strength 0.5, --noise N, or " + otherNoise)
 	case j.o.NoiseFrom != nil:
 		j.ui.Info(fmt.Sprintf("%s, as measured from %v on", j.noise.describe(n), j.o.NoiseFrom))
@@ -113,11 +113,12 @@ func (j *job) gray() bool {
 // tellSlow reports the expected speed, if the denoiser on the CPU is slower than the video plays.
 func (j *job) tellSlow() {
 	b, ok := j.backend.(forecaster)
-	if !ok || j.o.Params.Filter != kernels.Denoise {
+	p, denoises := j.o.denoiser()
+	if !ok || !denoises {
 		return
 	}
 	v := j.in.Video().CodecParameters()
-	asked, fast := b.Expect(j.o.Params, v.Width(), v.Height())
+	asked, fast := b.Expect(p, v.Width(), v.Height())
 	if asked >= min(j.in.FrameRate().Float64(), 24) {
 		return
 	}

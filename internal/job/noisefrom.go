@@ -103,18 +103,19 @@ func (o *Options) checkNoise() error {
 	if o.Profile != nil {
 		o.NoiseFrom, name = nil, "--noise-profile" // of a part with both, segments has measured there
 	}
+	_, denoises := o.denoiser()
 	switch {
 	case o.NoiseFrom == nil && o.Profile == nil:
 		return nil
-	case o.Params.Filter != kernels.Denoise:
+	case !denoises:
 		return cli.Usagef("leave the options of other filters out", "%s is an option of the denoise filter", name)
 	case o.NoiseFrom != nil && o.Input == "-":
 		return cli.Usagef("save the input to a file first", "--noise-from reads the input twice, and a pipe can be read once")
 	case o.NoiseFrom != nil && o.Part != nil:
 		return cli.Usagef("vidfilter segments measures it, for --noise-profile", "--noise-from: a part may lack the time")
 	}
-	if o.Params.Known = o.Profile; o.NoiseFrom != nil {
-		o.Params.Known = &noise.Model{} // until it is measured
+	if o.know(o.Profile); o.NoiseFrom != nil {
+		o.know(&noise.Model{}) // until it is measured
 	}
 	return nil
 }
@@ -136,8 +137,19 @@ func (o *Options) measureNoise(ctx context.Context, frames *pipeline.Pool, tell 
 		tell(fmt.Sprintf("--noise-from %v: %s: choose a flat part that stands still", n, w))
 	}
 	m, err = noise.ParseProfile(m.Profile()) // as it is carried to those that filter parts
-	o.Params.Known = &m
+	o.know(&m)
 	return err
+}
+
+// denoiser returns the options of the denoiser, and whether it is the job's main filter.
+func (o *Options) denoiser() (kernels.Denoise, bool) {
+	p, ok := o.Filters.Main().(kernels.Denoise)
+	return p, ok
+}
+
+// know has the denoiser take the noise as known.
+func (o *Options) know(m *noise.Model) {
+	kernels.Edit(&o.Filters, func(p *kernels.Denoise) { p.Known = m })
 }
 
 func (n *NoiseFrom) String() string {

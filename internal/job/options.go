@@ -29,7 +29,7 @@ type Options struct {
 	InputFormat   string // FFmpeg's name of a demuxer; "" to detect it
 	Format        string // as OutputFormat returns it
 
-	Params    kernels.Params
+	Filters   kernels.Selection
 	NoiseFrom *NoiseFrom   // nil: not there
 	Profile   *noise.Model // nil: none
 
@@ -93,7 +93,6 @@ type Device struct {
 
 func NewOptions() *Options {
 	return &Options{
-		Params:       kernels.NewParams(),
 		Device:       Device{Kind: "auto"},
 		HWAccel:      "auto",
 		Encoder:      DefaultCodec.Name,

@@ -44,11 +44,11 @@ func TestDefaults(t *testing.T) {
 	e2e.Must(t, err)
 	want := NewOptions()
 	want.Input, want.Output, want.Format = "in.mp4", "out.mp4", "mp4"
-	want.Params.Strength, want.openCodec = 1, true
+	want.openCodec = true
 	if !reflect.DeepEqual(o, want) {
 		t.Errorf("got  %+v\nwant %+v", o, want)
 	}
-	if err := o.Params.Validate(); err != nil {
+	if err := o.Filters.Validate(); err != nil {
 		t.Error(err)
 	}
 }
@@ -63,28 +63,28 @@ var goodFlags = []struct {
 	{"output", "x.mkv", func(o *Options) any { return o.Output + o.Format }, "x.mkvmatroska"},
 	{"input-format", "hls", func(o *Options) any { return o.InputFormat }, "hls"},
 	{"format", "ts", func(o *Options) any { return o.Format }, "mpegts"},
-	{"filter", "recursive", func(o *Options) any { return o.Params }, kernels.Params{Filter: kernels.Recursive, Radius: 3, SigmaS: 10, SigmaR: 20, Iterations: 2, Luma: 1, Chroma: 1}},
-	{"iterations", "3", func(o *Options) any { return o.Params.Iterations }, 3},
-	{"filter", "denoise", func(o *Options) any { return o.Params.Strength }, 1.0},
-	{"strength", "1.5", func(o *Options) any { return o.Params }, kernels.Params{Filter: kernels.Denoise, Radius: 3, Strength: 1.5, Luma: 1, Chroma: 1}},
-	{"quality", "best", func(o *Options) any { return o.Params.Quality }, kernels.Best},
-	{"grain", "0.3", func(o *Options) any { return o.Params.Grain }, 0.3},
-	{"luma", "0", func(o *Options) any { return o.Params.Luma }, 0.0},
-	{"chroma", "2.5", func(o *Options) any { return o.Params.Chroma }, 2.5},
-	{"luma-only", "true", func(o *Options) any { return o.Params.Chroma }, 0.0},
-	{"temporal-only", "true", func(o *Options) any { return o.Params.TemporalOnly }, true},
-	{"spatial-only", "true", func(o *Options) any { return o.Params.SpatialOnly }, true},
-	{"noise", "7.5", func(o *Options) any { return o.Params.Noise }, 7.5},
+	{"filter", "recursive", func(o *Options) any { return o.Filters.Main() }, kernels.Recursive{SigmaS: 10, SigmaR: 20, Iterations: 2}},
+	{"iterations", "3", func(o *Options) any { return o.Filters.Main().(kernels.Recursive).Iterations }, 3},
+	{"filter", "denoise", func(o *Options) any { return o.Filters.Main().(kernels.Denoise).Strength }, 1.0},
+	{"strength", "1.5", func(o *Options) any { return o.Filters.Main() }, kernels.Denoise{Strength: 1.5, Luma: 1, Chroma: 1}},
+	{"quality", "best", func(o *Options) any { return o.Filters.Main().(kernels.Denoise).Quality }, kernels.Best},
+	{"grain", "0.3", func(o *Options) any { return o.Filters.Main().(kernels.Denoise).Grain }, 0.3},
+	{"luma", "0", func(o *Options) any { return o.Filters.Main().(kernels.Denoise).Luma }, 0.0},
+	{"chroma", "2.5", func(o *Options) any { return o.Filters.Main().(kernels.Denoise).Chroma }, 2.5},
+	{"luma-only", "true", func(o *Options) any { return o.Filters.Main().(kernels.Denoise).Chroma }, 0.0},
+	{"temporal-only", "true", func(o *Options) any { return o.Filters.Main().(kernels.Denoise).TemporalOnly }, true},
+	{"spatial-only", "true", func(o *Options) any { return o.Filters.Main().(kernels.Denoise).SpatialOnly }, true},
+	{"noise", "7.5", func(o *Options) any { return o.Filters.Main().(kernels.Denoise).Noise }, 7.5},
 	{"noise-from", "1:02.5,10,20,64,48", func(o *Options) any { return *o.NoiseFrom }, NoiseFrom{62500 * time.Millisecond, noise.Box{X: 10, Y: 20, Width: 64, Height: 48}}},
 	{"noise-from", "12.5", func(o *Options) any { return o.NoiseFrom.String() }, "12.5"},
-	{"noise-profile", string(noise.Flat(7).Profile()), func(o *Options) any { return *o.Params.Known }, noise.Flat(7)},
-	{"noise", "auto", func(o *Options) any { return o.Params.Filter }, kernels.Denoise},
-	{"radius", "0", func(o *Options) any { return o.Params.Radius }, 0},
-	{"radius", "15", func(o *Options) any { return o.Params.SigmaS }, 8.0},
-	{"sigma-s", "1.5", func(o *Options) any { return o.Params.SigmaS }, 1.5},
-	{"sigma-r", "1e1", func(o *Options) any { return o.Params.SigmaR }, 10.0},
-	{"range", "gaussian", func(o *Options) any { return o.Params.Range }, kernels.Gaussian},
-	{"border", "clamp", func(o *Options) any { return o.Params.Border }, kernels.Clamp},
+	{"noise-profile", string(noise.Flat(7).Profile()), func(o *Options) any { return *o.Filters.Main().(kernels.Denoise).Known }, noise.Flat(7)},
+	{"noise", "auto", func(o *Options) any { return o.Filters.Chosen() }, kernels.DefaultFilter},
+	{"radius", "0", func(o *Options) any { return o.Filters.Main().(kernels.Bilateral).Radius }, 0},
+	{"radius", "15", func(o *Options) any { return o.Filters.Main().(kernels.Bilateral).SigmaS }, 8.0},
+	{"sigma-s", "1.5", func(o *Options) any { return o.Filters.Main().(kernels.Bilateral).SigmaS }, 1.5},
+	{"sigma-r", "1e1", func(o *Options) any { return o.Filters.Main().(kernels.Bilateral).SigmaR }, 10.0},
+	{"range", "gaussian", func(o *Options) any { return o.Filters.Main().(kernels.Bilateral).Range }, kernels.Gaussian},
+	{"border", "clamp", func(o *Options) any { return o.Filters.Main().(kernels.Bilateral).Border }, kernels.Clamp},
 	{"device", "cpu", func(o *Options) any { return o.Device }, Device{Kind: "cpu"}},
 	{"device", "cuda", func(o *Options) any { return o.Device }, Device{Kind: "cuda"}},
 	{"device", "cuda:3", func(o *Options) any { return o.Device }, Device{Kind: "cuda", Indexes: []int{3}}},
@@ -189,8 +189,8 @@ func TestFilterOptions(t *testing.T) {
 				rest = base()
 			}
 			for source, in := range map[string][2][]string{"argument": {append(rest[:len(rest):len(rest)], "--"+opt.Name+"="+text)}, "environment": {rest, env}} {
-				if o, err := Parse(in[0], in[1]); err != nil || opt.Get(o.Params) != want {
-					t.Errorf("--%s %s of %s as %s: %+v, %v", opt.Name, text, filter, source, o.Params, err)
+				if o, err := Parse(in[0], in[1]); err != nil || opt.Get(o.Filters) != want {
+					t.Errorf("--%s %s of %s as %s: %+v, %v", opt.Name, text, filter, source, o.Filters.Main(), err)
 				}
 			}
 			for _, bad := range []string{"-1", "x", "nan", "1e300", ""} {
@@ -203,7 +203,7 @@ func TestFilterOptions(t *testing.T) {
 
 func TestShortFlags(t *testing.T) {
 	o, err := Parse([]string{"-ia.mp4", "-o", "b.mkv", "-r1", "-yq"}, nil)
-	if err != nil || o.Input != "a.mp4" || o.Params.Radius != 1 || !o.Overwrite || !o.Quiet {
+	if err != nil || o.Input != "a.mp4" || kernels.Of[kernels.Bilateral](o.Filters).Radius != 1 || !o.Overwrite || !o.Quiet {
 		t.Errorf("%+v, %v", o, err)
 	}
 	o, err = Parse(base("-nv", "--map", "v", "--map=-s"), nil)
@@ -416,8 +416,8 @@ func TestEnvironmentOfBothFilters(t *testing.T) {
 	env := []string{"VIDFILTER_RADIUS=5", "VIDFILTER_ITERATIONS=3", "VIDFILTER_BORDER=clamp"}
 	for _, name := range kernels.FilterNames() {
 		o, err := Parse(base("--filter", name), env)
-		if err != nil || o.Params.Filter.String() != name || o.Params.Radius != 5 || o.Params.Iterations != 3 {
-			t.Errorf("%s: %+v, %v", name, o.Params, err)
+		if err != nil || o.Filters.Chosen().Name != name || kernels.Of[kernels.Bilateral](o.Filters).Radius != 5 || kernels.Of[kernels.Recursive](o.Filters).Iterations != 3 {
+			t.Errorf("%s: %+v, %v", name, o.Filters, err)
 		}
 	}
 }

@@ -114,10 +114,11 @@ func (j *job) choose(d *division) (whole string) {
 // decoders returns how many decoders work for one fast encoder by default, or why one does.
 func (j *job) decoders() (n int, why string) {
 	b, onGPU := j.backend.(coder)
+	_, denoises := j.o.denoiser()
 	switch {
 	case !onGPU || j.decoding == nil || !j.in.OnDevice():
 		return 1, "the CPU decodes"
-	case j.o.Params.Filter == kernels.Denoise && !j.o.passes():
+	case denoises:
 		return 1, "the denoiser is no faster than one decoder"
 	}
 	n = min(j.decoding.Engines(), partsPerGPU) * b.Devices()

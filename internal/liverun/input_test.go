@@ -18,7 +18,7 @@ func TestLiveCommand(t *testing.T) {
 	} {
 		job, err := job.Parse(append([]string{"-i", "in.mp4", "-o", "out.mp4"}, strings.Fields(args)...), nil)
 		e2e.Must(t, err)
-		if got := o.liveCommand(live.FilterOf(job.Params, job.FieldOrder)); got != strings.TrimSpace("vidfilter -i in.mp4 -o out.mp4 "+args) {
+		if got := o.liveCommand(live.FilterOf(job.Filters, job.FieldOrder)); got != strings.TrimSpace("vidfilter -i in.mp4 -o out.mp4 "+args) {
 			t.Errorf("%s gives %s", args, got)
 		}
 	}

@@ -57,7 +57,7 @@ func (o *Options) readJobFile(data []byte) (f live.Filter, others []string, err 
 	if err := own.CheckFilter(fs); err != nil {
 		return f, nil, withHint(err)
 	}
-	return live.FilterOf(own.Params, own.FieldOrder), others, nil
+	return live.FilterOf(own.Filters, own.FieldOrder), others, nil
 }
 
 // withHint returns an error whose text has its hint.

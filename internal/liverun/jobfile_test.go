@@ -17,11 +17,11 @@ func TestJobFile(t *testing.T) {
 	o := NewOptions()
 	o.Input = filepath.Join(t.TempDir(), "it's: a.mp4")
 	e2e.Must(t, os.WriteFile(o.Input, nil, 0o666))
-	denoise := live.FilterOf(kernels.DefaultDenoise(), "tff")
-	denoise.Strength, denoise.Grain, denoise.SpatialOnly, denoise.Noise = 0.85, 0.25, true, 4
+	denoise := live.FilterOf(kernels.Select(kernels.DefaultDenoise()), "tff")
+	kernels.Edit(&denoise.Selection, func(d *kernels.Denoise) { d.Strength, d.Grain, d.SpatialOnly, d.Noise = 0.85, 0.25, true, 4 })
 	for _, f := range []live.Filter{
-		denoise, live.FilterOf(kernels.DefaultDenoise(), "auto"),
-		live.FilterOf(kernels.DefaultParams(0), "auto"), live.FilterOf(kernels.DefaultRecursive(), "bff"),
+		denoise, live.FilterOf(kernels.Select(kernels.DefaultDenoise()), "auto"),
+		live.FilterOf(kernels.Select(kernels.DefaultBilateral(0)), "auto"), live.FilterOf(kernels.Select(kernels.DefaultRecursive()), "bff"),
 	} {
 		b, err := o.jobFile(f)
 		e2e.Must(t, err)

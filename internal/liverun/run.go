@@ -128,7 +128,7 @@ func (l *liveRun) run(ctx context.Context) (err error) {
 		return err
 	}
 	l.session, err = live.New(live.Options{
-		Input: l.input, Backend: l.backend, Filter: live.FilterOf(l.o.Params, l.o.FieldOrder), LookAhead: l.o.LookAhead, Times: l.times(), Compile: l.compiler(),
+		Input: l.input, Backend: l.backend, Filter: live.FilterOf(l.o.Filters, l.o.FieldOrder), LookAhead: l.o.LookAhead, Times: l.times(), Compile: l.compiler(),
 	})
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ var bound = Check{Largest: 1, Share: 0.01}
 type checked struct {
 	what   string
 	layout pipeline.Layout
-	params kernels.Params
+	params kernels.Stage
 }
 
 // checkSize covers several blocks of every kernel, cut off at the edges.
@@ -33,7 +33,7 @@ func (r *run) check(key checked, onGPU bool, reference, filter func(dst, src *pi
 	if err := reference(want, src); err != nil {
 		return Check{}, err
 	}
-	what := fmt.Sprintf("%s at radius %d on %s", key.what, key.params.Radius, src.Format)
+	what := fmt.Sprintf("%s at radius %d on %s", key.what, int(kernels.NumberOf(key.params, "radius")), src.Format)
 	c, err := measure.Hold(src, want, bound, what, onGPU, filter)
 	if err == nil {
 		r.seen[key] = c
@@ -42,14 +42,14 @@ func (r *run) check(key checked, onGPU bool, reference, filter func(dst, src *pi
 }
 
 // checkKernel is check for one variant.
-func (r *run) checkKernel(ctx context.Context, v kernels.Variant, p kernels.Params, l pipeline.Layout) (Check, error) {
+func (r *run) checkKernel(ctx context.Context, v kernels.Variant, p kernels.Planned, l pipeline.Layout) (Check, error) {
 	return r.check(checked{v.Name, l, p}, true, papers.ReferenceOf(v, p), func(dst, src *pipeline.Frame) error {
 		return r.GPU.RunKernel(ctx, v.Planner(p), dst, src)
 	})
 }
 
 // checkBackend is check for the filter of a backend.
-func (r *run) checkBackend(ctx context.Context, b kernels.Backend, p kernels.Params, l pipeline.Layout) (Check, error) {
+func (r *run) checkBackend(ctx context.Context, b kernels.Backend, p kernels.Planned, l pipeline.Layout) (Check, error) {
 	_, onCPU := b.(interface{ Threads() int })
 	reference := func(dst, src *pipeline.Frame) error { return kernels.Reference(dst, src, p) }
 	return r.check(checked{b.Name(), l, p}, !onCPU, reference, func(dst, src *pipeline.Frame) error {

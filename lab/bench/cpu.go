@@ -29,7 +29,7 @@ func (r *run) cpuBeside(ctx context.Context) (*CPUSection, error) {
 	for _, size := range sizes {
 		src := measure.Picture(measure.FormatOf(pipeline.YUV420P, size))
 		for _, radius := range radii {
-			row, err := r.cpuRow(ctx, src, kernels.DefaultParams(radius))
+			row, err := r.cpuRow(ctx, src, kernels.DefaultBilateral(radius))
 			if err != nil {
 				return s, err
 			}
@@ -39,7 +39,7 @@ func (r *run) cpuBeside(ctx context.Context) (*CPUSection, error) {
 	return s, nil
 }
 
-func (r *run) cpuRow(ctx context.Context, src *pipeline.Frame, p kernels.Params) (row CPURow, err error) {
+func (r *run) cpuRow(ctx context.Context, src *pipeline.Frame, p kernels.Bilateral) (row CPURow, err error) {
 	row = CPURow{Size: Size{Width: src.Width, Height: src.Height}, Radius: p.Radius}
 	r.say("%s at radius %d, %s", r.CPU.Name(), p.Radius, src.Format)
 	if row.Check, err = r.checkBackend(ctx, r.CPU, p, src.Layout); err != nil {

@@ -40,7 +40,7 @@ type DecodeRow struct {
 type decodeWay struct {
 	row     DecodeRow
 	backend kernels.Backend
-	params  kernels.Params
+	params  kernels.Bilateral
 	parts   []decode.Range
 	times   []time.Duration
 	cpu     time.Duration
@@ -84,7 +84,7 @@ func (r *run) decodeClip(ctx context.Context, s *EndSection, clip string) error 
 		ways = append(ways, &decodeWay{
 			row: DecodeRow{Clip: filepath.Base(clip), Size: Size{Width: format.Width, Height: format.Height}, Radius: radius,
 				Device: device, Decoder: decoder, GPUs: gpus, Inputs: min(inputs, len(parts)), Skipped: skipped},
-			backend: backend, params: kernels.DefaultParams(radius), parts: parts,
+			backend: backend, params: kernels.DefaultBilateral(radius), parts: parts,
 		})
 	}
 	if r.GPU == nil {
@@ -204,7 +204,7 @@ func (w *decodeWay) run(ctx context.Context, clip string) error {
 // decoder decodes and filters parts one after another.
 type decoder struct {
 	backend     kernels.Backend
-	params      kernels.Params
+	params      kernels.Bilateral
 	options     decode.Options
 	in, results *pipeline.Pool
 	spare       decode.Spare

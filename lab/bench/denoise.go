@@ -95,7 +95,7 @@ func (r *run) denoiseRows(ctx context.Context, s *DenoiseSection, b kernels.Back
 	return nil
 }
 
-func (r *run) denoiseRow(ctx context.Context, b kernels.Backend, p kernels.Params, frames []*pipeline.Frame) (row DenoiseRow, err error) {
+func (r *run) denoiseRow(ctx context.Context, b kernels.Backend, p kernels.Denoise, frames []*pipeline.Frame) (row DenoiseRow, err error) {
 	f := frames[0].Format
 	row = DenoiseRow{Device: "cpu", Size: Size{Width: f.Width, Height: f.Height}, Layout: f.Layout.String(), Quality: p.Quality.String()}
 	r.say("denoise --quality %s on %s, %s", p.Quality, b.Name(), f)
@@ -128,7 +128,7 @@ func (r *run) denoiseRow(ctx context.Context, b kernels.Backend, p kernels.Param
 }
 
 // checkDenoise compares a frame of a small clip with the reference's, once for each key.
-func (r *run) checkDenoise(ctx context.Context, b kernels.Backend, p kernels.Params, l pipeline.Layout) (Check, error) {
+func (r *run) checkDenoise(ctx context.Context, b kernels.Backend, p kernels.Denoise, l pipeline.Layout) (Check, error) {
 	key := checked{b.Name(), l, p}
 	if c, ok := r.seen[key]; ok {
 		return c, nil

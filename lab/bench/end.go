@@ -187,7 +187,7 @@ func (r *run) jobs(ctx context.Context, clip string) (all []*endJob, err error) 
 		}
 		for _, radius := range radii {
 			filtered := *plain
-			filtered.plain, filtered.params = plain, kernels.DefaultParams(radius)
+			filtered.plain, filtered.params = plain, kernels.DefaultBilateral(radius)
 			if r.GPU != nil {
 				j := filtered
 				j.device, j.backend, j.memory = "gpu", r.GPU, r.GPU.Input()
@@ -213,7 +213,7 @@ func (r *run) jobs(ctx context.Context, clip string) (all []*endJob, err error) 
 }
 
 // tooSlow times one frame on the CPU, and returns the reason to skip so many frames, or "".
-func (r *run) tooSlow(ctx context.Context, p kernels.Params, f pipeline.Format, frames int64) (string, error) {
+func (r *run) tooSlow(ctx context.Context, p kernels.Bilateral, f pipeline.Format, frames int64) (string, error) {
 	src, dst := measure.Picture(f), pipeline.Blank(f)
 	start := time.Now()
 	if err := measure.FilterOnce(ctx, r.CPU, p, dst, src); err != nil {
@@ -255,7 +255,7 @@ type endJob struct {
 	backend kernels.Backend // also nil for it
 	gpu     *gpu.Backend    // of NVDEC and NVENC
 	memory  pipeline.Allocator
-	params  kernels.Params
+	params  kernels.Bilateral
 	format  pipeline.Format
 
 	times  []time.Duration

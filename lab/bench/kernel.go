@@ -110,11 +110,11 @@ func (r *run) kernelRows(ctx context.Context, s *KernelSection, src *pipeline.Fr
 }
 
 // paramsOf returns the default options adapted to the variant.
-func paramsOf(v kernels.Variant, radius int) kernels.Params {
-	return v.Adapt(kernels.DefaultParams(radius))
+func paramsOf(v kernels.Variant, radius int) kernels.Planned {
+	return v.Adapt(kernels.DefaultBilateral(radius))
 }
 
-func (r *run) isChosen(v kernels.Variant, p kernels.Params, f pipeline.Format) bool {
+func (r *run) isChosen(v kernels.Variant, p kernels.Planned, f pipeline.Format) bool {
 	best, err := kernels.Choose(p, f, r.GPU.Limits())
 	return err == nil && best.Name == v.Name
 }
@@ -133,21 +133,21 @@ func (r *run) wanted(v kernels.Variant, radius int, l pipeline.Layout, chosen bo
 	case papers.Of(v).Paper != "" && v.Name != papers.Akers: // the lab measures the others
 		return false
 	}
-	d := kernels.DefaultParams(radius)
+	d := kernels.DefaultBilateral(radius)
 	return v.Range == d.Range && (chosen || l == pipeline.RGBA)
 }
 
-func (r *run) kernelRow(ctx context.Context, v kernels.Variant, p kernels.Params, src *pipeline.Frame) (row KernelRow, err error) {
+func (r *run) kernelRow(ctx context.Context, v kernels.Variant, p kernels.Planned, src *pipeline.Frame) (row KernelRow, err error) {
 	row = KernelRow{
-		Size: Size{Width: src.Width, Height: src.Height}, Layout: src.Layout.String(), Radius: p.Radius, Variant: v.Name, Form: v.Form.Name,
+		Size: Size{Width: src.Width, Height: src.Height}, Layout: src.Layout.String(), Radius: int(kernels.NumberOf(p, "radius")), Variant: v.Name, Form: v.Form.Name,
 	}
-	r.say("%s at radius %d, %s", v.Name, p.Radius, src.Format)
+	r.say("%s at radius %d, %s", v.Name, int(kernels.NumberOf(p, "radius")), src.Format)
 	if row.Check, err = r.checkKernel(ctx, v, p, src.Layout); err != nil {
 		return row, err
 	}
 	times, err := r.GPU.TimeKernel(ctx, papers.Timed(v, p, src), src, r.repeat())
 	if err != nil {
-		return row, fmt.Errorf("time %s at radius %d: %w", v.Name, p.Radius, err)
+		return row, fmt.Errorf("time %s at radius %d: %w", v.Name, int(kernels.NumberOf(p, "radius")), err)
 	}
 	row.Time = measure.StatOf(times)
 	return row, nil

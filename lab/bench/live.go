@@ -78,7 +78,7 @@ func (r *run) liveRow(ctx context.Context, size Size, radius int, device string)
 		backend = b
 	}
 	in := live.Input{Name: "test", Kind: live.Test, Open: live.OpenPattern(live.PatternOptions{Width: size.Width, Height: size.Height, FPS: liveFPS})}
-	session, err := live.New(live.Options{Input: in, Backend: backend, Filter: live.FilterOf(kernels.DefaultParams(radius), "auto")})
+	session, err := live.New(live.Options{Input: in, Backend: backend, Filter: live.FilterOf(kernels.Select(kernels.DefaultBilateral(radius)), "auto")})
 	if err != nil {
 		return row, err
 	}

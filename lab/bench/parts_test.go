@@ -49,8 +49,8 @@ func TestFloor(t *testing.T) {
 func TestWrongFilter(t *testing.T) {
 	for _, onGPU := range []bool{false, true} {
 		r := &run{seen: map[checked]Check{}}
-		key := checked{"nothing", pipeline.YUV420P, kernels.DefaultParams(3)}
-		reference := func(dst, src *pipeline.Frame) error { return kernels.Reference(dst, src, key.params) }
+		key := checked{"nothing", pipeline.YUV420P, kernels.DefaultBilateral(3)}
+		reference := func(dst, src *pipeline.Frame) error { return kernels.Reference(dst, src, key.params.(kernels.Planned)) }
 		_, err := r.check(key, onGPU, reference, func(dst, src *pipeline.Frame) error { dst.CopySamples(src); return nil })
 		var wrong *WrongResult
 		if !errors.As(err, &wrong) || wrong.Check.Largest < 2 || errors.Is(err, gpu.ErrDevice) != onGPU {
@@ -68,7 +68,7 @@ func TestTooSlow(t *testing.T) {
 	defer cpu.Close()
 	r, f := &run{Places: measure.Places{CPU: cpu}}, measure.FormatOf(pipeline.YUV420P, Size{Width: 320, Height: 240})
 	for frames, skipped := range map[int64]bool{1: false, 1 << 40: true} {
-		why, err := r.tooSlow(context.Background(), kernels.DefaultParams(2), f, frames)
+		why, err := r.tooSlow(context.Background(), kernels.DefaultBilateral(2), f, frames)
 		if err != nil || (why != "") != skipped {
 			t.Errorf("%d frames: %q, %v", frames, why, err)
 		}

@@ -111,7 +111,7 @@ func (r *run) stepRows(ctx context.Context, s *StepSection, backends []*gpu.Back
 	for _, radius := range radii {
 		for n, b := range backends {
 			r.say("step at radius %d, %s, streams: %d", radius, f, n+1)
-			row, err := r.stepRow(ctx, b, kernels.DefaultParams(radius), src)
+			row, err := r.stepRow(ctx, b, kernels.DefaultBilateral(radius), src)
 			if err != nil {
 				return err
 			}
@@ -122,7 +122,7 @@ func (r *run) stepRows(ctx context.Context, s *StepSection, backends []*gpu.Back
 	return nil
 }
 
-func (r *run) stepRow(ctx context.Context, b *gpu.Backend, p kernels.Params, src *pipeline.Frame) (row StepRow, err error) {
+func (r *run) stepRow(ctx context.Context, b *gpu.Backend, p kernels.Bilateral, src *pipeline.Frame) (row StepRow, err error) {
 	row = StepRow{Size: Size{Width: src.Width, Height: src.Height}, Layout: src.Layout.String(), Radius: p.Radius}
 	if row.Check, err = r.checkBackend(ctx, b, p, src.Layout); err != nil {
 		return row, err

@@ -50,10 +50,10 @@ func Hold(src, want *pipeline.Frame, bound Check, what string, onGPU bool, filte
 }
 
 // FilterOnce filters src into dst with a backend's filter. It borrows both.
-func FilterOnce(ctx context.Context, b kernels.Backend, p kernels.Params, dst, src *pipeline.Frame) error {
+func FilterOnce(ctx context.Context, b kernels.Backend, s kernels.Stage, dst, src *pipeline.Frame) error {
 	pool := pipeline.NewPool(b, 1)
 	defer pool.Close()
-	f, err := b.Filter(p, pool)
+	f, err := b.Filter(s, pool)
 	if err != nil {
 		return err
 	}

@@ -24,8 +24,8 @@ type Feeder struct {
 
 // NewFeeder copies frames of one format, which it borrows and feeds in turn. The caller closes the
 // feeder.
-func NewFeeder(b kernels.Backend, p kernels.Params, src ...*pipeline.Frame) (_ *Feeder, err error) {
-	f := &Feeder{backend: b, held: b.Held(p)}
+func NewFeeder(b kernels.Backend, s kernels.Stage, src ...*pipeline.Frame) (_ *Feeder, err error) {
+	f := &Feeder{backend: b, held: b.Held(s)}
 	f.inputs, f.results = pipeline.NewPool(b.Input(), 1), pipeline.NewPool(b, f.held+1)
 	defer func() {
 		if err != nil {
@@ -40,7 +40,7 @@ func NewFeeder(b kernels.Backend, p kernels.Params, src ...*pipeline.Frame) (_ *
 		in.CopySamples(src[i%len(src)])
 		f.frames = append(f.frames, in)
 	}
-	f.filter, err = b.Filter(p, f.results)
+	f.filter, err = b.Filter(s, f.results)
 	return f, err
 }
 
@@ -97,8 +97,8 @@ func (f *Feeder) Close() {
 
 // FilterTime measures the filter of a backend by the host's clock, on copies of frames, which it
 // borrows.
-func FilterTime(ctx context.Context, b kernels.Backend, p kernels.Params, r gpu.Repeat, src ...*pipeline.Frame) (Stat, error) {
-	f, err := NewFeeder(b, p, src...)
+func FilterTime(ctx context.Context, b kernels.Backend, s kernels.Stage, r gpu.Repeat, src ...*pipeline.Frame) (Stat, error) {
+	f, err := NewFeeder(b, s, src...)
 	if err != nil {
 		return Stat{}, err
 	}

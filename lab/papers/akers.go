@@ -12,20 +12,20 @@ import (
 const Akers = "paper"
 
 // akersForm is Akers (001): cuda/akers.cu.
-var akersForm = &kernels.Form{Name: "akers", Layouts: rgba, Work: akersWork, Variants: []kernels.Variant{{
+var akersForm = &kernels.Form{Name: "akers", Filter: kernels.Bilateral{}.Filter(), Layouts: rgba, Work: kernels.WorkOf(akersWork), Variants: []kernels.Variant{{
 	Name: Akers, Radii: [2]int{1, kernels.MaxRadius}, Range: kernels.Lorentzian,
 	Compute: 61, Threads: [2]int{32, 32}, Shared: 4 * 32 * 32, Defines: []string{kernels.DefineRange(kernels.Lorentzian)},
 	Details: Details{Paper: "001", Version: "CUDA", Title: "halo block", Semantics: Semantics{RGB, Zero}},
 }}}
 
 // akersWork pads the picture in scratch memory and filters it from there.
-func akersWork(v kernels.Variant, p kernels.Params, f pipeline.Format, _ kernels.Limits) (kernels.Work, error) {
+func akersWork(v kernels.Variant, p kernels.Bilateral, f pipeline.Format, _ kernels.Limits) (kernels.Work, error) {
 	r, pitch := p.Radius, 4*(f.Width+2*p.Radius)
 	w := kernels.Work{Table: Of(v).hosted}
 	if w.Table == nil {
 		w.Scratch = pitch * (f.Height + 2*r)
 	}
-	w.Launches = launches(p, func(field kernels.Field) []pass {
+	w.Launches = launches(newArgs(p), func(field kernels.Field) []pass {
 		across, down := v.Threads[0], v.Threads[1]
 		all := numbered(
 			pass{grid: [2]int{kernels.Blocks(field.Width+2*r, across), kernels.Blocks(field.Height+2*r, down)}, block: v.Threads,

@@ -71,10 +71,7 @@ func (a Approximation) blocks(n int) (cuts []int) {
 
 // RecursiveApprox is kernels.Reference for the recursive filter with an approximation. It shows
 // the error of algorithms C and D.
-func RecursiveApprox(dst, src *pipeline.Frame, p kernels.Params, a Approximation) error {
-	if p.Filter != kernels.Recursive {
-		return fmt.Errorf("papers: the %s filter has no algorithm %s", p.Filter, a.Algorithm)
-	}
+func RecursiveApprox(dst, src *pipeline.Frame, p kernels.Recursive, a Approximation) error {
 	if err := a.validate(); err != nil {
 		return fmt.Errorf("papers: %w", err)
 	}

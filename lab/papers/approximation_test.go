@@ -17,7 +17,7 @@ import (
 func TestApproximation(t *testing.T) {
 	src := kerneltest.Frame(pipeline.Format{Layout: pipeline.RGBA, Width: 150, Height: 70})
 	kerneltest.Scene(src, rand.New(rand.NewPCG(25, 26)))
-	p := kernels.Params{Filter: kernels.Recursive, SigmaS: 10, SigmaR: 50, Iterations: 2}
+	p := kernels.Recursive{SigmaS: 10, SigmaR: 50, Iterations: 2}
 	want := kerneltest.Frame(src.Format)
 	e2e.Must(t, kernels.Reference(want, src, p))
 	mse := func(a Approximation) (sum float64) {
@@ -51,15 +51,13 @@ func TestApproximationErrors(t *testing.T) {
 	f := kerneltest.Frame(pipeline.Format{Layout: pipeline.RGBA, Width: 3, Height: 3})
 	p := kernels.DefaultRecursive()
 	tests := []struct {
-		p    kernels.Params
+		p    kernels.Recursive
 		a    Approximation
 		text string
 	}{
-		{kernels.DefaultParams(1), Approximation{}, "bilateral"},
-		{kernels.Params{Filter: kernels.Recursive, SigmaS: 20000, SigmaR: 1, Iterations: 1}, Approximation{}, "must be a number, 0.01 to 10000"},
-		{kernels.Params{Filter: kernels.Recursive, SigmaS: 20, SigmaR: 1e-3, Iterations: 1}, Approximation{}, "sigma-r 0.001"},
-		{kernels.Params{Filter: kernels.Recursive, SigmaS: 20, SigmaR: 1, Iterations: 4}, Approximation{}, "iterations 4 must be"},
-		{kernels.Params{Filter: 7, SigmaS: 20, SigmaR: 1}, Approximation{}, "no algorithm"},
+		{kernels.Recursive{SigmaS: 20000, SigmaR: 1, Iterations: 1}, Approximation{}, "must be a number, 0.01 to 10000"},
+		{kernels.Recursive{SigmaS: 20, SigmaR: 1e-3, Iterations: 1}, Approximation{}, "sigma-r 0.001"},
+		{kernels.Recursive{SigmaS: 20, SigmaR: 1, Iterations: 4}, Approximation{}, "iterations 4 must be"},
 		{p, Approximation{Algorithm: AlgorithmC}, "1 block or more"},
 		{p, Approximation{Algorithm: AlgorithmD}, "1 pixel or more"},
 		{p, Approximation{Algorithm: AlgorithmD, Block: 24, Kappa: math.NaN()}, "kappa"},

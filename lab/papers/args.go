@@ -28,9 +28,8 @@ func numbered(passes ...pass) []pass {
 	return passes
 }
 
-// launches returns Work.Launches for the passes over each field.
-func launches(p kernels.Params, passes func(f kernels.Field) []pass) func(kernels.Field, kernels.DeviceMemory) []kernels.Launch {
-	base := newArgs(p)
+// launches returns Work.Launches for the passes over each field. base has the other arguments.
+func launches(base *args, passes func(f kernels.Field) []pass) func(kernels.Field, kernels.DeviceMemory) []kernels.Launch {
 	return func(f kernels.Field, m kernels.DeviceMemory) (all []kernels.Launch) {
 		for _, pass := range passes(f) {
 			a := *base
@@ -47,11 +46,9 @@ func launches(p kernels.Params, passes func(f kernels.Field) []pass) func(kernel
 	}
 }
 
-func newArgs(p kernels.Params) *args {
+// newArgs returns the arguments of the bilateral filter.
+func newArgs(p kernels.Bilateral) *args {
 	a := new(args)
-	if p.Filter == kernels.Recursive {
-		return a
-	}
 	a.radius = C.int32_t(p.Radius)
 	twice := max(2*p.SigmaR*p.SigmaR, 1e-300)
 	a.two_var = C.float(min(max(twice, 0x1p-100), 0x1p110)) // kernels divide by it

@@ -60,12 +60,13 @@ func NamedCPU(name string) (CPUVariant, error) {
 
 // Adapt returns p with the form's range weight. For another filter it returns the defaults of the
 // bilateral one.
-func (v CPUVariant) Adapt(p kernels.Params) kernels.Params {
-	if p.Filter != kernels.Bilateral {
-		p = kernels.Params{Radius: p.Radius}.WithDefaults()
+func (v CPUVariant) Adapt(p kernels.Planned) kernels.Planned {
+	own, ok := p.(kernels.Bilateral)
+	if !ok {
+		own = kernels.DefaultBilateral(0)
 	}
-	p.Range = v.Range
-	return p
+	own.Range = v.Range
+	return own
 }
 
 // Does describes the supported options: "radius 0 to 15, gaussian".
@@ -74,15 +75,15 @@ func (v CPUVariant) Does() string {
 }
 
 // Refuses returns the reason that the form does not support p, or nil.
-func (v CPUVariant) Refuses(p kernels.Params) error {
+func (v CPUVariant) Refuses(p kernels.Stage) error {
 	if err := p.Validate(); err != nil {
 		return err
 	}
-	if p.Filter != kernels.Bilateral {
-		return fmt.Errorf("papers: %s does not do the %s filter", v.Name, p.Filter)
-	}
-	if p != v.Adapt(p) {
-		return fmt.Errorf("papers: %s does %s, not %s", v.Name, v.Does(), p.Range)
+	switch own, ok := p.(kernels.Bilateral); {
+	case !ok:
+		return fmt.Errorf("papers: %s does not do the %s filter", v.Name, p.Filter())
+	case own.Range != v.Range:
+		return fmt.Errorf("papers: %s does %s, not %s", v.Name, v.Does(), own.Range)
 	}
 	return nil
 }

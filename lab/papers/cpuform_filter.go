@@ -9,7 +9,7 @@ import (
 
 // Filter returns a filter of RGBA by the form that holds no frame between calls and draws its
 // results from pool.
-func (v CPUVariant) Filter(p kernels.Params, threads int, pool *pipeline.Pool) (pipeline.Filter, error) {
+func (v CPUVariant) Filter(p kernels.Planned, threads int, pool *pipeline.Pool) (pipeline.Filter, error) {
 	if err := v.Refuses(p); err != nil {
 		return nil, err
 	}
@@ -20,7 +20,7 @@ func (v CPUVariant) Filter(p kernels.Params, threads int, pool *pipeline.Pool) (
 // formFilter caches the plan for the format of its last frame.
 type formFilter struct {
 	variant CPUVariant
-	params  kernels.Params
+	params  kernels.Planned
 	threads int
 	pool    *pipeline.Pool
 	plan    *CPUPlan

@@ -28,8 +28,8 @@ type CPUPlan struct {
 // Plan returns the plan for frames of a format on that many threads, 0 for as many as the form can
 // use. It fails for a format other than RGBA, options other than the form's, or more threads than
 // the form can use.
-func (v CPUVariant) Plan(p kernels.Params, f pipeline.Format, threads int) (*CPUPlan, error) {
-	if err := v.Refuses(p); err != nil {
+func (v CPUVariant) Plan(stage kernels.Planned, f pipeline.Format, threads int) (*CPUPlan, error) {
+	if err := v.Refuses(stage); err != nil {
 		return nil, err
 	}
 	if f.Layout != pipeline.RGBA {
@@ -39,6 +39,7 @@ func (v CPUVariant) Plan(p kernels.Params, f pipeline.Format, threads int) (*CPU
 	if err != nil {
 		return nil, err
 	}
+	p := stage.(kernels.Bilateral)
 	plan := &CPUPlan{form: v.form, format: f, threads: threads, job: new(C.vf_form_job)}
 	j := plan.job
 	j.width, j.height, j.radius = C.int(f.Width), C.int(f.Height), C.int(p.Radius)

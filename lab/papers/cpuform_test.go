@@ -16,7 +16,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-func (v CPUVariant) reference(t *testing.T, src *pipeline.Frame, p kernels.Params) *pipeline.Frame {
+func (v CPUVariant) reference(t *testing.T, src *pipeline.Frame, p kernels.Bilateral) *pipeline.Frame {
 	t.Helper()
 	want := kerneltest.Frame(src.Format)
 	e2e.Must(t, Reference(want, src, p, v.Semantics))
@@ -24,7 +24,7 @@ func (v CPUVariant) reference(t *testing.T, src *pipeline.Frame, p kernels.Param
 }
 
 // formRun filters src into a new frame on that many threads.
-func formRun(t testing.TB, v CPUVariant, src *pipeline.Frame, p kernels.Params, threads int) *pipeline.Frame {
+func formRun(t testing.TB, v CPUVariant, src *pipeline.Frame, p kernels.Bilateral, threads int) *pipeline.Frame {
 	t.Helper()
 	plan, err := v.Plan(p, src.Format, threads)
 	e2e.Must(t, err)
@@ -46,7 +46,7 @@ type formCase struct {
 	format     pipeline.Format
 	interlaced bool
 	noise      bool
-	p          kernels.Params
+	p          kernels.Bilateral
 }
 
 // formCases combines each size with each radius (large sizes with every fifth), and in turn with
@@ -58,7 +58,7 @@ func formCases(v CPUVariant) (cases []formCase) {
 			if size[0]*size[1] > 500 && radius%5 != i%5 || testing.Short() && radius%3 != i%3 {
 				continue
 			}
-			c := formCase{format: rgbaOf(size[0], size[1]), interlaced: (i+radius)%5 == 4, noise: (i+radius)%2 == 1, p: v.Adapt(kernels.DefaultParams(radius))}
+			c := formCase{format: rgbaOf(size[0], size[1]), interlaced: (i+radius)%5 == 4, noise: (i+radius)%2 == 1, p: v.Adapt(kernels.DefaultBilateral(radius)).(kernels.Bilateral)}
 			c.p.SigmaR = []float64{kernels.DefaultSigmaR, 5, 60}[(i+radius)%3]
 			cases = append(cases, c)
 		}
@@ -138,14 +138,14 @@ func TestCPUFormTwice(t *testing.T) {
 	for _, v := range CPUVariants() {
 		rng := rand.New(rand.NewPCG(23, 24))
 		format := rgbaOf(50, 70)
-		plan, err := v.Plan(v.Adapt(kernels.DefaultParams(4)), format, 0)
+		plan, err := v.Plan(v.Adapt(kernels.DefaultBilateral(4)).(kernels.Bilateral), format, 0)
 		e2e.Must(t, err)
 		for i := range 4 {
 			src, dst := kerneltest.Frame(format), kerneltest.Frame(format)
 			src.Interlaced = i%2 == 1
 			kerneltest.Noise(src, rng)
 			e2e.Must(t, plan.Filter(context.Background(), dst, src))
-			if d := kerneltest.Compare(dst, formRun(t, v, src, v.Adapt(kernels.DefaultParams(4)), 1)); d.Count > 0 {
+			if d := kerneltest.Compare(dst, formRun(t, v, src, v.Adapt(kernels.DefaultBilateral(4)).(kernels.Bilateral), 1)); d.Count > 0 {
 				t.Errorf("%s, frame %d: %s", v.Name, i, d)
 			}
 		}
@@ -158,7 +158,7 @@ func TestCPUFormSigmas(t *testing.T) {
 	kerneltest.Noise(src, rand.New(rand.NewPCG(25, 26)))
 	for _, v := range CPUVariants() {
 		for _, s := range []float64{1e-320, 1e-160, 1e-8, 0.3, 1e8, 1e9} {
-			p := v.Adapt(kernels.DefaultParams(2))
+			p := v.Adapt(kernels.DefaultBilateral(2)).(kernels.Bilateral)
 			for _, set := range []*float64{&p.SigmaR, &p.SigmaS} {
 				*set = s
 				if d := kerneltest.Compare(formRun(t, v, src, p, 1), v.reference(t, src, p)); d.Largest > 1 {
@@ -175,25 +175,25 @@ func TestCPUFormRefuses(t *testing.T) {
 		if v.Paper == "" || v.Version == "" || v.Title == "" || !strings.HasPrefix(v.Name, "cpu_") {
 			t.Errorf("%+v lacks a name", v)
 		}
-		p := v.Adapt(kernels.DefaultParams(3))
+		p := v.Adapt(kernels.DefaultBilateral(3)).(kernels.Bilateral)
 		p.Range = 1 - p.Range
 		if _, err := v.Plan(p, rgbaOf(8, 8), 0); err == nil || !strings.Contains(err.Error(), v.Name+" does "+v.Does()) {
 			t.Errorf("%s, %+v: error %v", v.Name, p, err)
 		}
-		if _, err := v.Plan(v.Adapt(kernels.DefaultParams(16)), rgbaOf(8, 8), 0); err == nil {
+		if _, err := v.Plan(v.Adapt(kernels.DefaultBilateral(16)).(kernels.Bilateral), rgbaOf(8, 8), 0); err == nil {
 			t.Errorf("%s took radius 16", v.Name)
 		}
 		f := pipeline.Format{Layout: pipeline.NV12, Width: 8, Height: 8, Matrix: pipeline.BT709}
-		if _, err := v.Plan(v.Adapt(kernels.DefaultParams(1)), f, 0); err == nil || !strings.Contains(err.Error(), "rgba") {
+		if _, err := v.Plan(v.Adapt(kernels.DefaultBilateral(1)).(kernels.Bilateral), f, 0); err == nil || !strings.Contains(err.Error(), "rgba") {
 			t.Errorf("%s, nv12: error %v", v.Name, err)
 		}
-		if _, err := v.Plan(v.Adapt(kernels.DefaultParams(1)), rgbaOf(8, 8), -1); err == nil {
+		if _, err := v.Plan(v.Adapt(kernels.DefaultBilateral(1)).(kernels.Bilateral), rgbaOf(8, 8), -1); err == nil {
 			t.Errorf("%s took -1 threads", v.Name)
 		}
-		if _, err := v.Plan(v.Adapt(kernels.DefaultParams(1)), rgbaOf(8, 8), 2); (err == nil) != (v.Threads != 1) {
+		if _, err := v.Plan(v.Adapt(kernels.DefaultBilateral(1)).(kernels.Bilateral), rgbaOf(8, 8), 2); (err == nil) != (v.Threads != 1) {
 			t.Errorf("%s of %d threads, asked for 2: error %v", v.Name, v.Threads, err)
 		}
-		plan, err := v.Plan(v.Adapt(kernels.DefaultParams(1)), rgbaOf(8, 8), 0)
+		plan, err := v.Plan(v.Adapt(kernels.DefaultBilateral(1)).(kernels.Bilateral), rgbaOf(8, 8), 0)
 		e2e.Must(t, err)
 		other := kerneltest.Frame(rgbaOf(8, 9))
 		if err := plan.Filter(context.Background(), kerneltest.Frame(other.Format), other); err == nil {
@@ -211,13 +211,13 @@ func TestCPUFormFilter(t *testing.T) {
 	v, err := NamedCPU("cpu_pair")
 	e2e.Must(t, err)
 	pool := livetest.Pool(t, 1)
-	f, err := v.Filter(v.Adapt(kernels.DefaultParams(3)), 3, pool)
+	f, err := v.Filter(v.Adapt(kernels.DefaultBilateral(3)).(kernels.Bilateral), 3, pool)
 	e2e.Must(t, err)
 	rng := rand.New(rand.NewPCG(27, 28))
 	for i := range 6 {
 		src := kerneltest.Frame(rgbaOf(40+30*(i%2), 60-9*i))
 		kerneltest.Scene(src, rng)
-		want := v.reference(t, src, v.Adapt(kernels.DefaultParams(3)))
+		want := v.reference(t, src, v.Adapt(kernels.DefaultBilateral(3)).(kernels.Bilateral))
 		released := false
 		in := pipeline.NewFrame(src.Format, src.Planes, nil, func() { released = true })
 		in.PTS = int64(i)
@@ -239,12 +239,12 @@ func TestCPUFormFilter(t *testing.T) {
 	if err := f.Flush(context.Background(), nil); err != nil {
 		t.Error(err)
 	}
-	if _, err := v.Filter(kernels.DefaultParams(3), 0, pool); err == nil {
+	if _, err := v.Filter(kernels.DefaultBilateral(3), 0, pool); err == nil {
 		t.Error("options of another meaning were taken")
 	}
 	sequential, err := NamedCPU("cpu_sequential")
 	e2e.Must(t, err)
-	if _, err := sequential.Filter(sequential.Adapt(kernels.DefaultParams(3)), 2, pool); err == nil {
+	if _, err := sequential.Filter(sequential.Adapt(kernels.DefaultBilateral(3)), 2, pool); err == nil {
 		t.Error("the sequential form took two threads")
 	}
 }
@@ -257,7 +257,7 @@ func TestCPUFormCancel(t *testing.T) {
 	cause := errors.New("stop")
 	for _, v := range CPUVariants() {
 		pool := livetest.Pool(t, 1)
-		f, err := v.Filter(v.Adapt(kernels.DefaultParams(kernels.MaxRadius)), 0, pool)
+		f, err := v.Filter(v.Adapt(kernels.DefaultBilateral(kernels.MaxRadius)), 0, pool)
 		e2e.Must(t, err)
 		ctx, cancel := context.WithCancelCause(context.Background())
 		timer := time.AfterFunc(20*time.Millisecond, func() { cancel(cause) })
@@ -282,7 +282,7 @@ func BenchmarkCPUForms(b *testing.B) {
 				if threads == 0 && v.Threads == 1 {
 					continue
 				}
-				plan, err := v.Plan(v.Adapt(kernels.DefaultParams(radius)), src.Format, threads)
+				plan, err := v.Plan(v.Adapt(kernels.DefaultBilateral(radius)).(kernels.Bilateral), src.Format, threads)
 				e2e.Must(b, err)
 				b.Run(fmt.Sprintf("r=%d/%s/threads=%d", radius, v.Name, plan.threads), func(b *testing.B) {
 					for b.Loop() {

@@ -14,7 +14,7 @@ import (
 // recursiveForm is Ferreira et al. (002), algorithms A, C and D: cuda/recursive.cu. Between passes
 // a pixel takes 8 bytes of scratch memory.
 var recursiveForm = &kernels.Form{
-	Name: "recursive", Filter: kernels.Recursive, Layouts: rgba, Variants: recursiveVariants(), Work: recursiveWork,
+	Name: "recursive", Filter: kernels.Recursive{}.Filter(), Layouts: rgba, Variants: recursiveVariants(), Work: kernels.WorkOf(recursiveWork),
 }
 
 // The stripes and windows of 002, section V.B.
@@ -43,15 +43,15 @@ func recursiveVariants() (list []kernels.Variant) {
 	return list
 }
 
-func recursiveWork(v kernels.Variant, p kernels.Params, f pipeline.Format, _ kernels.Limits) (kernels.Work, error) {
-	return kernels.Work{Scratch: 3 * 8 * f.Width * f.Height, Launches: launches(p, func(field kernels.Field) []pass {
+func recursiveWork(v kernels.Variant, p kernels.Recursive, f pipeline.Format, _ kernels.Limits) (kernels.Work, error) {
+	return kernels.Work{Scratch: 3 * 8 * f.Width * f.Height, Launches: launches(new(args), func(field kernels.Field) []pass {
 		return recursivePasses(v, p, field.Width, field.Height)
 	})}, nil
 }
 
 // recursivePasses returns, for each pass along rows or columns, the launch for both directions and
 // that for their sum.
-func recursivePasses(v kernels.Variant, p kernels.Params, width, height int) (all []pass) {
+func recursivePasses(v kernels.Variant, p kernels.Recursive, width, height int) (all []pass) {
 	approximation := Of(v).Approximation
 	for i, r := range p.Recursions() {
 		for vertical := range 2 {

@@ -55,7 +55,7 @@ func rgba(width, height int) *pipeline.Frame {
 	return kerneltest.Frame(pipeline.Format{Layout: pipeline.RGBA, Width: width, Height: height})
 }
 
-func reference(t *testing.T, v kernels.Variant, src *pipeline.Frame, p kernels.Params) *pipeline.Frame {
+func reference(t *testing.T, v kernels.Variant, src *pipeline.Frame, p kernels.Planned) *pipeline.Frame {
 	t.Helper()
 	want := kerneltest.Frame(src.Format)
 	e2e.Must(t, papers.ReferenceOf(v, p)(want, src))
@@ -88,11 +88,14 @@ func TestPapersRadii(t *testing.T) {
 			continue
 		}
 		for j, size := range sizes {
-			p := v.Adapt(kernels.DefaultParams([]int{0, 1, 3, 5, 7, 11, 15}[(i+3*j)%7]))
-			if papers.Of(v).Paper == "004" && min(size[0], size[1]/2) <= p.Radius {
-				continue // these are refused
+			p := v.Adapt(kernels.DefaultBilateral([]int{0, 1, 3, 5, 7, 11, 15}[(i+3*j)%7]))
+			if b, window := p.(kernels.Bilateral); window {
+				if papers.Of(v).Paper == "004" && min(size[0], size[1]/2) <= b.Radius {
+					continue // these are refused
+				}
+				b.SigmaR = []float64{20, 3, 200}[i%3]
+				p = b
 			}
-			p.SigmaR = []float64{20, 3, 200}[i%3]
 			src := kerneltest.Frame(pipeline.Format{Layout: pipeline.RGBA, Width: size[0], Height: size[1]})
 			src.Interlaced = j == 1
 			kerneltest.Scene(src, rng)
@@ -101,7 +104,7 @@ func TestPapersRadii(t *testing.T) {
 			e2e.Must(t, b.RunKernel(context.Background(), v.Planner(p), got, src))
 			kerneltest.CheckCanaries(t, v.Name, got)
 			if d := kerneltest.Compare(got, reference(t, v, src, p)); d.Largest > 1 || d.Count*20 > d.Samples {
-				t.Errorf("%s, radius %d, %s: %s", v.Name, p.Radius, src.Format, d)
+				t.Errorf("%s, %+v, %s: %s", v.Name, p, src.Format, d)
 			}
 		}
 	}
@@ -117,7 +120,7 @@ func TestThesisAgrees(t *testing.T) {
 	kerneltest.Noise(src, rand.New(rand.NewPCG(9, 10)))
 	var first []byte
 	for _, v := range papers.Library.Variants() {
-		p := v.Adapt(kernels.DefaultParams(3))
+		p := v.Adapt(kernels.DefaultBilateral(3))
 		if papers.Of(v).Paper != "000" || papers.Of(v).Distance == papers.Lab || papers.Of(v).Weight != "" {
 			continue
 		}
@@ -164,7 +167,7 @@ func TestStaal(t *testing.T) {
 			if i%2 == 0 {
 				kerneltest.Scene(src, rng)
 			}
-			p := kernels.Params{Radius: c.radius, SigmaS: c.sigmaS, SigmaR: c.sigmaR, Range: kernels.Gaussian}
+			p := kernels.Bilateral{Radius: c.radius, SigmaS: c.sigmaS, SigmaR: c.sigmaR, Range: kernels.Gaussian}
 			got := kerneltest.Frame(src.Format)
 			e2e.Must(t, b.RunKernel(context.Background(), v.Planner(p), got, src))
 			kerneltest.CheckCanaries(t, v.Name, got)
@@ -187,7 +190,7 @@ func TestStaalTimes(t *testing.T) {
 	var kernel, step []time.Duration
 	for _, name := range []string{"staal_v5_registers", "staal_v7_channels"} {
 		v := named(t, name)
-		p := v.Adapt(kernels.DefaultParams(1))
+		p := v.Adapt(kernels.DefaultBilateral(1))
 		times, err := b.TimeKernel(ctx, papers.Timed(v, p, src), src, few)
 		e2e.Must(t, err)
 		kernel = append(kernel, times[0])
@@ -217,7 +220,7 @@ func TestStaalMemory(t *testing.T) {
 	v := named(t, "staal_v6_split")
 	src := kerneltest.Frame(pipeline.Format{Layout: pipeline.RGBA, Width: 40, Height: 30})
 	kerneltest.Scene(src, rand.New(rand.NewPCG(1, 2)))
-	p, got := v.Adapt(kernels.DefaultParams(2)), kerneltest.Frame(src.Format)
+	p, got := v.Adapt(kernels.DefaultBilateral(2)), kerneltest.Frame(src.Format)
 	if err := b.RunKernel(context.Background(), v.Planner(p), got, src); !errors.Is(err, gpu.ErrDevice) || !strings.Contains(err.Error(), "out of memory") {
 		t.Errorf("got %v", err)
 	}
@@ -247,7 +250,7 @@ func TestPair(t *testing.T) {
 				src := kerneltest.Frame(pipeline.Format{Layout: pipeline.RGBA, Width: size[0], Height: size[1]})
 				src.Interlaced = i%3 == 0
 				kerneltest.Noise(src, rng)
-				p := v.Adapt(kernels.DefaultParams(radius))
+				p := v.Adapt(kernels.DefaultBilateral(radius)).(kernels.Bilateral)
 				p.SigmaR = []float64{kernels.DefaultSigmaR, 5, 100, 1e-9, 1e9}[i%5]
 				got := kerneltest.Frame(src.Format)
 				e2e.Must(t, b.RunKernel(context.Background(), v.Planner(p), got, src))
@@ -272,7 +275,7 @@ func TestPairSameBits(t *testing.T) {
 		if papers.Of(v).Version == "naive" {
 			continue // its threads share no sums
 		}
-		p := v.Adapt(kernels.DefaultParams(5))
+		p := v.Adapt(kernels.DefaultBilateral(5)).(kernels.Bilateral)
 		p.SigmaR = 60
 		var first *pipeline.Frame
 		for range 4 {
@@ -290,7 +293,7 @@ func TestPairSameBits(t *testing.T) {
 
 // sums plans all launches but the last one, which divides, for a sixth of the picture: the maps,
 // which show every addition, fill the place of the result.
-func sums(v kernels.Variant, p kernels.Params) kernels.Planner {
+func sums(v kernels.Variant, p kernels.Planned) kernels.Planner {
 	return func(f pipeline.Format, l kernels.Limits) (*kernels.Plan, error) {
 		plan, err := v.Planner(p)(f, l)
 		if err != nil {
@@ -326,7 +329,7 @@ func TestRecursivePaper(t *testing.T) {
 	} {
 		v := papers.WithApproximation(named(t, c.name), c.approx)
 		for _, size := range [][2]int{{157, 131}, {5, 3}} {
-			p := kernels.Params{Filter: kernels.Recursive, SigmaS: 20, SigmaR: 40, Iterations: 2}
+			p := kernels.Recursive{SigmaS: 20, SigmaR: 40, Iterations: 2}
 			src, got, want := rgba(size[0], size[1]), rgba(size[0], size[1]), rgba(size[0], size[1])
 			kerneltest.Scene(src, rng)
 			e2e.Must(t, b.RunKernel(context.Background(), v.Planner(p), got, src))
@@ -348,7 +351,7 @@ func TestRecursiveRefuses(t *testing.T) {
 		t.Errorf("nv12: %v", err)
 	}
 	f.Layout = pipeline.RGBA
-	if _, err := v.Planner(kernels.DefaultParams(1))(f, limits); err == nil || !strings.Contains(err.Error(), "does not do the bilateral filter") {
+	if _, err := v.Planner(kernels.DefaultBilateral(1))(f, limits); err == nil || !strings.Contains(err.Error(), "does not do the bilateral filter") {
 		t.Errorf("the bilateral filter: %v", err)
 	}
 }

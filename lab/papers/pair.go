@@ -8,7 +8,7 @@ import (
 )
 
 // pairForm is Agarwal et al. (003): cuda/pair.cu.
-var pairForm = &kernels.Form{Name: "pair", Layouts: rgba, Variants: pairVariants(), Work: pairWork}
+var pairForm = &kernels.Form{Name: "pair", Filter: kernels.Bilateral{}.Filter(), Layouts: rgba, Variants: pairVariants(), Work: kernels.WorkOf(pairWork)}
 
 const pairWidth = 32 // pixels of a tile, at least twice the largest radius
 
@@ -35,8 +35,8 @@ func pairVariants() (list []kernels.Variant) {
 	return list
 }
 
-func pairWork(v kernels.Variant, p kernels.Params, f pipeline.Format, _ kernels.Limits) (kernels.Work, error) {
-	w := kernels.Work{Launches: launches(p, func(field kernels.Field) []pass { return pairPasses(v, p, field.Width, field.Height) })}
+func pairWork(v kernels.Variant, p kernels.Bilateral, f pipeline.Format, _ kernels.Limits) (kernels.Work, error) {
+	w := kernels.Work{Launches: launches(newArgs(p), func(field kernels.Field) []pass { return pairPasses(v, p, field.Width, field.Height) })}
 	if Of(v).Version != "naive" {
 		w.Scratch = 6 * 4 * f.Width * f.Height // two maps of each channel
 	}
@@ -45,7 +45,7 @@ func pairWork(v kernels.Variant, p kernels.Params, f pipeline.Format, _ kernels.
 
 // pairPasses is one launch of the naive form. The pair-symmetric one clears its maps, filters
 // tiles in phases, each of tiles far enough apart not to share pixels, and divides.
-func pairPasses(v kernels.Variant, p kernels.Params, width, height int) []pass {
+func pairPasses(v kernels.Variant, p kernels.Bilateral, width, height int) []pass {
 	all := pass{grid: [2]int{kernels.Blocks(width, v.Tile[0]), kernels.Blocks(height, v.Tile[1])}, block: v.Threads}
 	across := v.Tile[0] + 2*p.Radius
 	if Of(v).Version == "naive" {

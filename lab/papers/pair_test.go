@@ -15,7 +15,7 @@ func TestPairSpacing(t *testing.T) {
 			continue
 		}
 		for radius := range kernels.MaxRadius + 1 {
-			p := v.Adapt(kernels.DefaultParams(radius))
+			p := v.Adapt(kernels.DefaultBilateral(radius)).(kernels.Bilateral)
 			all := pairPasses(v, p, 1000, 501)
 			phases := all[1 : len(all)-1]
 			down := len(phases) / 2

@@ -51,11 +51,11 @@ func WithApproximation(v kernels.Variant, a Approximation) kernels.Variant {
 // Timed plans the part that the authors timed, for frames like src. The plan's table holds the
 // result of their host's preparation before the clock ran (padding, conversion to floats), and the
 // launches that would otherwise do it are left out.
-func Timed(v kernels.Variant, p kernels.Params, src *pipeline.Frame) kernels.Planner {
+func Timed(v kernels.Variant, p kernels.Planned, src *pipeline.Frame) kernels.Planner {
 	d := Of(v)
 	switch v.Form {
 	case akersForm:
-		d.hosted = padded(src, p.Radius)
+		d.hosted = padded(src, p.(kernels.Bilateral).Radius)
 	case staalForm:
 		d.hosted = floats(src, staalVersion(v))
 	default:

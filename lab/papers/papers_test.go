@@ -29,7 +29,7 @@ func TestModules(t *testing.T) {
 
 func planFor(t *testing.T, v kernels.Variant) *kernels.Plan {
 	t.Helper()
-	plan, err := v.Planner(v.Adapt(kernels.DefaultParams(v.Radii[0])))(rgbaOf(1000, 501), limits)
+	plan, err := v.Planner(v.Adapt(kernels.DefaultBilateral(v.Radii[0])))(rgbaOf(1000, 501), limits)
 	e2e.Must(t, err)
 	return plan
 }
@@ -38,7 +38,7 @@ func planFor(t *testing.T, v kernels.Variant) *kernels.Plan {
 func TestLaunches(t *testing.T) {
 	for _, v := range Library.Variants() {
 		for _, radius := range v.Radii {
-			plan, err := v.Planner(v.Adapt(kernels.DefaultParams(radius)))(rgbaOf(1000, 501), limits)
+			plan, err := v.Planner(v.Adapt(kernels.DefaultBilateral(radius)))(rgbaOf(1000, 501), limits)
 			e2e.Must(t, err)
 			for _, l := range plan.Frame(true, kernels.DevicePlanes{}, kernels.DevicePlanes{}, kernels.DeviceMemory{Handles: []uint64{1, 2, 3}}) {
 				if l.Shared > 48<<10 || l.Block[0]*l.Block[1] > 1024 || l.ArgsSize > 4096 {

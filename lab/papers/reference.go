@@ -28,7 +28,7 @@ const (
 	Skip                  // pixels whose window leaves the frame stay as they are (000, 003)
 )
 
-// Semantics is the part of a paper's bilateral filter that kernels.Params lacks.
+// Semantics is the part of a paper's bilateral filter that kernels.Bilateral lacks.
 type Semantics struct {
 	Distance Distance
 	Border   Border
@@ -40,24 +40,28 @@ func (s Semantics) String() string {
 }
 
 // ReferenceOf returns the definition of a variant's filter, of a paper or of the program.
-func ReferenceOf(v kernels.Variant, p kernels.Params) func(dst, src *pipeline.Frame) error {
+func ReferenceOf(v kernels.Variant, p kernels.Planned) func(dst, src *pipeline.Frame) error {
 	d := Of(v)
 	return func(dst, src *pipeline.Frame) error {
-		switch {
-		case d.Paper == "":
-			return kernels.Reference(dst, src, p)
-		case p.Filter == kernels.Recursive:
-			return RecursiveApprox(dst, src, p, d.Approximation)
+		switch own := p.(type) {
+		case kernels.Recursive:
+			if d.Paper != "" {
+				return RecursiveApprox(dst, src, own, d.Approximation)
+			}
+		case kernels.Bilateral:
+			if d.Paper != "" {
+				return Reference(dst, src, own, d.Semantics)
+			}
 		}
-		return Reference(dst, src, p, d.Semantics)
+		return kernels.Reference(dst, src, p)
 	}
 }
 
 // Reference is kernels.Reference for RGBA with a paper's distance and border; p.Border is ignored.
 // With the distance lab, sigma_r is in its units.
-func Reference(dst, src *pipeline.Frame, p kernels.Params, s Semantics) error {
-	if src.Layout != pipeline.RGBA || dst.Format != src.Format || p.Filter != kernels.Bilateral {
-		return fmt.Errorf("papers: no reference of the %s filter from %s to %s", p.Filter, src.Format, dst.Format)
+func Reference(dst, src *pipeline.Frame, p kernels.Bilateral, s Semantics) error {
+	if src.Layout != pipeline.RGBA || dst.Format != src.Format {
+		return fmt.Errorf("papers: no reference from %s to %s", src.Format, dst.Format)
 	}
 	if err := p.Validate(); err != nil {
 		return err
@@ -72,7 +76,7 @@ func Reference(dst, src *pipeline.Frame, p kernels.Params, s Semantics) error {
 type pixel struct{ rgb, at [3]float64 }
 
 type reference struct {
-	kernels.Params
+	kernels.Bilateral
 	Semantics
 	width, height int
 	pixels        []pixel
@@ -80,8 +84,8 @@ type reference struct {
 	spatial       [][]float64
 }
 
-func newReference(src *pipeline.Frame, p kernels.Params, s Semantics, first, step int) *reference {
-	r := &reference{Params: p, Semantics: s, width: src.Width, height: (src.Height - first + step - 1) / step, spatial: kernels.SpatialWeights(p)}
+func newReference(src *pipeline.Frame, p kernels.Bilateral, s Semantics, first, step int) *reference {
+	r := &reference{Bilateral: p, Semantics: s, width: src.Width, height: (src.Height - first + step - 1) / step, spatial: kernels.SpatialWeights(p)}
 	linear, xyz := labTables()
 	read := func(w []byte) pixel {
 		p := pixel{rgb: [3]float64{float64(w[0]), float64(w[1]), float64(w[2])}}

@@ -17,7 +17,7 @@ import (
 // late filters RGBA by the reference, and holds two frames like a GPU.
 type late struct {
 	t    *testing.T
-	p    kernels.Params
+	p    kernels.Planned
 	pool *pipeline.Pool
 	held []*pipeline.Frame
 }
@@ -68,7 +68,7 @@ func (l *late) Discard() {
 
 // throughRGBA sends frames of changing formats through InRGBA, and returns the results and the
 // messages.
-func throughRGBA(t *testing.T, p kernels.Params, all []*pipeline.Frame) (out []*pipeline.Frame, told []string) {
+func throughRGBA(t *testing.T, p kernels.Planned, all []*pipeline.Frame) (out []*pipeline.Frame, told []string) {
 	t.Helper()
 	cpu, err := kernels.NewCPU(1, "")
 	e2e.Must(t, err)
@@ -115,7 +115,7 @@ func TestInRGBA(t *testing.T) {
 		all = append(all, src)
 	}
 	for _, border := range []kernels.Border{kernels.Clamp, kernels.Reflect} {
-		p := kernels.DefaultParams(2)
+		p := kernels.DefaultBilateral(2)
 		p.Border = border
 		out, told := throughRGBA(t, p, all)
 		if len(out) != len(all) {
@@ -146,7 +146,7 @@ func TestInRGBADiscard(t *testing.T) {
 	defer cpu.Close()
 	pool := pipeline.NewPool(cpu, 2)
 	defer pool.Close()
-	p := kernels.DefaultParams(1)
+	p := kernels.DefaultBilateral(1)
 	f := papers.InRGBA(&late{t: t, p: p, pool: pool}, pool, pool, nil)
 	never := func(*pipeline.Frame) error { t.Error("emitted"); return nil }
 	good := pipeline.Format{Layout: pipeline.NV12, Width: 8, Height: 8, Matrix: pipeline.BT709}

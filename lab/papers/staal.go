@@ -13,7 +13,7 @@ import (
 )
 
 // staalForm is Staal (004): cuda/staal.cu.
-var staalForm = &kernels.Form{Name: "staal", Layouts: rgba, Variants: staalVariants(), Work: staalWork}
+var staalForm = &kernels.Form{Name: "staal", Filter: kernels.Bilateral{}.Filter(), Layouts: rgba, Variants: staalVariants(), Work: kernels.WorkOf(staalWork)}
 
 // The versions of the paper that change more than the kernel's code.
 const (
@@ -60,7 +60,7 @@ const mostTexels = 1 << 27
 
 // staalWork is the paper's kernel, launched once or once for each channel, between the passes that
 // convert to and from floats. A hosted picture needs no such passes.
-func staalWork(v kernels.Variant, p kernels.Params, f pipeline.Format, _ kernels.Limits) (kernels.Work, error) {
+func staalWork(v kernels.Variant, p kernels.Bilateral, f pipeline.Format, _ kernels.Limits) (kernels.Work, error) {
 	s := staalLayout{version: staalVersion(v), format: f, hosted: len(Of(v).hosted)}
 	if err := s.check(v, p); err != nil {
 		return kernels.Work{}, err
@@ -68,7 +68,7 @@ func staalWork(v kernels.Variant, p kernels.Params, f pipeline.Format, _ kernels
 	w := kernels.Work{
 		Table:   append(Of(v).hosted[:s.hosted:s.hosted], staalMapOf(s.version, p)...),
 		Scratch: 2 * s.picture(),
-		Launches: launches(p, func(field kernels.Field) []pass {
+		Launches: launches(newArgs(p), func(field kernels.Field) []pass {
 			return s.passes(v, p, field)
 		}),
 	}
@@ -88,7 +88,7 @@ type staalLayout struct {
 }
 
 // check rejects pictures too small for the kernels' mirror or too large for a texture.
-func (s staalLayout) check(v kernels.Variant, p kernels.Params) error {
+func (s staalLayout) check(v kernels.Variant, p kernels.Bilateral) error {
 	if s.format.Width <= p.Radius || s.format.Height/2 <= p.Radius {
 		return fmt.Errorf("papers: %s mirrors once at each edge, so that a field must be larger than the radius: not %dx%d at radius %d",
 			v.Name, s.format.Width, s.format.Height/2, p.Radius)
@@ -135,7 +135,7 @@ func (s staalLayout) pictureIn(m kernels.DeviceMemory) uint64 {
 	return m.Scratch
 }
 
-func (s staalLayout) passes(v kernels.Variant, p kernels.Params, f kernels.Field) []pass {
+func (s staalLayout) passes(v kernels.Variant, p kernels.Bilateral, f kernels.Field) []pass {
 	one := pass{grid: [2]int{kernels.Blocks(f.Width*f.Height, v.Threads[0]), 1}, block: v.Threads}
 	if s.version == staalBlocks {
 		one.grid = [2]int{kernels.Blocks(f.Width, v.Threads[0]), kernels.Blocks(f.Height, v.Threads[1])}
@@ -153,7 +153,7 @@ func (s staalLayout) passes(v kernels.Variant, p kernels.Params, f kernels.Field
 	return all
 }
 
-func (s staalLayout) fill(a *args, p kernels.Params, m kernels.DeviceMemory, pass int) {
+func (s staalLayout) fill(a *args, p kernels.Bilateral, m kernels.DeviceMemory, pass int) {
 	sigmaR := staalSigma(p.SigmaR) / 255
 	variance := sigmaR * sigmaR
 	a.sigma_s, a.sigma_r = C.float(staalSigma(p.SigmaS)), C.float(sigmaR)
@@ -169,7 +169,7 @@ func (s staalLayout) fill(a *args, p kernels.Params, m kernels.DeviceMemory, pas
 }
 
 // staalMapOf is the paper's map of the spatial weights, rows of floats.
-func staalMapOf(version int, p kernels.Params) (table []byte) {
+func staalMapOf(version int, p kernels.Bilateral) (table []byte) {
 	if version < staalMap {
 		return nil
 	}

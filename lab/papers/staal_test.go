@@ -33,7 +33,7 @@ func TestStaalLaunches(t *testing.T) {
 	src := kerneltest.Frame(rgbaOf(1000, 501))
 	for i, v := range staalVariants() {
 		v.Form = staalForm
-		p := v.Adapt(kernels.DefaultParams(kernels.MaxRadius))
+		p := v.Adapt(kernels.DefaultBilateral(kernels.MaxRadius)).(kernels.Bilateral)
 		want := 1
 		if i == 6 {
 			want = 3
@@ -79,7 +79,7 @@ func TestStaalLaunches(t *testing.T) {
 
 // TestStaalTable: from version 2 on the host provides the map, the paper's Gaussian.
 func TestStaalTable(t *testing.T) {
-	p := named(t, "staal_v1_naive").Adapt(kernels.DefaultParams(2))
+	p := named(t, "staal_v1_naive").Adapt(kernels.DefaultBilateral(2)).(kernels.Bilateral)
 	p.SigmaS = 1.5
 	for i, v := range staalVariants() {
 		v.Form = staalForm
@@ -124,7 +124,7 @@ func TestStaalRefuses(t *testing.T) {
 		{"staal_v7_channels", 1, 8192, 8192, ""},
 	} {
 		v := named(t, c.name)
-		_, err := v.Planner(v.Adapt(kernels.DefaultParams(c.radius)))(rgbaOf(c.width, c.height), limits)
+		_, err := v.Planner(v.Adapt(kernels.DefaultBilateral(c.radius)))(rgbaOf(c.width, c.height), limits)
 		if c.why == "" && err != nil || c.why != "" && (err == nil || !strings.Contains(err.Error(), c.why) || !strings.Contains(err.Error(), c.name)) {
 			t.Errorf("%s at radius %d, %dx%d: %v", c.name, c.radius, c.width, c.height, err)
 		}
@@ -135,7 +135,7 @@ func TestStaalRefuses(t *testing.T) {
 func TestStaalSigmas(t *testing.T) {
 	v := named(t, "staal_v5_registers")
 	for _, sigma := range []float64{math.SmallestNonzeroFloat64, 1e-3, 20, kernels.MaxSigma} {
-		p := v.Adapt(kernels.DefaultParams(1))
+		p := v.Adapt(kernels.DefaultBilateral(1)).(kernels.Bilateral)
 		p.SigmaS, p.SigmaR = sigma, sigma
 		plan, err := v.Planner(p)(rgbaOf(64, 48), limits)
 		e2e.Must(t, err)

@@ -11,7 +11,7 @@ import (
 
 // thesisForm is the thesis (000): cuda/thesis.cu, and cuda/thesis_lab.cu for the distance in
 // CIE-Lab.
-var thesisForm = &kernels.Form{Name: "thesis", Layouts: rgba, Variants: thesisVariants(), Work: thesisWork}
+var thesisForm = &kernels.Form{Name: "thesis", Filter: kernels.Bilateral{}.Filter(), Layouts: rgba, Variants: thesisVariants(), Work: kernels.WorkOf(thesisWork)}
 
 // thesisVersions are the thesis' versions 1 to 8, in order.
 var thesisVersions = []struct{ name, title string }{
@@ -103,9 +103,9 @@ func thesisLabVariant(version int) kernels.Variant {
 }
 
 // thesisWork covers the field with blocks of one or more tiles; with CIE-Lab, twice.
-func thesisWork(v kernels.Variant, p kernels.Params, f pipeline.Format, _ kernels.Limits) (kernels.Work, error) {
+func thesisWork(v kernels.Variant, p kernels.Bilateral, f pipeline.Format, _ kernels.Limits) (kernels.Work, error) {
 	d := Of(v)
-	return kernels.Work{Table: thesisTable(d, p), Scratch: thesisScratch(v, f), Launches: launches(p, func(field kernels.Field) []pass {
+	return kernels.Work{Table: thesisTable(d, p), Scratch: thesisScratch(v, f), Launches: launches(newArgs(p), func(field kernels.Field) []pass {
 		one := pass{
 			grid:  [2]int{kernels.Blocks(field.Width, d.Block*d.Factor), kernels.Blocks(field.Height, d.Block)},
 			block: v.Threads, shared: thesisShared(d, p.Radius),
@@ -134,7 +134,7 @@ func thesisShared(d Details, radius int) int {
 
 // thesisTable has the spatial weights of the whole window, which version 1 reads from global
 // memory.
-func thesisTable(d Details, p kernels.Params) (table []byte) {
+func thesisTable(d Details, p kernels.Bilateral) (table []byte) {
 	if d.Version != "1" {
 		return nil
 	}

@@ -168,16 +168,16 @@ func threadTime() time.Duration {
 
 // older returns this program's filters without the time, at the best of a few strengths.
 func older(c *kernels.CPU) []method {
-	bilateral := []kernels.Params{}
+	bilateral := []kernels.Stage{}
 	for _, p := range []struct {
 		radius int
 		sigma  float64
 	}{{2, 4}, {2, 8}, {2, 15}, {2, 25}, {3, 25}, {2, 40}, {3, 40}, {3, 70}, {3, 100}} {
-		q := kernels.DefaultParams(p.radius)
+		q := kernels.DefaultBilateral(p.radius)
 		q.SigmaR = p.sigma
 		bilateral = append(bilateral, q)
 	}
-	recursive := []kernels.Params{}
+	recursive := []kernels.Stage{}
 	for _, p := range []struct{ space, sigma float64 }{{2, 4}, {3, 8}, {5, 15}, {5, 30}, {10, 30}, {5, 60}, {10, 60}, {10, 120}} {
 		q := kernels.DefaultRecursive()
 		q.SigmaS, q.SigmaR = p.space, p.sigma
@@ -190,9 +190,9 @@ func older(c *kernels.CPU) []method {
 }
 
 // ladder is a filter of this program with parameters for rising noise.
-func ladder(c *kernels.CPU, name string, all []kernels.Params, sigmas []float64) method {
+func ladder(c *kernels.CPU, name string, all []kernels.Stage, sigmas []float64) method {
 	m := method{name: name, start: nearest(sigmas)}
-	byText := map[string]kernels.Params{}
+	byText := map[string]kernels.Stage{}
 	for _, p := range all {
 		s := describe(p)
 		m.strengths = append(m.strengths, s)
@@ -213,11 +213,12 @@ func ladder(c *kernels.CPU, name string, all []kernels.Params, sigmas []float64)
 	return m
 }
 
-func describe(p kernels.Params) string {
-	if p.Filter == kernels.Recursive {
-		return "sigmas " + number(p.SigmaS) + ", " + number(p.SigmaR)
+func describe(s kernels.Stage) string {
+	sigmaR := number(kernels.NumberOf(s, "sigma-r"))
+	if p, ok := s.(kernels.Recursive); ok {
+		return "sigmas " + number(p.SigmaS) + ", " + sigmaR
 	}
-	return "radius " + number(float64(p.Radius)) + ", sigma " + number(p.SigmaR)
+	return "radius " + number(kernels.NumberOf(s, "radius")) + ", sigma " + sigmaR
 }
 
 // nearest returns the index of the value next to a sigma.

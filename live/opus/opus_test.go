@@ -19,7 +19,7 @@ func play(t *testing.T, path string) *live.Session {
 	cpu, err := kernels.NewCPU(1, "")
 	e2e.Must(t, err)
 	in := live.Input{Name: path, Kind: live.File, Loop: true, Open: live.OpenFile(path, decode.Options{})}
-	session, err := live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.DefaultParams(1), "auto")})
+	session, err := live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.Select(kernels.DefaultBilateral(1)), "auto")})
 	e2e.Must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})

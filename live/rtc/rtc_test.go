@@ -58,7 +58,7 @@ func openInput(t testing.TB, viewers int, in live.Input, remote *live.Remote, se
 	cpu, err := kernels.NewCPU(1, "")
 	e2e.Must(t, err)
 	r := &rig{t: t, cpu: cpu}
-	if r.session, err = live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.DefaultParams(1), "auto")}); err != nil {
+	if r.session, err = live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.Select(kernels.DefaultBilateral(1)), "auto")}); err != nil {
 		t.Fatal(err)
 	}
 	door := access.New(access.Options{Token: token, MaxViewers: viewers})

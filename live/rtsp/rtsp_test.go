@@ -40,7 +40,7 @@ func openInput(t *testing.T, viewers int, in live.Input) (*Server, *access.Door,
 	t.Helper()
 	cpu, err := kernels.NewCPU(1, "")
 	e2e.Must(t, err)
-	session, err := live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.DefaultParams(1), "auto")})
+	session, err := live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.Select(kernels.DefaultBilateral(1)), "auto")})
 	e2e.Must(t, err)
 	door := access.New(access.Options{Token: token, MaxViewers: viewers})
 	studio := coded.New(session, 1)

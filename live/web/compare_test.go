@@ -1,6 +1,10 @@
 package web
 
-import "testing"
+import (
+	"testing"
+
+	"vidfilter/kernels"
+)
 
 // Two settings are compared by the socket: the state says both, and pictures say that they show
 // them.
@@ -45,7 +49,7 @@ func TestCompare(t *testing.T) {
 	c.say(`{"type":"compare","do":"off"}`)
 	state("", one, "")
 	pictures(false)
-	if got, _ := p.session.State(); got.Filter.Radius != 1 {
+	if got, _ := p.session.State(); kernels.Of[kernels.Bilateral](got.Filter.Selection).Radius != 1 {
 		t.Errorf("%+v remains", got.Filter)
 	}
 }

@@ -61,16 +61,18 @@ func open(t *testing.T, o Options) *page {
 		p.remote = o.Remote
 		in = live.Input{Name: "browser", Kind: live.Browser, Again: true, Open: o.Remote.Open}
 	}
-	p.session, err = live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.DefaultParams(1), "auto")})
+	p.session, err = live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.Select(kernels.DefaultBilateral(1)), "auto")})
 	e2e.Must(t, err)
 	o.Version, o.Backend, o.Input = "1.2.3", cpu.Name(), in
-	o.Command = func(f live.Filter) string { return fmt.Sprint("vidfilter -r ", f.Radius) }
+	o.Command = func(f live.Filter) string {
+		return fmt.Sprint("vidfilter -r ", kernels.Of[kernels.Bilateral](f.Selection).Radius)
+	}
 	o.JobFile = func(f live.Filter) ([]byte, error) { return fmt.Append(nil, f.Args()), nil }
 	o.ReadJobFile = func(b []byte) (f live.Filter, others []string, err error) {
 		if len(b) == 0 {
 			return f, nil, errors.New("empty")
 		}
-		return live.FilterOf(kernels.DefaultParams(len(b)), "auto"), []string{"crf"}, nil
+		return live.FilterOf(kernels.Select(kernels.DefaultBilateral(len(b))), "auto"), []string{"crf"}, nil
 	}
 	if o.Recording == nil {
 		o.Recording = func() (*Recording, string) { return nil, "not here" }
@@ -729,7 +731,7 @@ func FuzzMessages(f *testing.F) {
 				t.Errorf("%+v", m)
 			}
 			if m.Filter != nil {
-				filter := live.FilterOf(kernels.DefaultParams(3), "auto")
+				filter := live.FilterOf(kernels.Select(kernels.DefaultBilateral(3)), "auto")
 				_ = filter.Apply(m.Filter)
 				if p, err := filter.Resolved(); err == nil && p.Validate() != nil {
 					t.Errorf("%+v passes for a filter", filter)
@@ -748,7 +750,7 @@ func FuzzRequests(f *testing.F) {
 	in := live.Input{Name: "test", Kind: live.Test, Open: live.OpenPattern(live.PatternOptions{Width: 16, Height: 16, FPS: 1})}
 	cpu, err := kernels.NewCPU(1, "")
 	e2e.Must(f, err)
-	session, err := live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.DefaultParams(1), "auto")})
+	session, err := live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.Select(kernels.DefaultBilateral(1)), "auto")})
 	e2e.Must(f, err)
 	s := New(session, Options{Version: "1", Input: in, Door: door(4, nil)})
 	s.Handle("/extra/", access.View, 100, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

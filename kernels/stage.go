@@ -1,0 +1,168 @@
+package kernels
+
+import (
+	"fmt"
+	"slices"
+
+	"vidfilter/pipeline"
+)
+
+// Stage is a filter with its options, before it has frames: a comparable value. A backend opens it
+// if the stage has a form for its devices: OnCPU, OnHost or Planned.
+type Stage interface {
+	// Filter is the kind of the stage, the same for all its values.
+	Filter() *Filter
+
+	// Takes reports whether the filter takes frames of a layout, on every device that it runs on.
+	Takes(l pipeline.Layout) bool
+
+	// Identity reports whether the filter changes nothing.
+	Identity() bool
+
+	// Window is how many frames the filter reads before and after each; a part of a video begins at
+	// a multiple of step frames. It does not depend on the device.
+	Window() (before, after, step int)
+
+	// Validate reports the first option that is out of range; InRange does it by the table.
+	Validate() error
+}
+
+// OnCPU is a stage with a form for the CPU's threads.
+type OnCPU interface {
+	Stage
+	OnCPU(c *CPU, pool *pipeline.Pool) (pipeline.Filter, error)
+}
+
+// OnHost is a stage that filters frames in the host's memory by itself: every backend opens it.
+type OnHost interface {
+	Stage
+	OnHost(pool *pipeline.Pool) (pipeline.Filter, error)
+}
+
+// Planned is a stage with CUDA kernels that filter each frame by itself: see Form.
+type Planned interface {
+	OnCPU
+
+	words(in picture, t transform, depth int) picture // the filter's definition
+
+	does(v Variant) bool                  // a variant of the filter's forms supports the options
+	supported(v Variant) string           // the options that it supports
+	adapted(v Variant, p Planned) Planned // the supported options closest to p, of any filter
+	asked() string                        // the options that variants differ in
+}
+
+// Varied is a stage whose options decide which CUDA kernels it needs.
+type Varied interface {
+	Every() []Stage // stages that need every kernel of the filter
+	Near() []Stage  // those within reach of a slider that need other kernels
+}
+
+// Filter is a kind of filter: a main filter, of which a job has one, or an extra one, which is
+// active unless it changes nothing.
+type Filter struct {
+	Name    string
+	Place   Place
+	Zero    Stage    // of its type
+	Options []Option // in the order of the table
+
+	index   int
+	initial Stage
+}
+
+// Place is the order of filters in a job.
+type Place int
+
+// The places. All filters of PlaceMain are alternatives.
+const (
+	PlaceBefore Place = iota
+	PlaceCrop
+	PlaceDeinterlace
+	PlaceMain
+	PlaceSharpen
+	PlaceDeband
+	PlaceScale
+	PlaceRate
+	PlaceAfter
+)
+
+// filters are all kinds, in the order in which they were registered.
+var filters = register(bilateralFilter, recursiveFilter, denoiseFilter)
+
+// DefaultFilter is the main filter of a job that asks for none.
+var DefaultFilter = denoiseFilter
+
+func register(all ...*Filter) (list []*Filter) {
+	for _, f := range all {
+		list = f.joining(list)
+	}
+	return list
+}
+
+// Register adds a filter, before the table of options is first used: in an init function.
+func Register(f *Filter) { filters = f.joining(filters) }
+
+func (f *Filter) joining(list []*Filter) []*Filter {
+	f.index = len(list)
+	if f.index == len(Selection{}.stages) {
+		panic("kernels: no room for the filter " + f.Name)
+	}
+	f.initial = f.fill(f.Zero, func(_ Option, d Domain) bool { return d.Auto == nil })
+	return append(list, f)
+}
+
+func (f *Filter) String() string { return f.Name }
+
+// New returns the stage with all options at their defaults; derived ones are 0.
+func (f *Filter) New() Stage { return f.initial }
+
+// Filters returns the main filters.
+func Filters() []*Filter {
+	return slices.DeleteFunc(slices.Clone(filters), func(f *Filter) bool { return f.Place != PlaceMain })
+}
+
+// extras returns the filters around the main one, in their order.
+func extras() []*Filter {
+	all := slices.DeleteFunc(slices.Clone(filters), func(f *Filter) bool { return f.Place == PlaceMain })
+	slices.SortStableFunc(all, func(a, b *Filter) int { return int(a.Place - b.Place) })
+	return all
+}
+
+// FilterNames lists the main filters in order.
+func FilterNames() (all []string) {
+	for _, f := range Filters() {
+		all = append(all, f.Name)
+	}
+	return all
+}
+
+func name(names []string, i uint8) string {
+	if int(i) >= len(names) {
+		return fmt.Sprintf("unknown(%d)", i)
+	}
+	return names[i]
+}
+
+// Backend runs filters on the CPU or a GPU. Frames of a job live in memory that its backend
+// allocates.
+type Backend interface {
+	pipeline.Allocator
+
+	// Name is a short description: "cpu (avx512, 8 threads)".
+	Name() string
+
+	// Filter returns a filter for frames of any layout that s takes, which may change in
+	// mid-stream. Results are frames of pool. Interlaced frames are filtered field by field. The
+	// filter must not outlive the backend. A stage without a form for the backend is an error.
+	Filter(s Stage, pool *pipeline.Pool) (pipeline.Filter, error)
+
+	// Input returns the allocator for decoders' output. Decoders lose a picture when an allocation
+	// fails, so it falls back on memory that is slower to filter.
+	Input() pipeline.Allocator
+
+	// Held returns the number of results that the filter for s keeps between calls. The pool of
+	// results must have room for them beside those held by others, or the filter waits.
+	Held(s Stage) int
+
+	// Close frees all resources of the backend. It may be called twice.
+	Close() error
+}
