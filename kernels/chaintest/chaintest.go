@@ -34,7 +34,7 @@ func (c Clip) String() string {
 // Small returns a clip of a layout that is wanted whole: longer than most windows.
 func Small(l pipeline.Layout, interlaced bool) Clip {
 	const frames = 14
-	return Clip{pipeline.Format{Layout: l, Width: 40, Height: 24, Matrix: pipeline.BT709}, interlaced, frames, 0, frames}
+	return Clip{pipeline.Format{Layout: l, Width: 64, Height: 48, Matrix: pipeline.BT709}, interlaced, frames, 0, frames}
 }
 
 // Parts returns pairs of filters, and clips of which a part is wanted that does not begin where the
@@ -55,16 +55,26 @@ func Parts() map[Clip][2]kernels.Params {
 		part(pipeline.GRAY, true, 30, 45):             {recursive, good},
 		part(pipeline.GBRP, false, 30, 40):            {bilateral, recursive},
 		part(pipeline.YUV420P.At(10), false, 82, 101): {good, best},
-		part(pipeline.GRAY.At(10), false, 124, 143):   {best, best}, // sums of the past begin at multiples of 16
+		part(pipeline.YUV420P, false, 124, 143):       {best, best}, // sums of the past begin at multiples of 16
 	}
 }
 
-// Layouts are those that chains are tested with.
-func Layouts() (all []pipeline.Layout) {
-	for _, l := range []pipeline.Layout{pipeline.YUV420P, pipeline.YUV444P, pipeline.GBRP, pipeline.GRAY} {
-		all = append(all, l, l.At(10))
+// Pair returns pair n of the filters.
+func Pair(n int) (first, second kernels.Params) {
+	all := Filters()
+	return all[n/len(all)%len(all)], all[n%len(all)]
+}
+
+// Pairs is how many pairs there are.
+var Pairs = len(Filters()) * len(Filters())
+
+// ClipOf returns clip n of 16 in all layouts, of 8 and 10 bits, of frames and of fields.
+func ClipOf(n int) Clip {
+	l := []pipeline.Layout{pipeline.YUV420P, pipeline.YUV444P, pipeline.GBRP, pipeline.GRAY}[n%4]
+	if n/4%2 > 0 {
+		l = l.At(10)
 	}
-	return all
+	return Small(l, n/8%2 > 0)
 }
 
 // Filters are the program's own.
@@ -93,9 +103,9 @@ type Memory interface{ KeepBetween(*pipeline.Pool) }
 
 // Result is what a frame was filtered to.
 type Result struct {
-	PTS       int64
-	Format    pipeline.Format
-	Samples   []byte
+	PTS     int64
+	Format  pipeline.Format
+	Samples []byte
 }
 
 // WindowOf returns the window of a filter.
@@ -162,21 +172,23 @@ func (r Result) frame() *pipeline.Frame {
 	return f
 }
 
-// Compare fails the test if results are not the same.
-func Compare(t *testing.T, got, want []Result) {
-	t.Helper()
-	if len(got) != len(want) {
-		t.Fatalf("%d frames instead of %d", len(got), len(want))
-	}
-	for i, g := range got {
-		w := want[i]
-		if g.PTS != w.PTS || g.Format != w.Format {
-			t.Fatalf("frame %d: %v at %d instead of %v at %d", i, g.Format, g.PTS, w.Format, w.PTS)
+// Check runs a subtest that compares a chain of two filters with one after the other.
+func (c Clip) Check(t *testing.T, b kernels.Backend, first, second kernels.Params) {
+	t.Run(fmt.Sprintf("%s, %s, %s", Name(first), Name(second), c), func(t *testing.T) {
+		got, want := c.Play(t, b, first, second), c.PlayApart(t, b, first, second)
+		if len(got) != len(want) {
+			t.Fatalf("%d frames instead of %d", len(got), len(want))
 		}
-		if !bytes.Equal(g.Samples, w.Samples) {
-			t.Fatalf("frame %d has other samples", i)
+		for i, g := range got {
+			w := want[i]
+			if g.PTS != w.PTS || g.Format != w.Format {
+				t.Fatalf("frame %d: %v at %d instead of %v at %d", i, g.Format, g.PTS, w.Format, w.PTS)
+			}
+			if !bytes.Equal(g.Samples, w.Samples) {
+				t.Fatalf("frame %d has other samples", i)
+			}
 		}
-	}
+	})
 }
 
 // source yields frames of a clip.
