@@ -44,8 +44,8 @@ type Link struct {
 
 	// Results is how many results the filter keeps between calls.
 	Results int
-	// Pool returns a pool for the results, of at most limit frames. They go to the next link, or out
-	// of the chain if that is nil. Pool may be nil if the filter needs no pool.
+	// Pool returns a pool for the results, of at most limit frames. They go to the next link, or
+	// out of the chain if that is nil. Pool may be nil if the filter needs no pool.
 	Pool func(limit int, next *Link) *Pool
 	// Open returns the filter. It is nil if the filter changes nothing; the chain leaves it out.
 	Open func(results *Pool) (Filter, error)

@@ -141,9 +141,9 @@ func (f *Frame) Release() {
 	}
 }
 
-// CopyTiming copies all from src but samples and format: times, description, field order, quantiser,
-// grain, whether it is context, and props. f then shares the props, and may outlive src. Nobody
-// else may see f yet.
+// CopyTiming copies all from src but samples and format: times, description, field order,
+// quantiser, grain, whether it is context, and props. f then shares the props, and may outlive src.
+// Nobody else may see f yet.
 func (f *Frame) CopyTiming(src *Frame) {
 	f.PTS, f.Duration, f.Video = src.PTS, src.Duration, src.Video
 	f.Interlaced, f.TopFieldFirst = src.Interlaced, src.TopFieldFirst

@@ -73,8 +73,8 @@ func NewPool(alloc Allocator, limit int) *Pool {
 // Get returns a block of size bytes and a function that gives it back, from any goroutine; calling
 // it again does nothing. Get blocks while limit blocks are out, which is the pipeline's
 // backpressure. If there is no memory for another block, the limit falls to the blocks that are
-// out, for good; with none out, Get fails, as it does if a Chain needs more. It returns the cause when ctx ends, and ErrClosed when
-// the pool is closed, also while waiting.
+// out, for good; with none out, Get fails, as it does if a Chain needs more. It returns the cause
+// when ctx ends, and ErrClosed when the pool is closed, also while waiting.
 func (p *Pool) Get(ctx context.Context, size int) ([]byte, func(), error) {
 	m, put, err := p.get(ctx, kind{size: size})
 	return m.bytes(size), put, err
