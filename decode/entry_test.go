@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/asticode/go-astiav"
+
+	"vidfilter/pipeline"
 )
 
 // sized puts the length of four bytes before each NAL unit.
@@ -142,7 +144,7 @@ func TestParts(t *testing.T) {
 		{nil, 300, []Range{part(-100, 991, 110)}},
 	} {
 		s.entries = c.entries
-		got := s.parts(c.length, Window{})
+		got := s.parts(c.length, pipeline.Window{})
 		if len(got) != len(c.want) {
 			t.Errorf("%v by %d: %v", c.entries, c.length, got)
 			continue
@@ -162,16 +164,19 @@ func TestWindows(t *testing.T) {
 	for _, pts := range []int64{0, 30, 40, 90, 100, 110, 120, 140, 150, 170} {
 		s.seen[pts] = true
 	}
+	around := func(before, after, step int) pipeline.Window {
+		return pipeline.Window{Before: before, After: after, Step: step}
+	}
 	for _, c := range []struct {
-		w    Window
+		w    pipeline.Window
 		want []Span
 	}{
-		{Window{}, []Span{{}, {}, {}}},
-		{Window{3, 3, 1}, []Span{{Start: 0, End: 121, Frames: 7}, {Start: 30, End: 171, Frames: 9}, {Start: 100, End: 171, Frames: 6}}},
-		{Window{6, 6, 0}, []Span{{Start: 0, End: 171, Frames: 10}, {Start: 0, End: 171, Frames: 10}, {Start: 30, End: 171, Frames: 9}}},
-		{Window{2, 0, 0}, []Span{{Start: 0, End: 100, Frames: 4}, {Start: 40, End: 140, Frames: 5}, {Start: 110, End: 171, Frames: 5}}},
-		{Window{2, 0, 4}, []Span{{Start: 0, End: 100, Frames: 4}, {Start: 0, End: 140, Frames: 7}, {Start: 100, End: 171, Frames: 6}}},
-		{Window{0, 1, 0}, []Span{{Start: 0, End: 101, Frames: 5}, {Start: 100, End: 141, Frames: 4}, {Start: 140, End: 171, Frames: 3}}},
+		{pipeline.Window{}, []Span{{}, {}, {}}},
+		{around(3, 3, 1), []Span{{Start: 0, End: 121, Frames: 7}, {Start: 30, End: 171, Frames: 9}, {Start: 100, End: 171, Frames: 6}}},
+		{around(6, 6, 0), []Span{{Start: 0, End: 171, Frames: 10}, {Start: 0, End: 171, Frames: 10}, {Start: 30, End: 171, Frames: 9}}},
+		{around(2, 0, 0), []Span{{Start: 0, End: 100, Frames: 4}, {Start: 40, End: 140, Frames: 5}, {Start: 110, End: 171, Frames: 5}}},
+		{around(2, 0, 4), []Span{{Start: 0, End: 100, Frames: 4}, {Start: 0, End: 140, Frames: 7}, {Start: 100, End: 171, Frames: 6}}},
+		{around(0, 1, 0), []Span{{Start: 0, End: 101, Frames: 5}, {Start: 100, End: 141, Frames: 4}, {Start: 140, End: 171, Frames: 3}}},
 	} {
 		var got []Span
 		for _, p := range s.parts(40, c.w) {

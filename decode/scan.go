@@ -31,14 +31,10 @@ type Cuts struct {
 // finestUnit limits the unit of time: parts are MP4, which has 32 bits for a frame's length.
 const finestUnit = 1e7
 
-// Window is how many frames a filter reads before and after each: the context of a part. It begins
-// at a multiple of Step frames in the video, if that is not 0.
-type Window struct{ Before, After, Step int }
-
 // Scan reads the video stream that Open would choose, without decoding it, and finds parts that
 // begin at key frames and last at least length each. A file that cannot be cut safely is no error;
 // the result says why.
-func Scan(ctx context.Context, path string, o Options, length time.Duration, w Window) (
+func Scan(ctx context.Context, path string, o Options, length time.Duration, w pipeline.Window) (
 	*Cuts, error,
 ) {
 	o.VideoOnly = true
@@ -227,7 +223,7 @@ func (s *scan) conclude() string {
 
 // parts makes parts of at least length, in the stream's unit; a rest of less than half joins the
 // last.
-func (s *scan) parts(length int64, w Window) []Range {
+func (s *scan) parts(length int64, w pipeline.Window) []Range {
 	all := []Range{{Span: Span{Start: s.begin}}}
 	for _, pts := range s.entries {
 		if last := &all[len(all)-1]; pts-last.Start >= length {
@@ -248,11 +244,11 @@ func (s *scan) parts(length int64, w Window) []Range {
 
 // place counts the frames of a part, and finds its Around for a filter with window w. frames are
 // the PTS of all frames, sorted.
-func place(r *Range, frames []int64, w Window) {
+func place(r *Range, frames []int64, w pipeline.Window) {
 	first, _ := slices.BinarySearch(frames, r.Start)
 	end, _ := slices.BinarySearch(frames, r.End)
 	r.Frames = int64(end - first)
-	if w == (Window{}) {
+	if w == (pipeline.Window{}) {
 		return
 	}
 	first, end = max(first-w.Before, 0), min(end+w.After, len(frames))

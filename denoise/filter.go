@@ -52,6 +52,8 @@ type Filter struct {
 	opts   Options
 	seen   func(m noise.Model, clean bool) // may be nil
 
+	keepContext bool // context frames have results
+
 	format     pipeline.Format // of the window's frames
 	interlaced bool
 	arrived    []*entry  // frames that are being measured, for the window, oldest first
@@ -82,6 +84,7 @@ type entry struct {
 
 var _ pipeline.Filter = (*Filter)(nil)
 var _ pipeline.Discarder = (*Filter)(nil)
+var _ pipeline.ContextKeeper = (*Filter)(nil)
 
 // NewFilter returns a filter whose results are frames of pool.
 func NewFilter(e Engine, pool *pipeline.Pool, o Options) *Filter {
@@ -91,6 +94,12 @@ func NewFilter(e Engine, pool *pipeline.Pool, o Options) *Filter {
 // OnNoise has the noise of the samples of each frame reported, before it is taken out. A clean
 // frame is left as it is.
 func (f *Filter) OnNoise(seen func(m noise.Model, clean bool)) { f.seen = seen }
+
+// KeepContext has context frames filtered, too; see pipeline.ContextKeeper.
+func (f *Filter) KeepContext() { f.keepContext = true }
+
+// filters reports whether a frame has a result.
+func (f *Filter) filters(e *entry) bool { return f.keepContext || !e.frame.Context }
 
 // Retune changes the settings of a live filter, which looks ahead for a frame at the most, for the
 // frames to come.
@@ -255,7 +264,7 @@ func (f *Filter) see(entries []*entry) {
 // measure sets the noise of the frames up to a number.
 func (f *Filter) measure(last int) {
 	for _, e := range f.window {
-		if e.number <= last && !e.measured && !e.frame.Context {
+		if e.number <= last && !e.measured && f.filters(e) {
 			e.noise, e.measured = f.meter.Model(e.number), true
 		}
 	}
@@ -265,7 +274,7 @@ func (f *Filter) measure(last int) {
 func (f *Filter) start(ctx context.Context, emit pipeline.Emit) error {
 	e := f.window[f.next]
 	r := &result{}
-	if !e.frame.Context {
+	if f.filters(e) {
 		if err := f.begin(ctx, emit, e, r); err != nil {
 			return err
 		}
@@ -360,7 +369,7 @@ func (f *Filter) begin(ctx context.Context, emit pipeline.Emit, e *entry, r *res
 	}
 	led := model.Led()
 	scaled := led.Scale(f.opts.Strength)
-	if f.seen != nil {
+	if f.seen != nil && !e.frame.Context {
 		f.seen(model.Scale(ofSamples), scaled.Clean())
 	}
 	left := !f.opts.Filtered(&scaled, plane.Components(r.out.Layout)).Any()
@@ -482,7 +491,6 @@ func (e *entry) forget() {
 	f := e.frame
 	e.frame = pipeline.NewFrame(f.Format, [4]pipeline.Plane{}, nil, nil)
 	e.frame.CopyTiming(f)
-	e.frame.Context = f.Context
 	e.yuv, e.forgotten = e.frame, true
 	f.Release()
 }

@@ -344,6 +344,12 @@ func (e *Encoding) Beside(b kernels.Backend) bool {
 // memory of the device alone, as far as encoders take them.
 func (b *Backend) KeepResults(p *pipeline.Pool) { p.OnDevice(results{b}, surface.Joins) }
 
+// KeepBetween has a pool for the results of a filter, which another one of the same backend takes,
+// be in the memory of the only device alone.
+func (b *Backend) KeepBetween(p *pipeline.Pool) {
+	p.OnDevice(results{b}, func(pipeline.Layout) bool { return true })
+}
+
 type results struct{ *Backend }
 
 func (r results) Alloc(size int) (pipeline.Memory, error) {

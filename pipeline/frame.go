@@ -84,8 +84,8 @@ type Frame struct {
 	Grain     *FilmGrain
 	GrainSeed uint16
 
-	// Context marks a frame that is there for its neighbours only: filters that read several
-	// frames read it, and none emits a result for it.
+	// Context marks a frame that is there for its neighbours only: filters read it, and mark its
+	// result. Run ends with it what comes out of the last one.
 	Context bool
 
 	props   *sharedProps // nil when there are none
@@ -141,11 +141,13 @@ func (f *Frame) Release() {
 	}
 }
 
-// CopyTiming copies times, field order, grain and props from src: all but the samples. f then
-// shares the props, and may outlive src. Nobody else may see f yet.
+// CopyTiming copies all from src but samples and format: times, description, field order,
+// quantiser, grain, whether it is context, and props. f then shares the props, and may outlive src.
+// Nobody else may see f yet.
 func (f *Frame) CopyTiming(src *Frame) {
 	f.PTS, f.Duration, f.Video = src.PTS, src.Duration, src.Video
 	f.Interlaced, f.TopFieldFirst = src.Interlaced, src.TopFieldFirst
+	f.Quantiser, f.Context = src.Quantiser, src.Context
 	f.Grain, f.GrainSeed = src.Grain, src.GrainSeed
 	old := f.props
 	f.props = src.props.retain()

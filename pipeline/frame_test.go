@@ -73,13 +73,14 @@ func TestCopyTiming(t *testing.T) {
 	props, old := &countProps{}, &countProps{}
 	src := NewFrame(Format{}, [4]Plane{}, props, nil)
 	src.PTS, src.Duration, src.Interlaced, src.TopFieldFirst = -7, 3, true, true
+	src.Quantiser, src.Context = Quantiser{Step: 4}, true
 	a := NewFrame(Format{}, [4]Plane{}, old, nil)
 	b := NewFrame(Format{}, [4]Plane{}, nil, nil)
 	a.CopyTiming(src)
 	b.CopyTiming(a)
 	b.CopyTiming(b)
 	for _, f := range []*Frame{a, b} {
-		if f.PTS != -7 || f.Duration != 3 || !f.Interlaced || !f.TopFieldFirst || f.Props() != props {
+		if f.PTS != -7 || f.Duration != 3 || !f.Interlaced || !f.TopFieldFirst || f.Quantiser != src.Quantiser || !f.Context || f.Props() != props {
 			t.Errorf("copied %+v", f)
 		}
 	}

@@ -51,6 +51,7 @@ type Pool struct {
 	closed bool
 
 	dropped int // how far the limit has fallen for lack of memory
+	least   int // how far it may fall
 }
 
 // kind is what blocks must have in common to be used one for another.
@@ -72,8 +73,8 @@ func NewPool(alloc Allocator, limit int) *Pool {
 // Get returns a block of size bytes and a function that gives it back, from any goroutine; calling
 // it again does nothing. Get blocks while limit blocks are out, which is the pipeline's
 // backpressure. If there is no memory for another block, the limit falls to the blocks that are
-// out, for good; with none out, Get fails. It returns the cause when ctx ends, and ErrClosed when
-// the pool is closed, also while waiting.
+// out, for good; with none out, Get fails, as it does if a Chain needs more. It returns the cause
+// when ctx ends, and ErrClosed when the pool is closed, also while waiting.
 func (p *Pool) Get(ctx context.Context, size int) ([]byte, func(), error) {
 	m, put, err := p.get(ctx, kind{size: size})
 	return m.bytes(size), put, err
@@ -109,11 +110,23 @@ func (p *Pool) takeLimited(k kind) (Memory, func(), error) {
 func (p *Pool) shrink() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.dropped+1 >= cap(p.slots) || p.out+len(p.free) == 0 {
+	if p.limit()-1 < max(p.least, 1) || p.out+len(p.free) == 0 {
 		return false
 	}
 	p.dropped++
 	return true
+}
+
+// limit is how many blocks may be out.
+func (p *Pool) limit() int { return cap(p.slots) - p.dropped }
+
+// keepRoom has Get fail rather than let the limit fall below least. It reports whether the limit is
+// that high.
+func (p *Pool) keepRoom(least int) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.least = least
+	return p.limit() >= least
 }
 
 func (p *Pool) acquire(ctx context.Context) error {

@@ -43,6 +43,14 @@ type Filter interface {
 // release.
 type Discarder interface{ Discard() }
 
+// discards returns an error if a filter holds frames and is no Discarder.
+func discards(f Filter) error {
+	if _, ok := f.(Discarder); !ok && f.Held() > 0 {
+		return fmt.Errorf("pipeline: filter %T holds frames but cannot discard them", f)
+	}
+	return nil
+}
+
 // Discard calls f's Discard, if it has one.
 func Discard(f Filter) {
 	if d, ok := f.(Discarder); ok {
@@ -76,14 +84,16 @@ type Meter struct {
 	busy   atomic.Int64
 }
 
-// Frames returns how many frames the stage has passed on, or written.
+// Frames returns how many frames the stage has passed on, or written, without context frames behind
+// the filters.
 func (m *Meter) Frames() int64 { return m.frames.Load() }
 
 // Busy returns the time spent in the stage's calls, without waiting for a neighbour or for a block
 // of a Pool, but with a source's waiting for its input.
 func (m *Meter) Busy() time.Duration { return time.Duration(m.busy.Load()) }
 
-// Meters are the meters of a run. Filter adds up all filters of the chain.
+// Meters are the meters of a run. Filter adds up the time of all filters, and counts what the last
+// one passes on.
 type Meters struct{ Decode, Filter, Encode Meter }
 
 // Options of Run; the zero value will do.
@@ -97,15 +107,17 @@ type Options struct {
 	Meters *Meters
 }
 
-// Run moves every frame of src through the filters into sink and finishes the sink. It returns nil
+// Run moves every frame of src through the filters into sink and finishes the sink, which sees no
+// context frames. The filters of a Chain get a goroutine each. Run returns nil
 // if Finish did, else the first error of any stage, or the cause of ctx's cancellation. When it
 // returns, no stage is running and every frame has been released. A failed run never finishes the
 // sink: the failing stage cancels first and only then closes its output, so that no stage takes a
 // failure for the end of the stream.
 func Run(ctx context.Context, src Source, filters []Filter, sink Sink, o Options) error {
+	filters = takenApart(filters)
 	for _, f := range filters {
-		if _, ok := f.(Discarder); !ok && f.Held() > 0 {
-			return fmt.Errorf("pipeline: filter %T holds frames but cannot discard them", f)
+		if err := discards(f); err != nil {
+			return err
 		}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -135,9 +147,13 @@ func Run(ctx context.Context, src Source, filters []Filter, sink Sink, o Options
 	first := make(chan *Frame, depth)
 	start(nil, first, keepsNone, func() error { return produce(ctx, src, first, o.Stop, &meters.Decode) })
 	last := first // earlier stages run with the variable of their own round
-	for _, f := range filters {
+	for i, f := range filters {
 		in, out := last, make(chan *Frame, depth)
-		start(in, out, func() { Discard(f) }, func() error { return process(ctx, f, in, out, &meters.Filter) })
+		count := &meters.Filter.frames
+		if i < len(filters)-1 {
+			count = new(atomic.Int64)
+		}
+		start(in, out, func() { Discard(f) }, func() error { return process(ctx, f, in, out, &meters.Filter, count) })
 		last = out
 	}
 	finished := false
@@ -205,15 +221,18 @@ func produce(ctx context.Context, src Source, out chan<- *Frame, stop <-chan str
 	return nil
 }
 
-func process(ctx context.Context, filter Filter, in <-chan *Frame, out chan<- *Frame, m *Meter) error {
+func process(ctx context.Context, filter Filter, in <-chan *Frame, out chan<- *Frame, m *Meter, count *atomic.Int64) error {
 	step := func(call func(context.Context, Emit) error) error {
 		return m.time(ctx, func(ctx context.Context) error {
 			return call(ctx, func(f *Frame) error {
 				defer addWait(ctx, time.Now())
+				isResult := !f.Context
 				if err := send(ctx, out, f); err != nil {
 					return err
 				}
-				m.frames.Add(1)
+				if isResult {
+					count.Add(1)
+				}
 				return nil
 			})
 		})
@@ -246,6 +265,10 @@ func consume(ctx context.Context, sink Sink, in <-chan *Frame, m *Meter) error {
 		if ctx.Err() != nil {
 			f.Release()
 			return context.Cause(ctx)
+		}
+		if f.Context {
+			f.Release()
+			continue
 		}
 		if err := m.time(ctx, func(ctx context.Context) error { return sink.Put(ctx, f) }); err != nil {
 			return err

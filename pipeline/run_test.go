@@ -44,7 +44,8 @@ func TestRunKeepsOrder(t *testing.T) {
 							t.Errorf("got %v", r.got)
 						}
 						n := int64(frames)
-						if m.Decode.Frames() != n || m.Encode.Frames() != n || m.Filter.Frames() != n*int64(len(holds)) {
+						filtered := min(1, int64(len(holds))) * n // each frame counts once
+						if m.Decode.Frames() != n || m.Encode.Frames() != n || m.Filter.Frames() != filtered {
 							t.Errorf("meters count %d, %d, %d", m.Decode.Frames(), m.Filter.Frames(), m.Encode.Frames())
 						}
 						for _, f := range fs {

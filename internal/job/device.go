@@ -37,6 +37,7 @@ type (
 		Devices() int
 		Free() int64
 		KeepResults(p *pipeline.Pool)
+		KeepBetween(p *pipeline.Pool)
 	}
 	// sharer backends filter several streams side by side, each on one device.
 	sharer interface{ Share() (*gpu.Backend, func()) }

@@ -43,8 +43,8 @@ type job struct {
 	encoding *gpu.Encoding // nil: on the CPU
 	encoder  *gpu.Backend  // of encoding, if the backend is none; nil: it is
 
-	results *pipeline.Pool // for the filter
-	halves  *pipeline.Pool // for --compare
+	chain  *pipeline.Chain // of the filters, for the video as one stream; nil: not open yet
+	halves *pipeline.Pool  // for --compare
 
 	grain      *grain.Filter  // nil: grain is not measured
 	grainTable *encode.Target // nil: none is written
@@ -165,7 +165,10 @@ func (j *job) close() {
 	if j.encoding != nil {
 		j.encoding.Close()
 	}
-	for _, p := range []*pipeline.Pool{j.frames, j.results, j.halves} {
+	if j.chain != nil {
+		j.chain.Close()
+	}
+	for _, p := range []*pipeline.Pool{j.frames, j.halves} {
 		if p != nil {
 			p.Close()
 		}
@@ -330,14 +333,6 @@ func (o *Options) decoding(log *slog.Logger) decode.Options {
 	}
 }
 
-// passes reports whether frames are encoded as they are.
-func (o *Options) passes() bool { return o.Filters.Main().Identity() }
-
-// takes reports whether the job's filter takes frames of a layout.
-func (o *Options) takes(l pipeline.Layout) bool {
-	return l.Basic() || o.passes() && l.Valid() || o.Filters.Main().Takes(l)
-}
-
 func (o *Options) encodeOptions(log *slog.Logger) encode.Options {
 	return encode.Options{
 		Format: o.Format, Encoder: o.Encoder, CRF: o.CRF, OwnCRF: o.ownCRF, Bitrate: o.Bitrate, Preset: o.Preset, Tune: o.Tune,
@@ -366,53 +361,6 @@ func (j *job) template() encode.Template {
 		Shift: j.in.Shift(), Start: start, End: end, Cut: j.o.Start > 0 || j.o.Duration > 0 || j.o.Frames > 0,
 		Part: j.o.Part != nil, Tag: j.partTag, Facts: j.in.Facts, Look: j.in.Look, Allow: j.allow, Again: j.again(),
 	}
-}
-
-// poolOfResults returns a pool for a filter, with room for frames that wait for the encoder, and
-// for some more. They are on the device if the encoder takes them from there.
-func (j *job) poolOfResults(b kernels.Backend, more int) *pipeline.Pool {
-	p := pipeline.NewPool(b, j.inFlight+more+b.Held(j.o.Filters.Main()))
-	if h, ok := b.(holder); ok && j.encoding != nil && j.encoding.Beside(b) && !j.looksOnHost() {
-		h.KeepResults(p)
-	}
-	return p
-}
-
-// openPools makes the pools behind the filter, with room for the frames it keeps, so that it
-// never waits for itself.
-func (j *job) openPools() {
-	j.results = j.poolOfResults(j.backend, 0)
-	j.halves = pipeline.NewPool(j.backend, j.inFlight)
-}
-
-// filterInto returns the filter, with frames of a pool.
-func (j *job) filterInto(b kernels.Backend, results *pipeline.Pool) (pipeline.Filter, error) {
-	if j.o.passes() {
-		return pipeline.Pass{}, nil
-	}
-	all := j.o.Filters
-	kernels.Edit(&all, func(p *kernels.Denoise) { p.Depth = new(j.o.encodeOptions(nil)).Depth() })
-	f, err := b.Filter(all.Main(), results)
-	if err == nil {
-		j.noise.watch(f)
-	}
-	return f, err
-}
-
-func (j *job) filter() (pipeline.Filter, error) {
-	j.openPools()
-	f, err := j.filterInto(j.backend, j.results)
-	if err != nil {
-		return nil, err
-	}
-	f = j.measureGrain(f)
-	switch j.o.Compare {
-	case "side":
-		return pipeline.Compare(f, pipeline.CompareSide, j.halves), nil
-	case "split":
-		return pipeline.Compare(f, pipeline.CompareSplit, j.halves), nil
-	}
-	return f, nil
 }
 
 func (j *job) run(ctx context.Context) error {

@@ -11,6 +11,7 @@ import (
 	"vidfilter/encode"
 	"vidfilter/encode/formats"
 	"vidfilter/internal/cli"
+	"vidfilter/pipeline"
 )
 
 func parsePart(s string) (*decode.Range, error) {
@@ -40,7 +41,7 @@ func (o *Options) checkPart() error {
 		return cli.Usagef("filter it whole", "--input-format %s: such a file names others, and --%s takes one by itself", o.InputFormat, name)
 	case why != "":
 		return cli.Usagef("filter the video whole", "--%s: %s", name, why)
-	case o.Part != nil && o.window() != (decode.Window{}) && o.Part.Around == (decode.Span{}):
+	case o.Part != nil && o.window() != (pipeline.Window{}) && o.Part.Around == (decode.Span{}):
 		return cli.Usagef("give vidfilter segments the options of the filter",
 			"--part lacks the frames around it that the %s filter reads", o.Filters.Chosen())
 	case o.Part != nil && !formats.Of(o.Format).Parts:
@@ -51,14 +52,9 @@ func (o *Options) checkPart() error {
 	return nil
 }
 
-func (o *Options) window() (w decode.Window) {
-	w.Before, w.After, w.Step = o.Filters.Main().Window()
-	return w
-}
-
 // wantedPart is the part without frames around it that the filter would not expect.
 func (o *Options) wantedPart() *decode.Range {
-	if o.Part == nil || o.window() != (decode.Window{}) {
+	if o.Part == nil || o.window() != (pipeline.Window{}) {
 		return o.Part
 	}
 	return &decode.Range{Span: o.Part.Span}

@@ -375,7 +375,7 @@ type worker struct {
 	options  decode.Options
 	decoding *gpu.Decoding
 	spare    decode.Spare // of decoding
-	results  *pipeline.Pool
+	chain    *pipeline.Chain
 	found    func(extras []string, damage map[string]int64) // called for each part
 }
 
@@ -399,12 +399,12 @@ func (j *job) newWorker(workers, waiting int) (w *worker, err error) {
 	if w.options.Threads == 0 {
 		w.options.Threads = max(1, runtime.GOMAXPROCS(0)/workers)
 	}
-	w.results = j.poolOfResults(w.backend, waiting)
+	w.chain = j.chainOn(w.backend, j.inFlight+waiting)
 	return w, nil
 }
 
 func (w *worker) close() {
-	w.results.Close()
+	w.chain.Close()
 	w.spare.Close()
 	if w.decoding != nil {
 		w.decoding.Close()
@@ -421,7 +421,7 @@ func (w *worker) run(ctx context.Context, part decode.Range, to pipeline.Sink, m
 		return err
 	}
 	defer in.Close()
-	f, err := j.filterInto(w.backend, w.results)
+	f, err := w.chain.Open()
 	if err != nil {
 		return err
 	}

@@ -119,7 +119,7 @@ func (r *run) decodeClip(ctx context.Context, s *EndSection, clip string) error 
 // cutEvenly returns parts of a clip of about a length, as far as its key frames allow; one without
 // limits if it cannot be cut.
 func cutEvenly(ctx context.Context, clip string, length time.Duration) ([]decode.Range, error) {
-	cuts, err := decode.Scan(ctx, clip, decode.Options{}, max(length*9/10, time.Millisecond), decode.Window{})
+	cuts, err := decode.Scan(ctx, clip, decode.Options{}, max(length*9/10, time.Millisecond), pipeline.Window{})
 	if err != nil || len(cuts.Parts) == 0 {
 		return []decode.Range{{}}, err
 	}

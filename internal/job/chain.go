@@ -1,0 +1,104 @@
+package job
+
+import (
+	"slices"
+
+	"vidfilter/kernels"
+	"vidfilter/pipeline"
+)
+
+// filters are the job's filters, in order, without any that changes nothing.
+func (o *Options) filters() []kernels.Stage {
+	return slices.DeleteFunc(o.Stages(), kernels.Stage.Identity)
+}
+
+// passes reports whether frames are encoded as they are.
+func (o *Options) passes() bool { return len(o.filters()) == 0 }
+
+// takes reports whether the job's first filter takes frames of a layout.
+func (o *Options) takes(l pipeline.Layout) bool {
+	all := o.filters()
+	return l.Basic() || len(all) == 0 && l.Valid() || len(all) > 0 && all[0].Takes(l)
+}
+
+// window returns how many frames of the source a result depends on.
+func (o *Options) window() (w pipeline.Window) {
+	for _, s := range o.filters() {
+		w = w.Then(windowOf(s))
+	}
+	return w
+}
+
+func windowOf(s kernels.Stage) (w pipeline.Window) {
+	w.Before, w.After, w.Step = s.Window()
+	return w
+}
+
+// chainOn returns the job's filters on a backend, behind each of which so many frames may wait.
+func (j *job) chainOn(b kernels.Backend, waiting int) *pipeline.Chain {
+	var links []pipeline.Link
+	for _, s := range j.o.filters() {
+		links = append(links, j.link(b, s))
+	}
+	return pipeline.NewChain(links, waiting)
+}
+
+// link describes a filter on a backend.
+func (j *job) link(b kernels.Backend, s kernels.Stage) pipeline.Link {
+	_, onDevice := s.(kernels.Planned)
+	return pipeline.Link{
+		Name: s.Filter().Name, Window: windowOf(s), Takes: s.Takes, Results: b.Held(s), OnDevice: onDevice,
+		Pool: func(limit int, next *pipeline.Link) *pipeline.Pool {
+			results := pipeline.NewPool(b, limit)
+			j.keepOnDevice(b, results, next)
+			return results
+		},
+		Open: func(results *pipeline.Pool) (pipeline.Filter, error) {
+			d, denoises := s.(kernels.Denoise)
+			if !denoises {
+				return b.Filter(s, results)
+			}
+			d.Depth = new(j.o.encodeOptions(nil)).Depth()
+			f, err := b.Filter(d, results)
+			if err != nil {
+				return f, err
+			}
+			j.noise.watch(f)
+			return j.measureGrain(f), nil
+		},
+	}
+}
+
+// keepOnDevice leaves the results of a filter on its device if what reads them does so there: the
+// next filter, or the encoder.
+func (j *job) keepOnDevice(b kernels.Backend, results *pipeline.Pool, next *pipeline.Link) {
+	h, ok := b.(holder)
+	switch {
+	case !ok || j.looksOnHost():
+	case next == nil && j.encoding != nil && j.encoding.Beside(b):
+		h.KeepResults(results)
+	case next != nil && next.OnDevice && h.Devices() == 1:
+		h.KeepBetween(results)
+	}
+}
+
+// filter returns the job's filter for the video as one stream.
+func (j *job) filter() (pipeline.Filter, error) {
+	if j.chain != nil {
+		j.chain.Close()
+		j.halves.Close()
+	}
+	j.chain = j.chainOn(j.backend, j.inFlight)
+	j.halves = pipeline.NewPool(j.backend, j.inFlight)
+	f, err := j.chain.Open()
+	if err != nil {
+		return nil, err
+	}
+	switch j.o.Compare {
+	case "side":
+		return pipeline.Compare(f, pipeline.CompareSide, j.halves), nil
+	case "split":
+		return pipeline.Compare(f, pipeline.CompareSplit, j.halves), nil
+	}
+	return f, nil
+}
