@@ -24,6 +24,7 @@ var (
 	HWAccelNames    = []string{"auto", "nvdec", "nvenc", "auto,nvenc", "nvdec,nvenc", "none"}
 	CompareNames    = []string{"side", "split"}
 	FilmGrainNames  = []string{"source", "keep"}
+	DepthNames      = []string{"source", "auto", "8", "10", "12", "16"}
 	ProgressNames   = []string{"auto", "bar", "plain", "json", "none"}
 	DefaultCodec    = encode.CodecOf(encode.DefaultEncoder)
 	shownInputKinds = decode.CommonFormats()
@@ -63,6 +64,7 @@ func (o *Options) encoderFlags(t cli.Table) {
 	t.Add(cli.OneOf(&o.FilmGrain, FilmGrainNames), "film-grain", "", "for AV1: source (default) keep")
 	t.Add(cli.String(&o.GrainTable, "FILE"), "grain-table", "", "write a film grain table of what is removed")
 	t.Add(cli.String(&o.PixelFormat, "NAME"), "pixel-format", "", "pixel format in FFmpeg (default the input's)")
+	t.Add(cli.OneOf(&o.Depth, DepthNames), "depth", "", "bits of a sample: source (default) auto 8 10 12 16")
 }
 
 func (o *Options) streamFlags(t cli.Table) {

@@ -208,6 +208,7 @@ func (j *job) open(ctx context.Context) (err error) {
 		return err
 	}
 	j.settleCodec()
+	j.settleDepth()
 	if unprepared != nil {
 		return unprepared
 	}
@@ -326,7 +327,7 @@ func (o *Options) decoding(log *slog.Logger) decode.Options {
 		Format: o.InputFormat, AllowNetwork: o.AllowNetwork, MaxPixels: o.MaxPixels, Threads: o.Threads,
 		FieldOrder: orders[o.FieldOrder], Start: o.Start, Duration: o.Duration, Frames: o.Frames,
 		Part:    o.wantedPart(),
-		Layouts: o.takes, KeepClock: formats.Of(o.Format).KeepsClock, MaxErrorRate: o.MaxErrorRate, Maps: o.Map, NoAudio: o.NoAudio, NoSubs: o.NoSubs, Log: log,
+		Layouts: o.takes, Depth: o.filteredDepth, KeepClock: formats.Of(o.Format).KeepsClock, MaxErrorRate: o.MaxErrorRate, Maps: o.Map, NoAudio: o.NoAudio, NoSubs: o.NoSubs, Log: log,
 	}
 }
 
@@ -335,13 +336,16 @@ func (o *Options) passes() bool { return o.Params.Identity() }
 
 // takes reports whether the job's filter takes frames of a layout.
 func (o *Options) takes(l pipeline.Layout) bool {
+	if l == pipeline.RGBA && max(o.depth(), o.leastDepth()) > 8 { // which has no more bits: its planes do
+		return false
+	}
 	return l.Basic() || o.passes() && l.Valid() || o.Params.Takes(l)
 }
 
 func (o *Options) encodeOptions(log *slog.Logger) encode.Options {
 	return encode.Options{
 		Format: o.Format, Encoder: o.Encoder, CRF: o.CRF, OwnCRF: o.ownCRF, Bitrate: o.Bitrate, Preset: o.Preset, Tune: o.Tune,
-		GOP: o.GOP, Params: o.X264Params, EncoderParams: o.params, PixelFormat: o.PixelFormat, Threads: o.Threads,
+		GOP: o.GOP, Params: o.X264Params, EncoderParams: o.params, PixelFormat: o.PixelFormat, Depth: o.depth(), LeastDepth: o.leastDepth(), Threads: o.Threads,
 		FilmGrain: o.keepsGrain(), Software: "vidfilter " + cli.Version(), Log: log,
 	}
 }
@@ -391,7 +395,7 @@ func (j *job) filterInto(b kernels.Backend, results *pipeline.Pool) (pipeline.Fi
 		return pipeline.Pass{}, nil
 	}
 	p := j.o.Params
-	p.Depth = new(j.o.encodeOptions(nil)).Depth()
+	p.Depth = new(j.o.encodeOptions(nil)).ResultDepth(j.sourceDepth())
 	f, err := b.Filter(p, results)
 	if err == nil {
 		j.noise.watch(f)
