@@ -1,9 +1,11 @@
 package job
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/asticode/go-astiav"
 
@@ -70,7 +72,7 @@ func (j *job) settleDepth() {
 		return
 	}
 	codec := encode.CodecOf(j.o.Encoder)
-	text := fmt.Sprintf("the output has %d bits a sample, which players of %s take (--depth %d keeps the source's)", least, codec.Name, has)
+	text := fmt.Sprintf("the output has %d bits a sample, which players of %s take (--depth %d keeps the source's)", least, strings.ToUpper(cmp.Or(codec.OnDevice, codec.Common)), has)
 	if j.encoding != nil {
 		width, height := j.outputSize()
 		if err := j.encoding.Supports(codec.OnDevice, pipeline.YUV420P.At(least), width, height); err != nil {
