@@ -4,6 +4,7 @@ package av
 import "C"
 
 import (
+	"errors"
 	"runtime"
 	"unsafe"
 
@@ -41,7 +42,8 @@ func requantise(dst, src *C.vf_samples, width, height int, full, interlaced bool
 	C.vf_requantise(dst, src, C.int(width), C.int(height), flag(full), fields, (*C.float)(&rounding[0]))
 }
 
-// requantises converts a picture to another depth, if nothing else changes.
+// requantises converts a picture to another depth, if nothing else changes: RGB, of which swscale
+// makes YUV, and YUV of fewer bits, where its pattern is a coarser one.
 func requantises(dst, src *astiav.Frame, from, to pipeline.Format) bool {
 	a, _, known := LayoutOf(src.PixelFormat())
 	b, _, both := LayoutOf(dst.PixelFormat())
@@ -50,7 +52,7 @@ func requantises(dst, src *astiav.Frame, from, to pipeline.Format) bool {
 		return false
 	case src.Width() != dst.Width() || src.Height() != dst.Height():
 		return false
-	case !a.Info().RGB && (from.Matrix != to.Matrix || from.FullRange != to.FullRange):
+	case !a.Info().RGB && (from.Matrix != to.Matrix || from.FullRange != to.FullRange || b.Info().Depth > a.Info().Depth):
 		return false
 	}
 	d, s := (*C.AVFrame)(dst.UnsafePointer()), (*C.AVFrame)(src.UnsafePointer())
@@ -64,4 +66,28 @@ func samplesIn(f *C.AVFrame) *C.vf_samples {
 		s.data[i], s.pitch[i] = f.data[i], f.linesize[i]
 	}
 	return s
+}
+
+// shallowRGB returns planes of RGB of 8 bits, which the caller frees, of a picture of more that
+// becomes packed RGB of 8: swscale cuts bits off. It returns nil for other pictures.
+func shallowRGB(dst, src *astiav.Frame, from pipeline.Format) (*astiav.Frame, error) {
+	const wanted = astiav.PixelFormatDescriptorFlagRgb
+	l, _, known := LayoutOf(src.PixelFormat())
+	desc := dst.PixelFormat().Descriptor()
+	if !known || l.Arrangement() != pipeline.GBRP || l.Info().Depth == 8 || Depth(dst.PixelFormat()) != 8 || !desc.Flags().Has(wanted) {
+		return nil, nil
+	}
+	f := astiav.AllocFrame()
+	if f == nil {
+		return nil, errors.New("out of memory")
+	}
+	f.SetWidth(src.Width())
+	f.SetHeight(src.Height())
+	f.SetPixelFormat(PixelFormat(pipeline.GBRP))
+	if err := f.AllocBuffer(0); err != nil {
+		f.Free()
+		return nil, err
+	}
+	requantises(f, src, from, from)
+	return f, nil
 }

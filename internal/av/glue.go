@@ -117,8 +117,16 @@ func (s *Scaler) Convert(dst *pipeline.Frame, src *astiav.Frame, matrix pipeline
 // ConvertTo fills dst, a frame with buffers of its own and its pixel format and size set.
 func (s *Scaler) ConvertTo(dst, src *astiav.Frame, from, to pipeline.Format) error {
 	d := (*C.AVFrame)(dst.UnsafePointer())
-	if requantises(dst, src, from, to) { // RGB, of which swscale makes YUV, too
+	if requantises(dst, src, from, to) {
 		return nil
+	}
+	shallow, err := shallowRGB(dst, src, from)
+	if err != nil {
+		return err
+	}
+	if shallow != nil {
+		defer shallow.Free()
+		src = shallow
 	}
 	r := C.vf_scale(&s.c, (*C.AVFrame)(src.UnsafePointer()), sws(from.Matrix), flag(from.FullRange), &d.data[0], &d.linesize[0],
 		d.format, d.width, d.height, sws(to.Matrix), flag(to.FullRange))

@@ -12,14 +12,15 @@ import (
 // are not filtered keep their values: ends of the range stay in full range and RGB, others are
 // shifted.
 func TestDepthOption(t *testing.T) {
-	e2e.Start(t, true)
+	e2e.Start(t, false)
 	const (
 		hevc = "--codec hevc --preset ultrafast --depth "
 		av1  = "--codec av1 --preset 12 --depth "
 		ffv1 = "--codec ffv1 --depth "
 	)
+	rangeOf := map[string]string{"yuvj420p": " -color_range pc"}
 	source := func(pf, more string) string {
-		return clip(t, "depth-"+pf+".mkv", "-f lavfi -i testsrc2=s=128x96:r=25:d=0.12"+more+" -c:v ffv1 -pix_fmt "+pf)
+		return clip(t, "depth-"+pf+".mkv", "-f lavfi -i testsrc2=s=128x96:r=25:d=0.12"+more+" -c:v ffv1 -pix_fmt "+pf+rangeOf[pf])
 	}
 	limited, full := source("yuv420p", ""), source("yuvj420p", ",scale=out_range=full")
 	picture := clip(t, "depth.png", "-f lavfi -i testsrc2=s=96x64 -frames:v 1 -pix_fmt rgb24")
