@@ -253,7 +253,8 @@ func (o *Options) codedDepth(has int) int { return max(cmp.Or(o.Depth, has), o.L
 
 // ResultDepth returns how many bits the samples of a filter's results need, of a source with so
 // many, for the encoder to get all that it codes: more than the source has if they are asked for,
-// or if the encoder takes no fewer. Where fewer are asked for, results of most bits are rounded once.
+// or if the encoder takes no fewer. Where fewer are asked for, results of most bits are rounded
+// once.
 func (o *Options) ResultDepth(source int) int {
 	const most = 16
 	source = max(source, bits)

@@ -14,8 +14,8 @@ func Dither(depth int) float32 {
 // its row and column.
 type Roundings [64]float32
 
-// Rounding returns what rounds to samples of a depth: a half, and more or less of an ordered pattern
-// (Bayer 1973), the same in each frame. A value that is a sample already stays.
+// Rounding returns what rounds to samples of a depth: a half, and more or less of an ordered
+// pattern (Bayer 1973), the same in each frame. A value that is a sample already stays.
 func Rounding(depth int) (r Roundings) {
 	for i := range r {
 		x, y, order := i%8, i/8, 0
