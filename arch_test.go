@@ -79,7 +79,7 @@ var rules = []rule{
 		imports: []string{"denoise", "denoise/fusion", "denoise/motion", "denoise/noise", "denoise/plane", "internal/isa", "pipeline", "C"},
 		why:     "filters frames on whatever workers it is given: kernels imports it"},
 	{folder: "denoise/device", what: "the denoiser's CUDA kernels and their launches",
-		imports: []string{"denoise", "denoise/fusion", "denoise/motion", "denoise/noise", "denoise/plane", "kernels", "C"},
+		imports: []string{"denoise", "denoise/fusion", "denoise/motion", "denoise/noise", "denoise/plane", "kernels", "pipeline", "C"},
 		why:     "plans work as the kernels' own forms do: the device is the caller's"},
 	{folder: "denoise/plane", what: "planes of samples of any depth",
 		imports: []string{"pipeline"},

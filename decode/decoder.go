@@ -24,6 +24,7 @@ type decoder struct {
 	pool      *pipeline.Pool
 	maxPixels int64
 	layouts   func(pipeline.Layout) bool // that frames may have; nil: takes' default
+	depth     func(pipeline.Format) int  // see Options
 	log       *slog.Logger               // nil drops messages
 
 	codec  *astiav.Codec
@@ -52,6 +53,35 @@ func (d *decoder) takes(l pipeline.Layout) bool {
 		return l.Basic()
 	}
 	return d.layouts(l)
+}
+
+// deeper returns the format of frames for pictures of a format, and whether it has more bits.
+func (d *decoder) deeper(f pipeline.Format) (pipeline.Format, bool) {
+	if d.depth == nil {
+		return f, false
+	}
+	l := f.Layout.At(d.depth(f))
+	if !l.Valid() || !d.takes(l) || l.Info().Depth <= f.Layout.Info().Depth {
+		return f, false
+	}
+	f.Layout = l
+	return f, true
+}
+
+// deepen gives a frame, which it takes, the bits that frames get.
+func (d *decoder) deepen(f *pipeline.Frame) (*pipeline.Frame, error) {
+	format, more := d.deeper(f.Format)
+	if !more {
+		return f, nil
+	}
+	defer f.Release()
+	out, err := d.pool.TakeFrame(format, nil)
+	if err != nil {
+		return nil, err
+	}
+	out.CopyTiming(f) // and its props
+	av.Requantise(out, f)
+	return out, nil
 }
 
 func (d *decoder) warn(format string, args ...any) {

@@ -62,6 +62,7 @@ type doubt struct{ error }
 var errRounds = errors.New("decoders of MPEG-2 round differently, so the result would be another")
 var errQuantisers = errors.New("only decoders on the CPU tell the quantisers that the denoiser goes by")
 var errProfile = errors.New("of H.264 the GPU decodes the profiles Constrained Baseline, Main and High")
+var errDeepened = errors.New("samples get more bits on the CPU")
 var errOdd = errors.New("the sides of its pictures are odd, which FFmpeg rounds up for the GPU")
 
 // chooseDevice has the video decoded on the device, if there is one that can.
@@ -105,9 +106,12 @@ func (in *Input) deviceDecodes(codec string, par *C.AVCodecParameters) error {
 		return errProfile
 	}
 	format := astiav.PixelFormat(par.format)
-	l, _, native := av.LayoutOf(format)
+	l, full, native := av.LayoutOf(format)
 	if !native || !in.takes(l) {
 		return fmt.Errorf("pictures of %s are not filtered as they are", format)
+	}
+	if _, more := in.deeper(pipeline.Format{Layout: l, Width: width, Height: height, FullRange: full || par.color_range == C.AVCOL_RANGE_JPEG}); more {
+		return errDeepened
 	}
 	return in.opts.Device.Supports(codec, l, width, height)
 }
@@ -312,6 +316,9 @@ func (in *Input) takeSurface(c *C.AVFrame) error {
 	src, native := in.describe(c)
 	if !native || in.format != (pipeline.Format{}) && src != in.format {
 		return doubt{errors.New("the format of the pictures changes")}
+	}
+	if _, more := in.deeper(src); more {
+		return doubt{errDeepened}
 	}
 	var from pipeline.Surface
 	for i := range from.Address {

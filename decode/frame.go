@@ -174,6 +174,9 @@ func (d *decoder) build(c *C.AVFrame, src pipeline.Format, native bool) (*pipeli
 	if err != nil {
 		return nil, err
 	}
+	if f, err = d.deepen(f); err != nil {
+		return nil, err
+	}
 	f.PTS, f.Duration = pts, duration
 	f.Interlaced, f.TopFieldFirst, f.Quantiser = interlaced, topFirst, quantiser
 	f.Grain, f.GrainSeed = grain, seed

@@ -50,6 +50,10 @@ type Options struct {
 	// they may have. Nil: the basic ones, which must always be among them.
 	Layouts func(pipeline.Layout) bool
 
+	// Depth returns the bits that samples of frames of a format get, no fewer than they have. They
+	// keep their values: see [av.Requantise]. Nil: those that they have.
+	Depth func(pipeline.Format) int
+
 	// Device decodes, if it can, with the same result as the CPU. Pictures are then converted by
 	// nobody: a video that changes is decoded on the CPU from there on.
 	Device     Device
@@ -155,7 +159,7 @@ func seekableStdin() bool {
 // end of ctx ends any blocking call on the input. Frames live in memory of pool: the decoder's own
 // by pool.Take.
 func Open(ctx context.Context, path string, pool *pipeline.Pool, o Options) (_ *Input, err error) {
-	in := &Input{decoder: decoder{path: path, pool: pool, maxPixels: o.MaxPixels, layouts: o.Layouts, log: o.Log}, opts: o,
+	in := &Input{decoder: decoder{path: path, pool: pool, maxPixels: o.MaxPixels, layouts: o.Layouts, depth: o.Depth, log: o.Log}, opts: o,
 		selected: map[int]bool{}, videos: map[int]*copiedVideo{}, tracked: map[int64]int64{}, reached: math.MinInt64}
 	in.stop = (*C.struct_vf_stop)(C.calloc(1, C.sizeof_struct_vf_stop))
 	in.unwatch = context.AfterFunc(ctx, in.Interrupt)

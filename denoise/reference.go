@@ -7,6 +7,7 @@ import (
 	"vidfilter/denoise/motion"
 	"vidfilter/denoise/noise"
 	"vidfilter/denoise/plane"
+	"vidfilter/pipeline"
 )
 
 // Reference returns the frame at index centre of the window without its noise. The window holds
@@ -263,12 +264,12 @@ func (f *filter) finish(out plane.Picture, sums [3]*fusion.Sums) {
 		if sum == nil {
 			continue
 		}
-		unit, rounding := float32(p.Unit()), Rounding(p.Depth)
+		unit, rounding := float32(p.Unit()), pipeline.Rounding(p.Depth)
 		plane.Rows(p.Height, func(y int) {
 			for x, v := range p.Row(y) {
 				value := sum.Mean(x, y)
 				value += grain * (float32(v)/unit - value)
-				p.Row(y)[x] = fusion.Sample(value, rounding.at(x, y), p)
+				p.Row(y)[x] = fusion.Sample(value, rounding.At(x, y), p)
 			}
 		})
 	}

@@ -179,13 +179,13 @@ func addToRGB(out, in, result *pipeline.Frame) {
 	}
 	from, is, to := components(in), components(result), components(out)
 	had, has := in.Layout.Info().Depth, out.Layout.Info().Depth
-	pattern, fields := Rounding(has), len(plane.Fields(in))
+	pattern, fields := pipeline.Rounding(has), len(plane.Fields(in))
 	eachRows(in, func(y0, y1 int) {
 		rgb, planes := newRows(in.Width), newRows(in.Width)
 		for y := y0; y < y1; y++ {
 			var rounding [8]int
 			for x := range rounding {
-				rounding[x] = int(pattern.at(x, y/fields) * float32(int(1)<<(changeDepth-has)))
+				rounding[x] = int(pattern.At(x, y/fields) * float32(int(1)<<(changeDepth-has)))
 			}
 			rgb.read(&from, y)
 			planes.read(&is, y)

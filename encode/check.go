@@ -30,12 +30,15 @@ import (
 // the encoder for a small picture, and no file. It reads FFmpeg's log, so no other work of FFmpeg
 // may run beside it. Its errors wrap ErrOption.
 func Check(o Options) error {
-	if o.format().Family == formats.Picture {
-		return nil // its one encoder has no options
-	}
 	codec, err := findEncoder(o.codec().Name)
 	if err != nil {
 		return err
+	}
+	if err := o.checkDepth(codec); err != nil {
+		return err
+	}
+	if o.format().Family == formats.Picture {
+		return nil // its one encoder has no other options
 	}
 	if contradiction := o.codec().contradiction; contradiction != nil {
 		if err := contradiction(&o); err != nil {
@@ -87,7 +90,7 @@ func (o *Options) try(enc *astiav.CodecContext, codec *astiav.Codec) error {
 		if pf, err = o.namedFormat(codec, side, side); err != nil {
 			return err
 		}
-	} else if offered := o.offered(codec, bits); len(offered) > 0 && !slices.Contains(offered, pf) {
+	} else if offered := o.offered(codec, o.codedDepth(bits)); len(offered) > 0 && !slices.Contains(offered, pf) {
 		pf = offered[0]
 	}
 	c := (*C.AVCodecContext)(enc.UnsafePointer())
@@ -253,13 +256,26 @@ func (o *Options) offered(codec *astiav.Codec, depth int) []astiav.PixelFormat {
 	return best
 }
 
-// Depth returns how many bits the samples of frames of 8 need for the encoder to get as many as it
-// codes: more if it is asked for, or if it takes no fewer.
-func (o *Options) Depth() int {
+// codedDepth returns how many bits are coded of samples with so many, as far as options say it.
+func (o *Options) codedDepth(has int) int { return max(cmp.Or(o.Depth, has), o.LeastDepth) }
+
+// ResultDepth returns how many bits the samples of a filter's results need, of a source with so
+// many, for the encoder to get all that it codes: more than the source has if they are asked for,
+// or if the encoder takes no fewer. Where fewer are asked for, results of most bits are rounded
+// once.
+func (o *Options) ResultDepth(source int) int {
+	const most = 16
+	source = max(source, bits)
+	asked := o.codedDepth(source)
 	if o.PixelFormat != "" {
-		return av.Depth(astiav.FindPixelFormatByName(o.PixelFormat))
+		asked = av.Depth(astiav.FindPixelFormatByName(o.PixelFormat))
 	}
-	if o.EncoderParams.value("profile") == "main10" {
+	switch {
+	case asked < source:
+		return most
+	case asked > source || o.PixelFormat != "":
+		return asked
+	case o.EncoderParams.value("profile") == "main10":
 		return 10
 	}
 	codec, err := findEncoder(o.codec().Name)
@@ -273,6 +289,59 @@ func (o *Options) Depth() int {
 		}
 	}
 	return max(least, bits)
+}
+
+// checkDepth refuses bits that the encoder does not code with its preset.
+func (o *Options) checkDepth(codec *astiav.Codec) error {
+	want := max(o.Depth, o.LeastDepth)
+	has := o.depths(codec, o.Preset)
+	switch {
+	case want == 0 || len(has) == 0 || slices.Contains(has, want):
+		return nil
+	case o.codec().presetFormats == nil:
+		return misused("it codes "+bitsOf(has), "the encoder %s does not code samples of %d bits", codec.Name(), want)
+	}
+	var presets []string
+	for _, p := range o.codec().Presets {
+		if slices.Contains(o.depths(codec, p), want) {
+			presets = append(presets, p)
+		}
+	}
+	hint := "it codes " + bitsOf(has)
+	if len(presets) > 0 {
+		hint = fmt.Sprintf("it codes %s; --preset %s has %d", bitsOf(has), strings.Join(presets, " or "), want)
+	}
+	return misused(hint, "the encoder %s with --preset %s does not code samples of %d bits", codec.Name(), o.Preset, want)
+}
+
+// bitsOf describes depths.
+func bitsOf(depths []int) string {
+	words := make([]string, len(depths))
+	for i, d := range depths {
+		words[i] = strconv.Itoa(d)
+	}
+	return strings.Join(words, ", ") + " bits"
+}
+
+// depths lists the bits of samples that an encoder codes with a preset; none: any.
+func (o *Options) depths(codec *astiav.Codec, preset string) (all []int) {
+	list := codec.PixelFormats()
+	if about := o.codec(); about.formats != nil {
+		list = nil
+		for _, name := range slices.Concat(slices.Collect(maps.Values(about.formats))...) {
+			pf := astiav.FindPixelFormatByName(name)
+			if only := about.presetFormats[preset]; (only == nil || slices.Contains(only, name)) && (about.OnDevice != "" || slices.Contains(codec.PixelFormats(), pf)) {
+				list = append(list, pf)
+			}
+		}
+	}
+	for _, pf := range list {
+		if d := av.Depth(pf); d >= 8 && d <= 16 && !slices.Contains(all, d) {
+			all = append(all, d)
+		}
+	}
+	slices.Sort(all)
+	return all
 }
 
 // takes reports whether the encoder and its preset take a pixel format of any depth.

@@ -70,21 +70,35 @@ func TestOpenSideBySide(t *testing.T) {
 	wg.Wait()
 }
 
-// Frames of 8 bits come with more where the encoder codes more.
-func TestDepth(t *testing.T) {
+// Results of filters have as many bits as the encoder codes, and most where it codes fewer than the
+// source has.
+func TestResultDepth(t *testing.T) {
 	for _, c := range []struct {
 		encoder, preset, pixelFormat, params string
-		want                                 int
+		depth, least, source, want           int
 	}{
-		{X264, "medium", "", "", 8}, {X264, "medium", "yuv420p10le", "", 10}, {"libx265", "medium", "yuv444p12le", "", 12},
-		{"ffv1", "", "", "", 8}, {"ffv1", "", "gray16le", "", 16}, {"libvpx-vp9", "", "", "", 8}, {X264, "medium", "nv12", "", 8},
-		{"prores_ks", "hq", "", "", 10}, {"dnxhd", "hq", "", "", 8}, {"dnxhd", "hqx", "", "", 10},
-		{"hevc_nvenc", "p4", "p010le", "", 10}, {"hevc_nvenc", "p4", "", "profile=main10", 10}, {"hevc_nvenc", "p4", "", "profile=main", 8},
+		{encoder: X264, preset: "medium", want: 8},
+		{encoder: X264, preset: "medium", pixelFormat: "yuv420p10le", want: 10},
+		{encoder: X264, preset: "medium", pixelFormat: "nv12", want: 8},
+		{encoder: X264, preset: "medium", pixelFormat: "yuv420p", source: 10, want: 16},
+		{encoder: X264, preset: "medium", depth: 10, want: 10},
+		{encoder: X264, preset: "medium", depth: 8, want: 8},
+		{encoder: X264, preset: "medium", depth: 8, source: 10, want: 16},
+		{encoder: "libx265", preset: "medium", pixelFormat: "yuv444p12le", want: 12},
+		{encoder: "libx265", preset: "medium", least: 10, want: 10},
+		{encoder: "libx265", preset: "medium", least: 10, source: 12, want: 8}, // fewer than the source's are as many
+		{encoder: "ffv1", want: 8}, {encoder: "ffv1", pixelFormat: "gray16le", want: 16}, {encoder: "ffv1", depth: 12, want: 12},
+		{encoder: "libvpx-vp9", want: 8}, {encoder: "prores_ks", preset: "hq", want: 10},
+		{encoder: "dnxhd", preset: "hq", want: 8}, {encoder: "dnxhd", preset: "hqx", want: 10},
+		{encoder: "hevc_nvenc", preset: "p4", pixelFormat: "p010le", want: 10},
+		{encoder: "hevc_nvenc", preset: "p4", params: "profile=main10", want: 10},
+		{encoder: "hevc_nvenc", preset: "p4", params: "profile=main", want: 8},
 	} {
 		params, err := CodecOf(c.encoder).ParseParams(c.params)
 		e2e.Must(t, err)
-		o := &Options{Format: formats.MKV, Encoder: c.encoder, Preset: c.preset, PixelFormat: c.pixelFormat, EncoderParams: params}
-		if got := o.Depth(); got != c.want {
+		o := &Options{Format: formats.MKV, Encoder: c.encoder, Preset: c.preset, PixelFormat: c.pixelFormat, EncoderParams: params,
+			Depth: c.depth, LeastDepth: c.least}
+		if got := o.ResultDepth(max(c.source, 8)); got != c.want {
 			t.Errorf("%+v: %d bits", c, got)
 		}
 	}

@@ -312,7 +312,7 @@ func (e *coder) encoderFormat(codec *astiav.Codec, f *pipeline.Frame) (encoderFo
 	if err != nil {
 		return encoderFormat{}, err
 	}
-	if has, gets := av.Depth(av.PixelFormat(f.Layout)), av.Depth(want); gets < has && e.opts.PixelFormat == "" {
+	if has, gets := av.Depth(av.PixelFormat(f.Layout)), av.Depth(want); gets < has && e.opts.PixelFormat == "" && e.opts.Depth == 0 {
 		e.told.Add(fidelity.Video, "", "depth")
 		e.warn("%s takes no %v: %d bits become %d, dithered", codec.Name(), f.Layout, has, gets)
 	}
@@ -333,7 +333,18 @@ func (e *coder) encoderFormat(codec *astiav.Codec, f *pipeline.Frame) (encoderFo
 }
 
 func (e *coder) wantedFormat(codec *astiav.Codec, f *pipeline.Frame) (astiav.PixelFormat, error) {
-	offered := e.opts.offered(codec, f.Layout.Info().Depth)
+	format := f.Format
+	format.Layout = e.opts.codedLayout(f.Layout)
+	layout := format.Layout
+	offered := e.opts.offered(codec, layout.Info().Depth)
+	if e.opts.Depth > 0 {
+		e.told.Add(fidelity.Video, "", "depth")
+		if exact := ofDepth(offered, e.opts.Depth); len(exact) > 0 {
+			offered = exact
+		} else if err := e.opts.checkDepth(codec); err != nil {
+			return astiav.PixelFormatNone, err
+		}
+	}
 	takes := func(pf astiav.PixelFormat) bool { return len(offered) == 0 || slices.Contains(offered, pf) }
 	if e.opts.PixelFormat != "" {
 		e.told.Add(fidelity.Video, "", "depth")
@@ -341,25 +352,25 @@ func (e *coder) wantedFormat(codec *astiav.Codec, f *pipeline.Frame) (astiav.Pix
 		return e.opts.namedFormat(codec, f.Width, f.Height)
 	}
 	if choose := e.opts.codec().choose; choose != nil {
-		if pf, warning := choose(f.Format); pf != astiav.PixelFormatNone {
+		if pf, warning := choose(format); pf != astiav.PixelFormatNone {
 			e.warn("%s", warning)
 			return pf, nil
 		}
 	}
-	own := ownFormat(f, offered)
+	own := ownFormat(f, layout, offered)
 	if e.form.Layouts != nil && hasAlpha(own) && !takes(own) {
 		offered = slices.DeleteFunc(offered, hasAlpha) // no chroma is made up to keep alpha
-		own = ownFormat(f, offered)
+		own = ownFormat(f, layout, offered)
 	}
-	deep := f.Layout.Info().Depth > 8
+	deep := layout.Info().Depth > 8
 	switch {
-	case takes(own) && (f.Layout != pipeline.RGBA || f.Video.Alpha):
+	case takes(own) && (layout != pipeline.RGBA || f.Video.Alpha):
 		return own, nil
 	case takes(astiav.PixelFormatRgb24) && e.isPicture() && !av.IsGray(own) && !deep:
 		return astiav.PixelFormatRgb24, nil
 	}
-	if info := f.Layout.Info(); e.opts.codec().OnDevice != "" && e.opts.Device != nil && !info.RGB && !info.Gray() {
-		if err := e.opts.Device.Supports(e.opts.codec().OnDevice, f.Layout, f.Width, f.Height); err != nil {
+	if info := layout.Info(); e.opts.codec().OnDevice != "" && e.opts.Device != nil && !info.RGB && !info.Gray() {
+		if err := e.opts.Device.Supports(e.opts.codec().OnDevice, layout, f.Width, f.Height); err != nil {
 			return astiav.PixelFormatNone, hint.Add(err, fmt.Sprintf("--pixel-format %s converts", offered[0]))
 		}
 	}
@@ -376,21 +387,46 @@ func (e *coder) wantedFormat(codec *astiav.Codec, f *pipeline.Frame) (astiav.Pix
 	if best == C.AV_PIX_FMT_NONE {
 		return astiav.PixelFormatNone, Refusal("try "+DefaultEncoder, "the encoder %s takes no format that %s can be converted to", codec.Name(), own)
 	}
-	less := !f.Layout.Info().Gray() && lessChroma(best, C.enum_AVPixelFormat(own))
+	less := !layout.Info().Gray() && lessChroma(best, C.enum_AVPixelFormat(own))
 	if less {
 		e.told.Add(fidelity.Video, "", "chroma")
 	}
 	rgb := astiav.PixelFormat(best).Descriptor().Flags().Has(astiav.PixelFormatDescriptorFlagRgb)
-	if less || !rgb && (f.Layout.Arrangement() == pipeline.GBRP || e.form.Layouts != nil && f.Layout == pipeline.RGBA) {
+	if less || !rgb && (layout.Arrangement() == pipeline.GBRP || e.form.Layouts != nil && layout == pipeline.RGBA) {
 		e.warn("%s takes no %s here; the output is %s", e.opts.taker(codec), own, astiav.PixelFormat(best))
 	}
 	return astiav.PixelFormat(best), nil
 }
 
-// ownFormat returns the pixel format that is a frame's own, with its alpha if one that is offered
-// has alpha. Gray frames have chroma without colour where no gray keeps their depth as others do.
-func ownFormat(f *pipeline.Frame, offered []astiav.PixelFormat) astiav.PixelFormat {
-	layout, depth := f.Layout, f.Layout.Info().Depth
+// codedLayout returns the layout of frames with as many bits as are coded of them.
+func (o *Options) codedLayout(l pipeline.Layout) pipeline.Layout {
+	depth := o.codedDepth(l.Info().Depth)
+	planes := map[pipeline.Layout]pipeline.Layout{
+		pipeline.RGBA: pipeline.GBRP, pipeline.NV12: pipeline.YUV420P, pipeline.NV16: pipeline.YUV422P, pipeline.NV24: pipeline.YUV444P,
+	}
+	for _, coded := range []pipeline.Layout{l.At(depth), planes[l.Arrangement()].At(depth)} {
+		if coded.Valid() {
+			return coded
+		}
+	}
+	return l
+}
+
+// ofDepth returns the pixel formats with samples of so many bits.
+func ofDepth(all []astiav.PixelFormat, depth int) (some []astiav.PixelFormat) {
+	for _, pf := range all {
+		if av.Depth(pf) == depth {
+			some = append(some, pf)
+		}
+	}
+	return some
+}
+
+// ownFormat returns the pixel format that is a frame's own in the layout that is coded of it, with
+// its alpha if one that is offered has alpha. Gray frames have chroma without colour where no gray
+// keeps their depth as others do.
+func ownFormat(f *pipeline.Frame, layout pipeline.Layout, offered []astiav.PixelFormat) astiav.PixelFormat {
+	depth := layout.Info().Depth
 	alpha := av.HasAlpha(f) && (len(offered) == 0 || slices.ContainsFunc(offered, hasAlpha))
 	if layout.Info().Gray() {
 		packed := astiav.PixelFormatYa8

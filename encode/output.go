@@ -42,6 +42,8 @@ type Options struct {
 	// EncoderParams are further parameters of the encoder, by its own names.
 	EncoderParams Params
 	PixelFormat   string // "" keeps the frames' own
+	Depth         int    // bits of the samples that are coded; 0: those of the frames
+	LeastDepth    int    // the same for frames with fewer; not with Depth
 	// Device is for encoders that work on one, as Codec.OnDevice says; nil: there is none.
 	Device  Device
 	Threads int // 0: one per core

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"unsafe"
 
-	"vidfilter/denoise"
 	"vidfilter/denoise/fusion"
+	"vidfilter/pipeline"
 )
 
 // pass is a pass over one plane.
@@ -137,7 +137,7 @@ func (f *filter) setNoise(j *C.vd_pass, c, n int) {
 	for i, w := range fusion.Window(n) {
 		j.window[i] = C.float(w)
 	}
-	for i, x := range denoise.Rounding(f.depth) {
+	for i, x := range pipeline.Rounding(f.depth) {
 		j.rounding[i] = C.float(x)
 	}
 	for i, x := range f.noise.CurveOf(c) {

@@ -13,6 +13,7 @@ import (
 	"vidfilter/denoise/motion"
 	"vidfilter/denoise/noise"
 	"vidfilter/kernels"
+	"vidfilter/pipeline"
 )
 
 // Job is one picture to denoise: prepared pictures in order, all of them smoothed as Coarse says.
@@ -70,7 +71,7 @@ func (l *Layout) Denoise(j Job) ([]Run, error) {
 	w.setNoise()
 	w.args.grain = C.float(j.Settings.Grain)
 	w.args.result_depth, w.args.result_shift = C.int32_t(j.Depth), C.int32_t(j.Shift)
-	w.args.dither = C.float(denoise.Dither(j.Depth))
+	w.args.dither = C.float(pipeline.Dither(j.Depth))
 	for i, r := range j.Result {
 		w.args.result[i] = r.forDevice()
 	}

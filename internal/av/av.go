@@ -115,7 +115,8 @@ func NearestLayout(pf astiav.PixelFormat, taken func(pipeline.Layout) bool) (l p
 	switch {
 	case d.gray != 0 && taken(pipeline.GRAY):
 		l = pipeline.GRAY
-	case d.rgb != 0 && d.depth > 8 && d.depth <= 16 && taken(pipeline.GBRP.At(16)):
+	case d.rgb != 0 && d.depth > 8 && d.depth <= 16 && taken(pipeline.GBRP.At(16)),
+		l == pipeline.RGBA && !taken(l) && taken(pipeline.GBRP):
 		l = pipeline.GBRP
 	}
 	for depth := int(d.depth); depth > 8 && depth <= 16; depth++ {

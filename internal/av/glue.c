@@ -92,35 +92,6 @@ AVFrame *vf_wrap(int pix_fmt, int width, int height, uint8_t *const data[4], con
 	return f;
 }
 
-// dither is the pattern of Bayer for 8 x 8 samples: 0 to 63, once each.
-static int dither(int x, int y)
-{
-	int v = 0;
-	for (int bit = 0; bit < 3; bit++)
-		v |= (((x ^ y) >> bit & 1) << 1 | (y >> bit & 1)) << 2 * (2 - bit);
-	return v;
-}
-
-void vf_requantise(AVFrame *dst, const AVFrame *src)
-{
-	int from = av_pix_fmt_desc_get(src->format)->comp[0].depth, to = av_pix_fmt_desc_get(dst->format)->comp[0].depth;
-	uint64_t most = (1 << from) - 1, whole = (1 << to) - 1;
-	for (int p = 0; p < 3; p++)
-		for (int y = 0; y < src->height; y++) {
-			const uint8_t *in = src->data[p] + (ptrdiff_t)y * src->linesize[p];
-			uint8_t *out = dst->data[p] + (ptrdiff_t)y * dst->linesize[p];
-			for (int x = 0; x < src->width; x++) {
-				uint64_t v = from > 8 ? AV_RL16(in + 2 * x) : in[x];
-				uint64_t round = to < from ? (2 * dither(x & 7, y & 7) + 1) * most / 128 : most / 2;
-				v = (FFMIN(v, most) * whole + round) / most;
-				if (to > 8)
-					AV_WL16(out + 2 * x, v);
-				else
-					out[x] = v;
-			}
-		}
-}
-
 int vf_colourless(AVFrame *f, int fmt)
 {
 	const AVPixFmtDescriptor *d = av_pix_fmt_desc_get(fmt);

@@ -118,9 +118,16 @@ func (s *Scaler) Convert(dst *pipeline.Frame, src *astiav.Frame, matrix pipeline
 // ConvertTo fills dst, a frame with buffers of its own and its pixel format and size set.
 func (s *Scaler) ConvertTo(dst, src *astiav.Frame, from, to pipeline.Format) error {
 	d := (*C.AVFrame)(dst.UnsafePointer())
-	if planarRGB(src) && planarRGB(dst) && src.Width() == dst.Width() && src.Height() == dst.Height() { // which swscale makes YUV of
-		C.vf_requantise(d, (*C.AVFrame)(src.UnsafePointer()))
+	if requantises(dst, src, from, to) {
 		return nil
+	}
+	shallow, err := shallowRGB(dst, src, from)
+	if err != nil {
+		return err
+	}
+	if shallow != nil {
+		defer shallow.Free()
+		src = shallow
 	}
 	r := C.vf_scale(&s.c, (*C.AVFrame)(src.UnsafePointer()), sws(from.Matrix), flag(from.FullRange), &d.data[0], &d.linesize[0],
 		d.format, d.width, d.height, sws(to.Matrix), flag(to.FullRange))
@@ -140,11 +147,6 @@ func (s *Scaler) into(planes []pipeline.Plane, pf astiav.PixelFormat, to pipelin
 	r := C.vf_scale(&s.c, (*C.AVFrame)(src.UnsafePointer()), sws(matrix), flag(full), &data[0], &pitch[0],
 		C.int(pf), C.int(to.Width), C.int(to.Height), sws(to.Matrix), flag(to.FullRange))
 	return Error(int(r))
-}
-
-func planarRGB(f *astiav.Frame) bool {
-	l, _, ok := LayoutOf(f.PixelFormat())
-	return ok && l.Arrangement() == pipeline.GBRP
 }
 
 // Close frees the conversion tables. It may be called twice.

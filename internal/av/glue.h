@@ -31,9 +31,17 @@ int vf_set_extradata(AVCodecParameters *par, const uint8_t *data, int size);
 AVFrame *vf_wrap(int pix_fmt, int width, int height, uint8_t *const data[4], const int pitch[4],
                  const int rows[4], uintptr_t handle);
 
-// Sets the samples of dst, planar RGB of another depth, to those of src: with the same ends of the
-// range, and dithered by a fixed pattern where bits are lost.
-void vf_requantise(AVFrame *dst, const AVFrame *src);
+typedef struct {
+	uint8_t *data[4];
+	int pitch[4];
+	int format;
+} vf_samples;
+
+// Sets samples to those of src, w x h pixels in planes of the same kind with samples of another
+// depth. Luma of full range and RGB keep the ends of the range, others are shifted. rounding is
+// added where bits are lost, in steps of dst, by the last three bits of column and row in a field.
+void vf_requantise(const vf_samples *dst, const vf_samples *src, int w, int h, int full, int fields,
+                   const float rounding[64]);
 
 // Turns a gray picture into one of fmt, of the same depth with planes of chroma, without colour.
 int vf_colourless(AVFrame *f, int fmt);

@@ -17,6 +17,9 @@ func (o *Options) passes() bool { return len(o.filters()) == 0 }
 
 // takes reports whether the job's first filter takes frames of a layout.
 func (o *Options) takes(l pipeline.Layout) bool {
+	if l == pipeline.RGBA && max(o.depth(), o.leastDepth()) > 8 { // which has no more bits: its planes do
+		return false
+	}
 	all := o.filters()
 	return l.Basic() || len(all) == 0 && l.Valid() || len(all) > 0 && all[0].Takes(l)
 }
@@ -58,7 +61,7 @@ func (j *job) link(b kernels.Backend, s kernels.Stage) pipeline.Link {
 			if !denoises {
 				return b.Filter(s, results)
 			}
-			d.Depth = new(j.o.encodeOptions(nil)).Depth()
+			d.Depth = new(j.o.encodeOptions(nil)).ResultDepth(j.sourceDepth())
 			f, err := b.Filter(d, results)
 			if err != nil {
 				return f, err

@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -59,13 +60,14 @@ func (o *Options) deepCodec() encode.Codec {
 	return deepCodec
 }
 
-// settleCodec chooses HEVC for a progressive source of more than 8 bits or in HDR, which few
-// players take in H.264, and says so.
+// settleCodec chooses HEVC for a progressive video of more than 8 bits or in HDR, which few players
+// take in H.264, and says so.
 func (j *job) settleCodec() {
 	j.fitCodec()
 	source := j.in.Video().CodecParameters()
 	pf, hdr := source.PixelFormat(), transfersHDR[source.ColorTransferCharacteristic()]
-	depth := av.Depth(pf)
+	asked := j.o.depth()
+	depth := cmp.Or(asked, av.Depth(pf))
 	// Our HEVC has no fields.
 	if !j.o.openCodec || j.in.Interlaced() || j.late != nil || depth <= 8 && hdr == "" || formats.Of(j.o.Format).Family == formats.Picture {
 		return
@@ -80,12 +82,15 @@ func (j *job) settleCodec() {
 	if !o.ownCRF {
 		o.CRF = deep.CRF
 	}
-	if depth <= 8 { // bands of HDR are wide
+	if depth <= 8 && asked == 0 { // bands of HDR are wide
 		o.PixelFormat = deeper(pf, source.Width(), source.Height())
 	}
 	j.o = &o
 	if o.Part == nil && o.Join == "" {
 		what := fmt.Sprintf("the source has %d bits", depth)
+		if asked > 0 {
+			what = fmt.Sprintf("--depth %d", asked)
+		}
 		if hdr != "" {
 			what += " in " + hdr
 		}

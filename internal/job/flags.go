@@ -25,6 +25,7 @@ var (
 	HWAccelNames    = []string{"auto", "nvdec", "nvenc", "auto,nvenc", "nvdec,nvenc", "none"}
 	CompareNames    = []string{"side", "split"}
 	FilmGrainNames  = []string{"source", "keep"}
+	DepthNames      = []string{"source", "auto", "8", "10", "12", "16"}
 	ProgressNames   = []string{"auto", "bar", "plain", "json", "none"}
 	DefaultCodec    = encode.CodecOf(encode.DefaultEncoder)
 	shownInputKinds = decode.CommonFormats()
@@ -64,6 +65,7 @@ func (o *Options) encoderFlags(t cli.Table) {
 	t.Add(cli.OneOf(&o.FilmGrain, FilmGrainNames), "film-grain", "", "for AV1: source (default) keep", oneFilter.because("keep measures grain from picture to picture", "keep"))
 	t.Add(cli.String(&o.GrainTable, "FILE"), "grain-table", "", "write a film grain table of what is removed", oneFilter.because("is of a whole video"), cli.NotInBatch("a table is of one video: use vidfilter -i FILE"))
 	t.Add(cli.String(&o.PixelFormat, "NAME"), "pixel-format", "", "pixel format in FFmpeg (default the input's)", namesCodec)
+	t.Add(cli.OneOf(&o.Depth, DepthNames), "depth", "", "bits of a sample: source (default) auto 8 10 12 16", namesCodec)
 }
 
 func (o *Options) streamFlags(t cli.Table) {

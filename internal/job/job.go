@@ -211,6 +211,7 @@ func (j *job) open(ctx context.Context) (err error) {
 		return err
 	}
 	j.settleCodec()
+	j.settleDepth()
 	if unprepared != nil {
 		return unprepared
 	}
@@ -329,14 +330,14 @@ func (o *Options) decoding(log *slog.Logger) decode.Options {
 		Format: o.InputFormat, AllowNetwork: o.AllowNetwork, MaxPixels: o.MaxPixels, Threads: o.Threads,
 		FieldOrder: orders[o.FieldOrder], Start: o.Start, Duration: o.Duration, Frames: o.Frames,
 		Part:    o.wantedPart(),
-		Layouts: o.takes, KeepClock: formats.Of(o.Format).KeepsClock, MaxErrorRate: o.MaxErrorRate, Maps: o.Map, NoAudio: o.NoAudio, NoSubs: o.NoSubs, Log: log,
+		Layouts: o.takes, Depth: o.filteredDepth, KeepClock: formats.Of(o.Format).KeepsClock, MaxErrorRate: o.MaxErrorRate, Maps: o.Map, NoAudio: o.NoAudio, NoSubs: o.NoSubs, Log: log,
 	}
 }
 
 func (o *Options) encodeOptions(log *slog.Logger) encode.Options {
 	return encode.Options{
 		Format: o.Format, Encoder: o.Encoder, CRF: o.CRF, OwnCRF: o.ownCRF, Bitrate: o.Bitrate, Preset: o.Preset, Tune: o.Tune,
-		GOP: o.GOP, Params: o.X264Params, EncoderParams: o.params, PixelFormat: o.PixelFormat, Threads: o.Threads,
+		GOP: o.GOP, Params: o.X264Params, EncoderParams: o.params, PixelFormat: o.PixelFormat, Depth: o.depth(), LeastDepth: o.leastDepth(), Threads: o.Threads,
 		FilmGrain: o.keepsGrain(), Software: "vidfilter " + cli.Version(), Log: log,
 	}
 }

@@ -56,6 +56,7 @@ type Options struct {
 	EncoderParams string
 	params        encode.Params
 	PixelFormat   string // "" keeps the input's
+	Depth         string // of DepthNames
 	FilmGrain     string // source, keep
 	GrainTable    string // file for the grain that was removed; "" for none
 
@@ -99,6 +100,7 @@ func NewOptions() *Options {
 		CRF:          DefaultCodec.CRF,
 		Preset:       DefaultCodec.Preset,
 		FilmGrain:    "source",
+		Depth:        "source",
 		FieldOrder:   "auto",
 		MaxErrorRate: 0.66,
 		MaxPixels:    decode.DefaultMaxPixels(),
@@ -168,6 +170,7 @@ func (o *Options) Resolve(fs *pflag.FlagSet) error {
 		func() error { return o.checkNames(fs, codec) },
 		func() error { return o.checkCodec(fs, codec) },
 		o.checkPart,
+		o.checkDepth,
 		o.checkEncoder,
 	} {
 		if err := check(); err != nil {

@@ -1,4 +1,4 @@
-package denoise
+package pipeline
 
 // Dither is the range of the pattern by which results of so many bits are rounded, in their steps.
 // Those of 8 bits can be seen in smooth skies. Three quarters shorten the runs of equal samples on
@@ -14,8 +14,8 @@ func Dither(depth int) float32 {
 // its row and column.
 type Roundings [64]float32
 
-// Rounding is a half, and more or less of an ordered pattern (Bayer 1973), the same in each frame.
-// A value that is a sample already stays.
+// Rounding returns what rounds to samples of a depth: a half, and more or less of an ordered
+// pattern (Bayer 1973), the same in each frame. A value that is a sample already stays.
 func Rounding(depth int) (r Roundings) {
 	for i := range r {
 		x, y, order := i%8, i/8, 0
@@ -27,4 +27,5 @@ func Rounding(depth int) (r Roundings) {
 	return r
 }
 
-func (r *Roundings) at(x, y int) float32 { return r[y%8*8+x%8] }
+// At returns what is added in a row and a column.
+func (r *Roundings) At(x, y int) float32 { return r[y%8*8+x%8] }

@@ -1,0 +1,137 @@
+package job
+
+import (
+	"encoding/binary"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"vidfilter/gpu/testdriver"
+	"vidfilter/internal/e2e"
+	"vidfilter/pipeline"
+)
+
+// Results have the depth that is asked for, on the CPU and on a GPU, and are the unrounded ones,
+// rounded once: those of 10 bits are 6 to 14 dB closer to them than those of 8.
+func TestDepth(t *testing.T) {
+	if os.Getenv(testdriver.RealDevice) != "" {
+		t.Skip("the test driver takes part in it")
+	}
+	if !testdriver.OnDevice(t, "") {
+		return
+	}
+	const width, height, frames = 96, 64, 3
+	for _, c := range []struct {
+		layout, args string
+	}{
+		{"420", "--quality fast"}, {"444", "--quality fast --field-order tff"}, {"mono", "--quality fast"},
+		{"422p10", "--quality good --noise 1"}, {"420p12", "--quality fast --field-order bff"},
+		{"420", "-r 2"}, {"420p10", "-r 3"}, {"422", "--filter recursive --field-order tff"}, {"420", "-r 1 --compare split"},
+	} {
+		name := c.layout + " " + c.args
+		dir := t.TempDir()
+		args := slices.Concat(quiet, []string{"-i", drawn(t, "in.y4m", c.layout, width, height, frames), "--codec", "ffv1"}, strings.Fields(c.args))
+		results := map[string]string{}
+		for _, depth := range []string{"8", "10", "16"} {
+			for _, device := range []string{"cpu", "cuda"} {
+				if depth == "16" && device == "cuda" {
+					continue // a job of 10 bits shows as much
+				}
+				out := filepath.Join(dir, device+depth+".mkv")
+				if code, said := runJob(t, append(args, "--depth", depth, "--device", device, "-o", out)...); code != 0 {
+					t.Fatalf("%s: %s bits on %s: exit code %d:\n%s", name, depth, device, code, said)
+				}
+				results[device+depth] = out
+			}
+			// The devices may put a value on either side of a step.
+			if depth == "16" {
+				continue
+			}
+			if x := squareError(t, results["cuda"+depth], results["cpu"+depth]); x > 0.01 {
+				t.Errorf("%s: %s bits on the GPU differ by %g", name, depth, x)
+			}
+		}
+		shallow, deep := squareError(t, results["cpu8"], results["cpu16"]), squareError(t, results["cpu10"], results["cpu16"])
+		bound := 0.009
+		if strings.HasPrefix(c.layout, "mono") { // of full range: the filter sees other samples
+			bound = 0.03
+		}
+		if shallow > 0.25 || deep > bound || shallow < 4*deep {
+			t.Errorf("%s: the square of the error is %.4f at 8 bits and %.4f at 10", name, shallow, deep)
+		}
+	}
+}
+
+// squareError returns the mean square of the difference of two videos, in 8-bit levels.
+func squareError(t *testing.T, a, b string) float64 {
+	t.Helper()
+	pool := hostPool(t)
+	x, y := openClip(t, a, nil, pool, nil), openClip(t, b, nil, pool, nil)
+	defer x.Close()
+	defer y.Close()
+	sum, n := 0., 0
+	for f, g := next(t, x), next(t, y); f != nil && g != nil; f, g = next(t, x), next(t, y) {
+		for i, row := range f.Rows() {
+			v, w := levels(f, i, row), levels(g, i, row)
+			for k := range v {
+				sum += (v[k] - w[k]) * (v[k] - w[k])
+			}
+			n += len(v)
+		}
+		f.Release()
+		g.Release()
+	}
+	if n == 0 {
+		t.Fatalf("%s has no pictures", a)
+	}
+	return sum / float64(n)
+}
+
+// levels returns the samples of a row in 8-bit levels.
+func levels(f *pipeline.Frame, i, y int) (all []float64) {
+	row, info := f.Row(i, y), f.Layout.Info()
+	unit := math.Ldexp(1, info.Depth-8)
+	if i == 0 && f.FullRange {
+		unit = (math.Ldexp(1, info.Depth) - 1) / 255
+	}
+	for x := 0; x < len(row); x += info.SampleBytes() {
+		v := uint16(row[x])
+		if info.SampleBytes() == 2 {
+			v = binary.LittleEndian.Uint16(row[x:]) >> info.Shift
+		}
+		all = append(all, float64(v)/unit)
+	}
+	return all
+}
+
+// A pixel format has a depth, and --depth another one.
+func TestDepthExcludes(t *testing.T) {
+	for args, want := range map[string]string{
+		"--depth 10 --pixel-format yuv420p":                    "--depth 10 and --pixel-format yuv420p, which has 8 bits, exclude each other",
+		"--depth 12":                                           "libx264 does not code samples of 12 bits",
+		"--format png --depth 10":                              "it codes 8, 16 bits",
+		"--format mkv --codec prores --depth 8":                "it codes 10 bits",
+		"--format mkv --codec dnxhd --depth 10":                "it codes 8 bits; --preset hqx or 444 has 10",
+		"--codec av1 --depth 12":                               "it codes 8, 10 bits",
+		"--codec hevc --hwaccel nvenc --depth 12":              "hevc_nvenc does not code samples of 12 bits",
+		"--hwaccel nvenc --depth 10":                           "h264_nvenc does not code samples of 10 bits",
+		"--codec hevc --depth 16 --encoder-params lossless=1 ": "it codes 8, 10, 12 bits",
+	} {
+		_, err := Parse(base(strings.Fields(args)...), nil)
+		wantUsage(t, err, want)
+	}
+	for args, want := range map[string][2]int{
+		"--codec hevc --depth auto": {0, 10}, "--codec av1 --depth auto": {0, 10}, "--codec hevc --hwaccel nvenc --depth auto": {0, 10},
+		"--depth auto": {}, "--format mkv --codec ffv1 --depth auto": {}, "--codec hevc": {}, "--codec hevc --depth 12": {12, 0},
+		"--codec hevc --depth auto --pixel-format yuv444p": {}, "--depth 10 --pixel-format yuv420p10le": {10, 0},
+	} {
+		o, err := Parse(base(strings.Fields(args)...), nil)
+		e2e.Must(t, err)
+		if got := [2]int{o.depth(), o.leastDepth()}; got != want {
+			t.Errorf("%s: %v, want %v", args, got, want)
+		}
+	}
+}
