@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"os"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -60,4 +63,31 @@ func (in *Input) redirection(ctx context.Context) (to *url.URL) {
 		back.Body.Close()
 	}
 	return to
+}
+
+var network = regexp.MustCompile(`^(?i)(https?|tcp|tls|udp|rtp|rtsp|rtmps?|srt|ftp|mms|sftp|icecast|gopher)(:|\b.*://)`)
+
+func isAddress(path string) bool { return network.MatchString(path) && strings.Contains(path, "://") }
+
+func reachOfAddress(path string) (r Reach) {
+	r.Peer = true // to look up names
+	for _, address := range []string{path, os.Getenv("http_proxy")} {
+		u, err := url.Parse(address)
+		if err != nil || u.Host == "" {
+			continue
+		}
+		scheme := strings.ToLower(u.Scheme)
+		if scheme == "udp" || scheme == "rtp" {
+			continue
+		}
+		r.Ports = append(r.Ports, portOf(u))
+	}
+	return r
+}
+
+func portOf(u *url.URL) int {
+	if n, err := strconv.ParseUint(u.Port(), 10, 16); err == nil {
+		return int(n)
+	}
+	return 80
 }

@@ -7,9 +7,20 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"unsafe"
+
+	"github.com/asticode/go-astiav"
 
 	"vidfilter/internal/av"
 )
+
+// source tells FFmpeg how to open a path of the user.
+type source struct {
+	url       string
+	protocols string // that FFmpeg may use
+	pipe      int    // descriptor in url, to close once url is open; -1 for none
+	forwards  bool   // it can be read only once, in order
+}
 
 // container holds the rules of an input format. The zero value has none.
 type container struct {
@@ -96,4 +107,34 @@ func CommonFormats() (names []string) {
 		}
 	}
 	return names
+}
+
+// safeFormats lists all demuxers except those that open other files or devices.
+func safeFormats() string {
+	var names []string
+	var state unsafe.Pointer
+	for {
+		f := C.av_demuxer_iterate(&state)
+		if f == nil {
+			return strings.Join(names, ",")
+		}
+		device := f.priv_class != nil && f.priv_class.category == C.AV_CLASS_CATEGORY_DEVICE_VIDEO_INPUT
+		if name := C.GoString(f.name); !containerOf(name).refers && !device {
+			names = append(names, name)
+		}
+	}
+}
+
+// Refers reports whether a format, by FFmpeg's name, is text that names other files.
+func Refers(name string) bool {
+	f := astiav.FindInputFormat(name) // in any case
+	return f != nil && containerOf(f.Name()).refers
+}
+
+// probe returns FFmpeg's name of a source's format, or "".
+func probe(from source) string {
+	url, protocols := C.CString(from.url), C.CString(from.protocols)
+	defer C.free(unsafe.Pointer(url))
+	defer C.free(unsafe.Pointer(protocols))
+	return C.GoString(C.vf_probe(url, protocols))
 }

@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -188,4 +189,26 @@ func decoderFor(id astiav.CodecID) *astiav.Codec {
 		return astiav.FindDecoderByName("libdav1d")
 	}
 	return astiav.FindDecoder(id)
+}
+
+// sharedBy returns a description for frames to share, which is the one before unless that differs.
+func (d *decoder) sharedBy(v pipeline.Video) *pipeline.Video {
+	if d.shared == nil || *d.shared != v {
+		d.shared = &v
+	}
+	return d.shared
+}
+
+func (d *decoder) tell(level slog.Level, msg string) {
+	if d.log != nil {
+		d.log.Log(context.Background(), level, msg)
+	}
+}
+
+// untake releases a frame that was taken and not handed out.
+func (d *decoder) untake() {
+	if d.taken != nil {
+		d.taken.Release()
+		d.taken = nil
+	}
 }

@@ -4,7 +4,6 @@ package decode
 import "C"
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -116,12 +115,6 @@ func (in *Input) deviceDecodes(codec string, par *C.AVCodecParameters) error {
 	return in.opts.Device.Supports(codec, l, width, height)
 }
 
-func (d *decoder) tell(level slog.Level, msg string) {
-	if d.log != nil {
-		d.log.Log(context.Background(), level, msg)
-	}
-}
-
 // setup has a decoder work on the device.
 func (o *onDevice) setup(dec *astiav.CodecContext) error {
 	if o == nil {
@@ -180,8 +173,6 @@ func (o *onDevice) drop(n int) {
 	o.kept = o.kept[n:]
 	o.passed += n
 }
-
-func numberOf(p *astiav.Packet) uintptr { return uintptr((*C.AVPacket)(av.PacketPtr(p)).opaque) }
 
 // mostKept is how many bytes of packets are kept to be decoded again. Where entries are further
 // apart, the CPU decodes.
@@ -333,12 +324,4 @@ func (in *Input) takeSurface(c *C.AVFrame) error {
 	}
 	in.taken = f
 	return in.device.call(func() error { C.vf_strip(c); return nil })
-}
-
-// untake releases a frame that was taken and not handed out.
-func (d *decoder) untake() {
-	if d.taken != nil {
-		d.taken.Release()
-		d.taken = nil
-	}
 }

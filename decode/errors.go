@@ -32,3 +32,27 @@ type optionError string
 
 func (e optionError) Error() string { return string(e) }
 func (e optionError) Unwrap() error { return ErrOption }
+
+// Error is an error of the input, with a hint. It wraps ErrUnreadable.
+type Error struct {
+	Op, Path string
+	Err      error
+	hint     string
+}
+
+func (e *Error) Error() string {
+	s := e.Op
+	if e.Path != "" {
+		s += " " + e.Path
+	}
+	if e.Err != nil {
+		s += ": " + e.Err.Error()
+	}
+	return s
+}
+
+// Unwrap makes the error both an ErrUnreadable and its cause.
+func (e *Error) Unwrap() []error { return []error{ErrUnreadable, e.Err} }
+
+// Hint suggests a remedy, or is empty.
+func (e *Error) Hint() string { return e.hint }

@@ -167,7 +167,7 @@ func (d *decoder) describe(c *C.AVFrame) (f pipeline.Format, native bool) {
 // conversion.
 func (d *decoder) build(c *C.AVFrame, src pipeline.Format, native bool) (*pipeline.Frame, error) {
 	pts, duration := int64(c.pts), int64(c.duration)
-	quantiser := d.quantiser(c) // before its table is copied
+	quantiser := d.found.steps.quantiser(c) // before its table is copied
 	interlaced, topFirst := c.flags&C.AV_FRAME_FLAG_INTERLACED != 0, c.flags&C.AV_FRAME_FLAG_TOP_FIELD_FIRST != 0
 	grain, seed := av.FilmGrain(unsafe.Pointer(c))
 	f, err := d.fill(c, src, native)
@@ -188,7 +188,7 @@ func (d *decoder) fill(c *C.AVFrame, src pipeline.Format, native bool) (*pipelin
 	if props == nil {
 		return nil, fmt.Errorf("decode %s: out of memory", d.path)
 	}
-	d.describeUnits(props, c)
+	d.found.describe(props, c, d.dec.Framerate())
 	if d.format.Layout != pipeline.RGBA { // whose alpha is among its samples
 		if err := props.KeepAlpha(d.frame, d.format); err != nil {
 			props.Release()

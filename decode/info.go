@@ -18,14 +18,6 @@ import (
 	"vidfilter/pipeline"
 )
 
-// frameRate returns FFmpeg's best guess of a stream's rate, 0/1 if it has none.
-func frameRate(fc *astiav.FormatContext, s *astiav.Stream) astiav.Rational {
-	if r := fc.GuessFrameRate(s, nil); r.Num() > 0 && r.Den() > 0 {
-		return r
-	}
-	return astiav.NewRational(0, 1)
-}
-
 // Context returns the open container; it belongs to the input.
 func (in *Input) Context() *astiav.FormatContext { return in.fc }
 
@@ -341,24 +333,6 @@ func (in *Input) describeVideo(d *StreamInfo, s *astiav.Stream, st *C.AVStream) 
 	d.Path = "converted to " + layout.String()
 	if lost != "" {
 		d.Path += "; " + lost
-	}
-}
-
-func chapters(fc *C.AVFormatContext) []*C.AVChapter {
-	return av.Slice(fc.chapters, int(fc.nb_chapters))
-}
-
-func entries(d *C.AVDictionary) map[string]string {
-	var m map[string]string
-	var e *C.AVDictionaryEntry
-	for {
-		if e = C.av_dict_iterate(d, e); e == nil {
-			return m
-		}
-		if m == nil {
-			m = map[string]string{}
-		}
-		m[C.GoString(e.key)] = C.GoString(e.value)
 	}
 }
 

@@ -11,14 +11,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
 	"math"
 	"os"
-	"regexp"
-	"strings"
 	"syscall"
-	"time"
-	"unsafe"
 
 	"github.com/asticode/go-astiav"
 	"golang.org/x/sys/unix"
@@ -26,90 +21,6 @@ import (
 	"vidfilter/internal/av"
 	"vidfilter/pipeline"
 )
-
-// FieldOrder overrides the fields of pictures, which files may state wrongly.
-type FieldOrder uint8
-
-// The field orders.
-const (
-	FieldAuto FieldOrder = iota
-	Progressive
-	TopFieldFirst
-	BottomFieldFirst
-)
-
-// Options of Open. The zero value reads the whole file with every stream.
-type Options struct {
-	Format       string // FFmpeg's name; "" probes, and refuses formats that name other files
-	AllowNetwork bool   // the input itself may be a network address
-	MaxPixels    int64  // larger pictures are errors; 0 means no limit
-	Threads      int    // of the decoder, 0 for one per core
-	FieldOrder   FieldOrder
-
-	// Layouts reports whether frames may have a layout; other pictures are converted to one that
-	// they may have. Nil: the basic ones, which must always be among them.
-	Layouts func(pipeline.Layout) bool
-
-	// Depth returns the bits that samples of frames of a format get, no fewer than they have. They
-	// keep their values: see [av.Requantise]. Nil: those that they have.
-	Depth func(pipeline.Format) int
-
-	// Device decodes, if it can, with the same result as the CPU. Pictures are then converted by
-	// nobody: a video that changes is decoded on the CPU from there on.
-	Device     Device
-	MustDevice bool   // an error if it cannot, and even where results differ a little
-	Spare      *Spare // keeps its decoder for the next input; nil: none is kept
-	Quantisers bool   // Frame.Quantiser is needed of codecs that tell it by the block
-
-	Start    time.Duration // skip all before it; times then count from here
-	Duration time.Duration // 0 for all
-	Frames   int64         // 0 for all
-
-	// Part is read instead of the whole: its frames and those around it alone, without other
-	// streams, and an error unless they are as many as it says. The path may then be a file with
-	// CutTag. It excludes Start, Duration and Frames.
-	Part      *Range
-	VideoOnly bool // leave out every other stream
-
-	onVideo func(*astiav.Packet) error // gets the video's packets instead of the decoder
-
-	// KeepClock keeps the times of MPEG-TS. Otherwise a clock that starts after 10 s starts at 0.
-	KeepClock bool
-
-	// MaxErrorRate is the share of damaged packets (0 to 1) beyond which Next gives up.
-	MaxErrorRate float64
-
-	Maps            []string // which streams to copy: see mapRule
-	NoAudio, NoSubs bool
-
-	Log *slog.Logger // warnings for the user, a sentence at a time; nil drops them
-}
-
-// Error is an error of the input, with a hint. It wraps ErrUnreadable.
-type Error struct {
-	Op, Path string
-	Err      error
-	hint     string
-}
-
-func (e *Error) Error() string {
-	s := e.Op
-	if e.Path != "" {
-		s += " " + e.Path
-	}
-	if e.Err != nil {
-		s += ": " + e.Err.Error()
-	}
-	return s
-}
-
-// Unwrap makes the error both an ErrUnreadable and its cause.
-func (e *Error) Unwrap() []error { return []error{ErrUnreadable, e.Err} }
-
-// Hint suggests a remedy, or is empty.
-func (e *Error) Hint() string { return e.hint }
-
-var network = regexp.MustCompile(`^(?i)(https?|tcp|tls|udp|rtp|rtsp|rtmps?|srt|ftp|mms|sftp|icecast|gopher)(:|\b.*://)`)
 
 // locate returns FFmpeg's URL for the input's path. Names of files are never taken for addresses.
 func (in *Input) locate() (source, error) {
@@ -137,8 +48,6 @@ func (in *Input) locate() (source, error) {
 	}
 	return source{"file:" + in.path, local, -1, false}, nil
 }
-
-func isAddress(path string) bool { return network.MatchString(path) && strings.Contains(path, "://") }
 
 // seekableStdin reports whether stdin is a file, at its beginning, that can be opened again: then
 // formats that need seeking can be read. Sockets are set to give up where FFmpeg would block in
@@ -267,28 +176,6 @@ func (in *Input) openContainer(ctx context.Context, from source) error {
 	return nil
 }
 
-// safeFormats lists all demuxers except those that open other files or devices.
-func safeFormats() string {
-	var names []string
-	var state unsafe.Pointer
-	for {
-		f := C.av_demuxer_iterate(&state)
-		if f == nil {
-			return strings.Join(names, ",")
-		}
-		device := f.priv_class != nil && f.priv_class.category == C.AV_CLASS_CATEGORY_DEVICE_VIDEO_INPUT
-		if name := C.GoString(f.name); !containerOf(name).refers && !device {
-			names = append(names, name)
-		}
-	}
-}
-
-// Refers reports whether a format, by FFmpeg's name, is text that names other files.
-func Refers(name string) bool {
-	f := astiav.FindInputFormat(name) // in any case
-	return f != nil && containerOf(f.Name()).refers
-}
-
 func (in *Input) openError(ctx context.Context, from source, cause error) error {
 	e := &Error{Op: "open", Path: in.path, Err: cause}
 	if err := y4mProblem(in.path); err != nil {
@@ -330,14 +217,6 @@ func (in *Input) openError(ctx context.Context, from source, cause error) error 
 		e.Err = fmt.Errorf("damaged or incomplete %s", name)
 	}
 	return e
-}
-
-// probe returns FFmpeg's name of a source's format, or "".
-func probe(from source) string {
-	url, protocols := C.CString(from.url), C.CString(from.protocols)
-	defer C.free(unsafe.Pointer(url))
-	defer C.free(unsafe.Pointer(protocols))
-	return C.GoString(C.vf_probe(url, protocols))
 }
 
 // isHLS recognizes a playlist by its content. FFmpeg's own probe also goes by the name, and takes

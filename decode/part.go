@@ -12,7 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unsafe"
 
 	"github.com/asticode/go-astiav"
 
@@ -198,12 +197,6 @@ func (in *Input) landed(first bool) (bool, error) {
 func (in *Input) entry() bool {
 	par := in.stream(in.video.Index()).codecpar
 	return isEntry(in.video.CodecParameters().CodecID(), av.Slice((*byte)(par.extradata), int(par.extradata_size)), payload(in.pkt))
-}
-
-// payload returns the packet's data, valid until the packet is unreferenced.
-func payload(p *astiav.Packet) []byte {
-	c := (*C.AVPacket)(av.PacketPtr(p))
-	return av.Slice((*byte)(unsafe.Pointer(c.data)), int(c.size))
 }
 
 // Follow reads on without decoding until the video reaches the frame with the given PTS, in the

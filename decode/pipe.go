@@ -9,14 +9,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// source tells FFmpeg how to open a path of the user.
-type source struct {
-	url       string
-	protocols string // that FFmpeg may use
-	pipe      int    // descriptor in url, to close once url is open; -1 for none
-	forwards  bool   // it can be read only once, in order
-}
-
 // openPipe opens path, stdin for "-", if it is a pipe, so that reads never block in the system:
 // FFmpeg then checks its interrupt flag, where a silent pipe would hold up Ctrl-C. The descriptor
 // has its own open file description, so that other users of stdin are not affected. It returns -1

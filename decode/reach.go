@@ -1,12 +1,6 @@
 package decode
 
-import (
-	"net/url"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
-)
+import "path/filepath"
 
 // Reach is what an input makes a process open.
 type Reach struct {
@@ -35,27 +29,4 @@ func ReachOf(path string, o Options) (r Reach) {
 		r.Files = append(r.Files, filepath.Dir(path))
 	}
 	return r
-}
-
-func reachOfAddress(path string) (r Reach) {
-	r.Peer = true // to look up names
-	for _, address := range []string{path, os.Getenv("http_proxy")} {
-		u, err := url.Parse(address)
-		if err != nil || u.Host == "" {
-			continue
-		}
-		scheme := strings.ToLower(u.Scheme)
-		if scheme == "udp" || scheme == "rtp" {
-			continue
-		}
-		r.Ports = append(r.Ports, portOf(u))
-	}
-	return r
-}
-
-func portOf(u *url.URL) int {
-	if n, err := strconv.ParseUint(u.Port(), 10, 16); err == nil {
-		return int(n)
-	}
-	return 80
 }

@@ -1,8 +1,5 @@
 package decode
 
-//#include "glue.h"
-import "C"
-
 import (
 	"fmt"
 	"sync"
@@ -35,8 +32,8 @@ func (r *reports) watchDemuxer(fc *astiav.FormatContext) {
 	r.stop = append(r.stop, av.WatchErrors(uintptr(av.FormatPtr(fc)), func() { r.demuxer.Add(1) }))
 }
 
-func (r *reports) watchDecoder(d *decoder) {
-	r.stop = append(r.stop, av.WatchMessages(uintptr(d.handle), func(level astiav.LogLevel, line string) {
+func (r *reports) watchDecoder(handle uintptr) {
+	r.stop = append(r.stop, av.WatchMessages(handle, func(level astiav.LogLevel, line string) {
 		var frame uint32
 		switch n, _ := fmt.Sscanf(line, "Frame num gap %d", &frame); {
 		case n == 1:

@@ -53,17 +53,6 @@ func (in *Input) noVideo() error {
 	return &Error{Op: "decode", Path: in.path, Err: err}
 }
 
-// tagName returns the four letters by which a container names a codec.
-func tagName(tag C.uint32_t) string {
-	name := []byte{byte(tag), byte(tag >> 8), byte(tag >> 16), byte(tag >> 24)}
-	for _, c := range name {
-		if c < ' ' || c > '~' {
-			return fmt.Sprintf("0x%08x", uint32(tag))
-		}
-	}
-	return string(name)
-}
-
 // selectStreams chooses the other streams to copy: all but those dropped by options.
 func (in *Input) selectStreams() error {
 	matched := make([]bool, len(in.rules))
@@ -102,10 +91,6 @@ func (in *Input) isChapterTrack(i int) bool {
 	st := in.stream(i)
 	return st.codecpar.codec_type == C.AVMEDIA_TYPE_DATA && st.codecpar.codec_id == C.AV_CODEC_ID_BIN_DATA &&
 		st.codecpar.codec_tag == tag("text") && (*C.AVFormatContext)(av.FormatPtr(in.fc)).nb_chapters > 0
-}
-
-func tag(s string) C.uint32_t {
-	return C.uint32_t(s[0]) | C.uint32_t(s[1])<<8 | C.uint32_t(s[2])<<16 | C.uint32_t(s[3])<<24
 }
 
 // streamTraits are the properties that --map rules match.

@@ -11,6 +11,9 @@ import (
 	"vidfilter/pipeline"
 )
 
+// held is more than pictures that a decoder holds.
+const held = 256
+
 // steps has the steps of the quantiser of pictures until their decoder returns them. The zero value
 // knows none.
 type steps struct {
@@ -47,8 +50,7 @@ func (s *steps) packet(number uintptr, p *astiav.Packet) {
 }
 
 // quantiser returns that of a picture, out of which it takes the table of blocks.
-func (d *decoder) quantiser(c *C.AVFrame) pipeline.Quantiser {
-	s := &d.found.steps
+func (s *steps) quantiser(c *C.AVFrame) pipeline.Quantiser {
 	step := float32(C.vf_quantiser(c))
 	if s.reader != nil {
 		step = s.of[uintptr(C.vf_number_of(c))]

@@ -239,3 +239,12 @@ func endless(jpeg []byte) bool {
 	const mostScans = 100
 	return bytes.Count(jpeg, []byte{0xff, 0xda}) > mostScans
 }
+
+// videoOf describes pictures of a stream or camera, whose times are in microseconds.
+func (s *Stream) videoOf(c *C.AVFrame) pipeline.Video {
+	return pipeline.Video{
+		TimeBase: pipeline.Ratio{Num: 1, Den: int(second)}, Rate: s.rate,
+		Aspect: pipeline.Ratio{Num: int(c.sample_aspect_ratio.num), Den: int(c.sample_aspect_ratio.den)},
+		Alpha:  hasAlpha(s.dec.PixelFormat()), Matrix: matrixOf(nil, c),
+	}
+}

@@ -45,9 +45,6 @@ func (u *found) scans(k units.Kind) bool { return slices.Contains(scanned, k) &&
 // from where the decoder has them.
 func (u *found) wants(x units.Unit) bool { return u.scans(x.Kind) || x.Kind.Lasting() }
 
-// held is more than pictures that a decoder holds.
-const held = 256
-
 // packet reads the units of a packet that is sent to the decoder next.
 func (u *found) packet(pkt *astiav.Packet) {
 	p := (*C.AVPacket)(av.PacketPtr(pkt))
@@ -81,19 +78,19 @@ func (u *found) packet(pkt *astiav.Packet) {
 	}
 }
 
-// describeUnits adds the units of a picture to its properties.
-func (d *decoder) describeUnits(p *av.Props, c *C.AVFrame) {
+// describe adds the units of a picture to its properties.
+func (u *found) describe(p *av.Props, c *C.AVFrame, rate astiav.Rational) {
 	n := uintptr(C.vf_number_of(c))
-	p.Units = d.found.waiting[n]
-	delete(d.found.waiting, n)
+	p.Units = u.waiting[n]
+	delete(u.waiting, n)
 	for _, x := range p.Units {
 		if x.Kind == units.AlternativeTransfer {
-			p.Transfer = d.found.transfer
+			p.Transfer = u.transfer
 		}
 	}
-	for _, x := range av.FrameUnits(unsafe.Pointer(c), d.dec.Framerate()) {
+	for _, x := range av.FrameUnits(unsafe.Pointer(c), rate) {
 		had := slices.ContainsFunc(p.Units, func(y units.Unit) bool { return y.Kind == x.Kind && x.Kind.Lasting() })
-		if !had && !d.found.scans(x.Kind) {
+		if !had && !u.scans(x.Kind) {
 			p.Units = append(p.Units, x)
 		}
 	}

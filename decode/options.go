@@ -1,0 +1,68 @@
+package decode
+
+import (
+	"log/slog"
+	"time"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/pipeline"
+)
+
+// FieldOrder overrides the fields of pictures, which files may state wrongly.
+type FieldOrder uint8
+
+// The field orders.
+const (
+	FieldAuto FieldOrder = iota
+	Progressive
+	TopFieldFirst
+	BottomFieldFirst
+)
+
+// Options of Open. The zero value reads the whole file with every stream.
+type Options struct {
+	Format       string // FFmpeg's name; "" probes, and refuses formats that name other files
+	AllowNetwork bool   // the input itself may be a network address
+	MaxPixels    int64  // larger pictures are errors; 0 means no limit
+	Threads      int    // of the decoder, 0 for one per core
+	FieldOrder   FieldOrder
+
+	// Layouts reports whether frames may have a layout; other pictures are converted to one that
+	// they may have. Nil: the basic ones, which must always be among them.
+	Layouts func(pipeline.Layout) bool
+
+	// Depth returns the bits that samples of frames of a format get, no fewer than they have. They
+	// keep their values: see [av.Requantise]. Nil: those that they have.
+	Depth func(pipeline.Format) int
+
+	// Device decodes, if it can, with the same result as the CPU. Pictures are then converted by
+	// nobody: a video that changes is decoded on the CPU from there on.
+	Device     Device
+	MustDevice bool   // an error if it cannot, and even where results differ a little
+	Spare      *Spare // keeps its decoder for the next input; nil: none is kept
+	Quantisers bool   // Frame.Quantiser is needed of codecs that tell it by the block
+
+	Start    time.Duration // skip all before it; times then count from here
+	Duration time.Duration // 0 for all
+	Frames   int64         // 0 for all
+
+	// Part is read instead of the whole: its frames and those around it alone, without other
+	// streams, and an error unless they are as many as it says. The path may then be a file with
+	// CutTag. It excludes Start, Duration and Frames.
+	Part      *Range
+	VideoOnly bool // leave out every other stream
+
+	onVideo func(*astiav.Packet) error // gets the video's packets instead of the decoder
+
+	// KeepClock keeps the times of MPEG-TS. Otherwise a clock that starts after 10 s starts at 0.
+	KeepClock bool
+
+	// MaxErrorRate is the share of damaged packets (0 to 1) beyond which Next gives up.
+	MaxErrorRate float64
+
+	Maps            []string // which streams to copy: see mapRule
+	NoAudio, NoSubs bool
+
+	Log *slog.Logger // warnings for the user, a sentence at a time; nil drops them
+}
