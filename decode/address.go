@@ -16,13 +16,13 @@ import (
 
 // addressError says why an address could not be opened, beyond FFmpeg's number: it leads elsewhere,
 // or holds a list of others.
-func (in *Input) addressError(ctx context.Context, e *Error, from source) error {
-	if to := in.redirection(ctx); to != nil {
+func addressError(ctx context.Context, e *Error, from source, format string) error {
+	if to := redirection(ctx, e.Path); to != nil {
 		e.Err = fmt.Errorf("the server sends on to %s, and only the port of the address itself is open, by http", to.Redacted())
 		e.hint = "if you trust it, give the address that it sends to"
 		return e
 	}
-	if name := probe(from); in.opts.Format == "" && containerOf(name).refers {
+	if name := probe(from); format == "" && containerOf(name).refers {
 		e.Err = fmt.Errorf("a %s playlist: it names other addresses", name)
 		e.hint = "if you trust it, give --input-format " + name
 	}
@@ -33,18 +33,18 @@ func (in *Input) addressError(ctx context.Context, e *Error, from source) error 
 const mostRedirections = 8
 
 // redirection returns where the server sends on to, if that is refused: another port, or no http.
-func (in *Input) redirection(ctx context.Context) (to *url.URL) {
-	at, err := url.Parse(in.path)
+func redirection(ctx context.Context, address string) (to *url.URL) {
+	at, err := url.Parse(address)
 	if err != nil || !strings.EqualFold(at.Scheme, "http") {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, in.path, nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil
 	}
-	ports := reachOfAddress(in.path).Ports
+	ports := reachOfAddress(address).Ports
 	refused := errors.New("refused")
 	client := http.Client{
 		Transport: &http.Transport{DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment},

@@ -174,7 +174,7 @@ func (c *Camera) settle(log *slog.Logger) {
 func (c *Camera) openStream(pool *pipeline.Pool, o CameraOptions) error {
 	c.stream = &Stream{kind: c.mode.format.kind, threads: o.Threads, lost: true, describeTo: c.describeTo,
 		rate: pipeline.Ratio{Num: c.mode.rate[0], Den: c.mode.rate[1]}}
-	c.stream.decoder = decoder{path: c.path, pool: pool, maxPixels: o.MaxPixels, log: o.Log}
+	c.stream.decoder = decoder{logger: logger{c.path, o.Log}, pool: pool, maxPixels: o.MaxPixels}
 	return c.stream.open()
 }
 

@@ -23,8 +23,8 @@ type colours struct {
 }
 
 // containerColours returns the tags of each stream that the header describes.
-func (in *Input) containerColours() (list []colours) {
-	fc := (*C.AVFormatContext)(av.FormatPtr(in.fc))
+func (s streams) containerColours() (list []colours) {
+	fc := (*C.AVFormatContext)(av.FormatPtr(s.fc))
 	for _, st := range av.Slice(fc.streams, int(fc.nb_streams)) {
 		par := st.codecpar
 		list = append(list, colours{par.color_primaries, par.color_trc, par.color_space, par.color_range})
@@ -33,27 +33,17 @@ func (in *Input) containerColours() (list []colours) {
 }
 
 // keepColours gives streams back the tags that probing took from them.
-func (in *Input) keepColours(list []colours) {
+func (s streams) keepColours(list []colours) {
 	for i, from := range list {
-		par := in.stream(i).codecpar
+		par := s.stream(i).codecpar
 		if par.codec_type == C.AVMEDIA_TYPE_VIDEO {
 			from.fill(&par.color_primaries, &par.color_trc, &par.color_space, C.enum_AVPixelFormat(par.format))
 		}
 	}
 }
 
-// tagPicture gives a picture without tags those of its stream.
-func (in *Input) tagPicture(f *C.AVFrame) {
-	par := in.stream(in.video.Index()).codecpar
-	if i := in.video.Index(); i < len(in.contained) {
-		in.contained[i].tell(in, f)
-	}
-	in.contained = nil
-	colours{par.color_primaries, par.color_trc, par.color_space, 0}.fill(&f.color_primaries, &f.color_trc, &f.colorspace, C.enum_AVPixelFormat(f.format))
-}
-
 // tell says which tags are believed where those of the container are not those of the pictures.
-func (c colours) tell(in *Input, f *C.AVFrame) {
+func (c colours) tell(log logger, f *C.AVFrame) {
 	d := C.av_pix_fmt_desc_get(C.enum_AVPixelFormat(f.format))
 	if d == nil || d.flags&C.AV_PIX_FMT_FLAG_RGB != 0 {
 		return
@@ -76,7 +66,7 @@ func (c colours) tell(in *Input, f *C.AVFrame) {
 			slices.Contains(same, container) && slices.Contains(same, picture):
 		case container == hlg: // pictures have another transfer for old players, and say so elsewhere
 		default:
-			in.tell(slog.LevelWarn, fmt.Sprintf("%s: the container says %s, and the pictures %s, which are believed", t.name, container, picture))
+			log.tell(slog.LevelWarn, fmt.Sprintf("%s: the container says %s, and the pictures %s, which are believed", t.name, container, picture))
 		}
 	}
 }

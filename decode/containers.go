@@ -10,8 +10,6 @@ import (
 	"unsafe"
 
 	"github.com/asticode/go-astiav"
-
-	"vidfilter/internal/av"
 )
 
 // source tells FFmpeg how to open a path of the user.
@@ -93,10 +91,6 @@ func containerOf(names string) container {
 		}
 	}
 	return container{}
-}
-
-func (in *Input) container() container {
-	return containerOf(C.GoString((*C.AVFormatContext)(av.FormatPtr(in.fc)).iformat.name))
 }
 
 // CommonFormats lists formats, by FFmpeg's names, that are worth suggesting.

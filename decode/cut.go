@@ -5,7 +5,6 @@ import "C"
 
 import (
 	"context"
-	"fmt"
 	"hash/crc32"
 	"slices"
 
@@ -154,12 +153,4 @@ func (c *Cut) Check(ctx context.Context, path string) error {
 		return c.in.partError("a cut does not keep its packets")
 	}
 	return nil
-}
-
-func (in *Input) aspect() string {
-	r := C.av_guess_sample_aspect_ratio((*C.AVFormatContext)(av.FormatPtr(in.fc)), in.stream(in.video.Index()), nil)
-	if r.num == 0 {
-		return "unknown"
-	}
-	return fmt.Sprintf("%d:%d", r.num, r.den)
 }

@@ -5,10 +5,8 @@ import "C"
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"runtime/cgo"
 
 	"github.com/asticode/go-astiav"
@@ -21,12 +19,11 @@ import (
 
 // decoder is a decoder of FFmpeg, whose pictures become frames in memory of a pool.
 type decoder struct {
-	path      string // of the input, for errors
+	logger
 	pool      *pipeline.Pool
 	maxPixels int64
 	layouts   func(pipeline.Layout) bool // that frames may have; nil: takes' default
 	depth     func(pipeline.Format) int  // see Options
-	log       *slog.Logger               // nil drops messages
 
 	codec  *astiav.Codec
 	dec    *astiav.CodecContext
@@ -83,12 +80,6 @@ func (d *decoder) deepen(f *pipeline.Frame) (*pipeline.Frame, error) {
 	out.CopyTiming(f) // and its props
 	av.Requantise(out, f)
 	return out, nil
-}
-
-func (d *decoder) warn(format string, args ...any) {
-	if d.log != nil {
-		d.log.Warn(fmt.Sprintf(format, args...))
-	}
 }
 
 // alloc makes d.dec; the caller sets the stream's parameters before start.
@@ -197,12 +188,6 @@ func (d *decoder) sharedBy(v pipeline.Video) *pipeline.Video {
 		d.shared = &v
 	}
 	return d.shared
-}
-
-func (d *decoder) tell(level slog.Level, msg string) {
-	if d.log != nil {
-		d.log.Log(context.Background(), level, msg)
-	}
 }
 
 // untake releases a frame that was taken and not handed out.

@@ -195,7 +195,7 @@ func (in *Input) keep() {
 		o.problem = errors.New("out of memory")
 		return
 	}
-	if !second && in.pkt.Flags().Has(astiav.PacketFlagKey) && in.entry() {
+	if !second && in.pkt.Flags().Has(astiav.PacketFlagKey) && in.entry(in.pkt) {
 		o.entries[o.last] = o.passed + len(o.kept)
 	}
 	o.kept = append(o.kept, own)

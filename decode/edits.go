@@ -20,31 +20,29 @@ type edits struct {
 	begun map[int]bool  // streams of text and data of which a packet has come
 }
 
-// readEdits opens the file once more, for FFmpeg's times without its corrections.
-func (in *Input) readEdits(from source) {
-	in.edits = edits{late: map[int]int64{}, begun: map[int]bool{}}
-	if in.cutFrom != nil || in.container().name != "mov" {
-		return
-	}
+// readEdits opens a file once more, for FFmpeg's times without its corrections. step is the usual
+// length of a frame.
+func readEdits(r *reader, from source, stop *C.struct_vf_stop, step int64) edits {
+	e := edits{late: map[int]int64{}, begun: map[int]bool{}}
 	var cut []int
-	for i := range in.fc.Streams() {
-		first, ok := av.IndexEntry(unsafe.Pointer(in.stream(i)), 0)
-		if ok && first.Hidden && (i == in.video.Index() || in.selected[i] && in.sparse(i)) {
+	for i := range r.fc.Streams() {
+		first, ok := av.IndexEntry(unsafe.Pointer(r.stream(i)), 0)
+		if ok && first.Hidden && (i == r.video.Index() || r.selected[i] && r.sparse(i)) {
 			cut = append(cut, i)
 		}
-		if ok && first.Hidden && in.sparse(i) {
-			in.edits.late[i] = 0
+		if ok && first.Hidden && r.sparse(i) {
+			e.late[i] = 0
 		}
 	}
-	if cut == nil || in.forwards {
-		return
+	if cut == nil || r.forwards {
+		return e
 	}
 	curl, cprotocols := C.CString(from.url), C.CString(from.protocols)
 	defer C.free(unsafe.Pointer(curl))
 	defer C.free(unsafe.Pointer(cprotocols))
-	plain := C.vf_open_unedited(curl, cprotocols, in.stop)
+	plain := C.vf_open_unedited(curl, cprotocols, stop)
 	if plain == nil {
-		return
+		return e
 	}
 	defer C.avformat_close_input(&plain)
 	streams := av.Slice(plain.streams, int(plain.nb_streams))
@@ -52,17 +50,12 @@ func (in *Input) readEdits(from source) {
 		if i >= len(streams) {
 			continue
 		}
-		late := lateness(unsafe.Pointer(in.stream(i)), unsafe.Pointer(streams[i]))
-		if in.sparse(i) || late > 2*in.times.step { // by less than a frame, FFmpeg moves it on purpose
-			in.edits.late[i] = late
+		late := lateness(unsafe.Pointer(r.stream(i)), unsafe.Pointer(streams[i]))
+		if r.sparse(i) || late > 2*step { // by less than a frame, FFmpeg moves it on purpose
+			e.late[i] = late
 		}
 	}
-}
-
-// sparse reports whether packets of a stream last long, and are not decoded from others.
-func (in *Input) sparse(i int) bool {
-	kind := in.stream(i).codecpar.codec_type
-	return kind != C.AVMEDIA_TYPE_VIDEO && kind != C.AVMEDIA_TYPE_AUDIO
+	return e
 }
 
 // lateness returns by how much the first packet of a stream that is not hidden comes too early.
@@ -86,29 +79,29 @@ func lateness(edited, plain unsafe.Pointer) int64 {
 	}
 }
 
-// edit puts the packet just read at its time. The first packet of text or data that is hidden is
+// correct puts a packet just read at its time. The first packet of text or data that is hidden is
 // the one that lasts into the edit.
-func (in *Input) edit() {
-	i := in.pkt.StreamIndex()
-	late, moved := in.edits.late[i]
+func (e *edits) correct(p *astiav.Packet, sparse bool) {
+	i := p.StreamIndex()
+	late, moved := e.late[i]
 	if !moved {
 		return
 	}
-	first := !in.edits.begun[i]
-	in.edits.begun[i] = true
-	if in.sparse(i) && first && in.pkt.Flags().Has(astiav.PacketFlagDiscard) {
-		in.pkt.SetFlags(in.pkt.Flags().Del(astiav.PacketFlagDiscard))
+	first := !e.begun[i]
+	e.begun[i] = true
+	if sparse && first && p.Flags().Has(astiav.PacketFlagDiscard) {
+		p.SetFlags(p.Flags().Del(astiav.PacketFlagDiscard))
 		if late > 0 { // else no other follows
-			in.pkt.SetPts(in.pkt.Pts() + in.pkt.Duration())
-			in.pkt.SetDts(in.pkt.Pts())
-			in.pkt.SetDuration(late)
+			p.SetPts(p.Pts() + p.Duration())
+			p.SetDts(p.Pts())
+			p.SetDuration(late)
 		}
 		return
 	}
-	if t := in.pkt.Pts(); t != av.NoPTS {
-		in.pkt.SetPts(t + late)
+	if t := p.Pts(); t != av.NoPTS {
+		p.SetPts(t + late)
 	}
-	if t := in.pkt.Dts(); t != av.NoPTS {
-		in.pkt.SetDts(t + late)
+	if t := p.Dts(); t != av.NoPTS {
+		p.SetDts(t + late)
 	}
 }

@@ -1,75 +1,18 @@
 package decode
 
-//#include "glue.h"
-import "C"
-
 import (
 	"bufio"
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
-	"log/slog"
 	"math/bits"
 	"os"
 	"slices"
 	"strings"
 
-	"vidfilter/internal/av"
 	"vidfilter/internal/units"
 )
-
-// checkEnding looks at the file itself, if it is one. What came through a pipe is counted.
-func (in *Input) checkEnding(c container) {
-	if c.packed && in.forwards {
-		in.damage.UnreadBytes = max(0, in.came()-in.bytes)
-		return
-	}
-	st, err := os.Stat(in.path)
-	if err != nil || !st.Mode().IsRegular() {
-		return
-	}
-	if c.packed || c.indexLast && in.bytes < st.Size()/2 {
-		in.damage.UnreadBytes = max(0, st.Size()-in.bytes)
-	}
-	if c.packed && in.bytes > st.Size() { // FFmpeg fills a frame of DV up with the one before
-		in.damage.MissingBytes = in.bytes - st.Size()
-	}
-	if c.pictures {
-		in.damage.UnreadBytes = max(0, st.Size()-in.payload)
-	}
-	if c.end == nil {
-		return
-	}
-	f, err := os.Open(in.path)
-	if err != nil {
-		return
-	}
-	defer f.Close()
-	if c.trailer != nil {
-		if n := c.trailer(f, st.Size()); n > 0 {
-			in.tell(slog.LevelWarn, fmt.Sprintf("behind the video the file has %d bytes of its camera's or writer's own, which are not copied", n))
-		}
-	}
-	breaks, ended := c.end(f, st.Size())
-	if breaks > 0 {
-		in.tell(slog.LevelDebug, fmt.Sprintf("breaks in the container: its parts do not add up to %d bytes; the last packet ends at %d", st.Size(), in.bytes))
-	}
-	in.damage.Breaks += breaks
-	if !ended {
-		in.damage.MissingEnd = 1
-	}
-}
-
-// came returns how many bytes the demuxer has taken from a pipe.
-func (in *Input) came() int64 {
-	pb := (*C.AVFormatContext)(av.FormatPtr(in.fc)).pb
-	if pb == nil {
-		return 0
-	}
-	return int64(C.avio_tell(pb))
-}
 
 // bytesAt reads up to n bytes.
 func bytesAt(f io.ReaderAt, at int64, n int) []byte {
@@ -333,22 +276,6 @@ func obuEnd(f *os.File, size int64) (breaks int64, ended bool) {
 		at += int64(header) + int64(n)
 	}
 	return 0, at == size
-}
-
-// countHole counts the data before the packet just read if it is more than headers, which may
-// repeat those of all streams.
-func (in *Input) countHole() {
-	if in.bytes == 0 || in.pkt.Pos() < 0 {
-		return
-	}
-	most := int64(4096)
-	for i := range in.fc.Streams() {
-		most += 2 * int64(in.stream(i).codecpar.extradata_size)
-	}
-	if in.pkt.Pos()-in.bytes > most {
-		in.holes++
-		in.tell(slog.LevelDebug, fmt.Sprintf("break in the container: bytes %d to %d", in.bytes, in.pkt.Pos()))
-	}
 }
 
 // excess counts the pictures in a packet beyond the first, whose own beginnings or ends are damaged

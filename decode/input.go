@@ -11,10 +11,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"github.com/asticode/go-astiav"
 
@@ -27,46 +25,23 @@ import (
 // Input is an open file: a pipeline.Source of its main video stream, and the packets of all
 // others. Apart from Interrupt it is for one goroutine.
 type Input struct {
+	demuxer
 	decoder
-	opts     Options
-	fc       *astiav.FormatContext
-	form     container
-	opened   bool
-	url      string            // FFmpeg's
-	forwards bool              // it can be read only once, in order
-	mu       sync.Mutex        // guards stop, which Close frees
-	stop     *C.struct_vf_stop // set by Interrupt; C memory, since FFmpeg keeps the pointer
-	unwatch  func() bool
+	opts    Options
+	counted bool // in reading
+	unwatch func() bool
+	eof     bool // the decoder was told that no more packets come
 
-	abandoned bool      // by bounded: a thread uses it still
-	counted   bool      // in reading
-	contained []colours // by stream, until the first picture
-
-	video    *astiav.Stream
-	rules    []mapRule // of --map
-	selected map[int]bool
-	eof      bool // the decoder was told that no more packets come
-
-	clock  clock
-	ahead  ahead
-	moves  moves
-	jumped bool // the clock did, which was said
-	edits  edits
 	times  timeline
 	groups groups
 
 	packets, failed int64 // of the video stream
 	failedInRow     int64
-	table           int             // version of the table of the video's program
-	tableAt         int64           // packets of the video until it changed
 	videoLost       bool            // it goes on in another codec
 	begin           int64           // PTS of the first of them
 	due, decoded    int64           // frames that the decoder took, and returned
-	refused         size            // of a picture that FFmpeg refused on opening
 	promised        int64           // its packets in the index on opening, -1 if unknown
-	bytes           int64           // to the end of the last packet of any stream
 	payload         int64           // bytes of packets of the video
-	holes           int64           // places between packets with more than headers
 	interlaced      bool            // some picture is
 	layered         bool            // it is MV-HEVC
 	formatAt        int64           // time of the first frame
@@ -85,7 +60,6 @@ type Input struct {
 	extras          av.Extras
 	pictured        fidelity.Seen
 
-	cutFrom  *cutOrigin      // of a file with CutTag
 	tracks   bool            // keep them in tracked
 	tracked  map[int64]int64 // durations of the video's frames by PTS, read but not yet followed
 	followed []int64         // PTS of those that were followed
@@ -99,22 +73,6 @@ type Input struct {
 	onPacket func(*astiav.Packet) error
 	pending  packetQueue
 	videos   map[int]*copiedVideo
-}
-
-// Interrupt ends a blocking call on the input; frames read so far still come, then io.EOF. It may
-// be called from any goroutine while the input is open.
-func (in *Input) Interrupt() {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if in.stop != nil {
-		C.vf_interrupt(in.stop)
-	}
-}
-
-func (in *Input) interrupted() bool {
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	return in.stop != nil && C.vf_stopped(in.stop) != 0
 }
 
 // Close frees the input. Frames handed out stay valid. It may be called twice.
@@ -136,26 +94,12 @@ func (in *Input) Close() {
 	}
 	in.again = nil
 	in.reports.close()
-	in.ahead.drop()
 	in.pictured.Close()
 	in.pending.drop()
 	for _, v := range in.videos {
 		v.drop()
 	}
-	if in.fc != nil {
-		if in.opened {
-			in.fc.CloseInput()
-		} else {
-			in.fc.Free()
-		}
-		in.fc = nil
-	}
-	in.mu.Lock()
-	defer in.mu.Unlock()
-	if in.stop != nil {
-		C.free(unsafe.Pointer(in.stop))
-		in.stop = nil
-	}
+	in.demuxer.close()
 }
 
 // OnPacket passes every packet of the selected other streams to f, in the file's order and with
@@ -166,6 +110,8 @@ func (in *Input) OnPacket(f func(*astiav.Packet) error) { in.onPacket = f }
 // Damage returns the faults found so far; it is complete after Next has returned io.EOF.
 func (in *Input) Damage() Damage {
 	d := in.damage
+	d.LateStreams += in.late
+	d.MissingPackets += in.cutOff
 	d.MissingTimes, d.RepairedTimes = in.times.missing, in.times.repaired
 	d.DemuxerReports, d.DecoderReports = in.reports.demuxer.Load(), in.reports.decoder.Load()
 	d.LostReferences = in.numbers.Missing(in.reports.gap)
@@ -176,24 +122,14 @@ func (in *Input) Damage() Damage {
 }
 
 func (in *Input) openVideo() error {
-	rules, err := parseMaps(in.opts.Maps)
+	choice, err := choiceOf(in.opts)
 	if err != nil {
 		return err
 	}
-	in.rules = rules
-	in.clock = newClock(in.fc)
-	in.findMoves()
-	in.moves.opened = len(in.fc.Streams())
-	s, err := in.pickVideo()
-	if err != nil {
+	if err := in.find(choice); err != nil {
 		return err
 	}
-	in.video = s
-	in.startMain()
-	in.putAside()
-	if in.cutFrom != nil {
-		in.stream(s.Index()).codecpar.video_delay = C.int(in.cutFrom.delay)
-	}
+	s := in.video
 	if err := in.chooseDevice((*C.AVStream)(av.StreamPtr(s)).codecpar); err != nil {
 		return err
 	}
@@ -214,7 +150,6 @@ func (in *Input) openVideo() error {
 	in.extras.AddStream(av.StreamPtr(s))
 	in.times = newTimeline(s.TimeBase(), in.FrameRate())
 	in.promised = in.indexed()
-	in.form = in.container()
 	return nil
 }
 
@@ -325,7 +260,7 @@ func (in *Input) feed(ctx context.Context) error {
 	if len(in.again) > 0 {
 		return in.resend()
 	}
-	if err := in.read(); err != nil {
+	if err := in.read(in.pkt); err != nil {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -348,29 +283,16 @@ func (in *Input) feed(ctx context.Context) error {
 func (in *Input) accept() bool {
 	in.damage.ReadErrors += in.tries // failed reads before this one are damage all the same
 	in.tries = 0
-	i := in.pkt.StreamIndex()
-	if in.form.dense {
-		in.countHole()
-	}
-	in.bytes = max(in.bytes, in.pkt.Pos()+int64(in.pkt.Size()))
-	if i != in.video.Index() && !in.selected[i] {
-		in.tellLate(i)
+	if !in.demuxer.accept(in.pkt, in.last) {
 		return false
 	}
 	if in.pkt.Flags().Has(astiav.PacketFlagCorrupt) {
 		in.damage.CorruptPackets++
 	}
-	if st := in.stream(i); st.codecpar.codec_type == C.AVMEDIA_TYPE_AUDIO {
-		in.gaps.audio(i, packetTime(in.pkt, st))
+	if st := in.stream(in.pkt.StreamIndex()); st.codecpar.codec_type == C.AVMEDIA_TYPE_AUDIO {
+		in.gaps.audio(in.pkt.StreamIndex(), packetTime(in.pkt, st))
 	}
-	in.ontoSource()
-	in.edit()
 	return true
-}
-
-func (in *Input) stream(i int) *C.AVStream {
-	fc := (*C.AVFormatContext)(av.FormatPtr(in.fc))
-	return av.Slice(fc.streams, int(fc.nb_streams))[i]
 }
 
 func (in *Input) send() error {
@@ -384,11 +306,11 @@ func (in *Input) send() error {
 	if C.av_packet_get_side_data(p, C.AV_PKT_DATA_ENCRYPTION_INFO, nil) != nil {
 		return in.beginsEncrypted()
 	}
-	if err := in.checkPicture(in.stream(in.video.Index()), p.data, p.size); err != nil {
+	if err := checkPicture(in.path, in.stream(in.video.Index()), p.data, p.size); err != nil {
 		return err
 	}
 	in.packets++
-	in.watchTable()
+	in.watchTable(in.packets)
 	in.payload += int64(in.pkt.Size())
 	if in.form.pictures {
 		in.damage.Breaks += excess(payload(in.pkt))
@@ -428,7 +350,7 @@ func (in *Input) send() error {
 func (in *Input) follow() {
 	id := in.video.CodecParameters().CodecID()
 	key := in.pkt.Flags().Has(astiav.PacketFlagKey) || intraOnly(id)
-	entry := (id == astiav.CodecIDH264 || id == astiav.CodecIDHevc) && (key || !in.reports.begun) && in.entry()
+	entry := (id == astiav.CodecIDH264 || id == astiav.CodecIDHevc) && (key || !in.reports.begun) && in.entry(in.pkt)
 	in.reports.begun = in.reports.begun || key || entry
 	hidden := in.pkt.Flags().Has(astiav.PacketFlagDiscard)
 	if !in.reports.begun && !hidden && in.found.stream.Pictured(payload(in.pkt)) {
@@ -506,7 +428,7 @@ func (in *Input) decodeError(err error) error {
 	}
 	in.failed++
 	in.damage.DecodeErrors++
-	if in.failedInRow++; in.failedInRow >= otherCodec && in.tableChanged() && !in.videoLost {
+	if in.failedInRow++; in.failedInRow >= otherCodec && in.tableChanged(in.packets-in.failedInRow) && !in.videoLost {
 		in.loseVideo()
 		return nil
 	}
@@ -595,7 +517,7 @@ func (in *Input) cut(ctx context.Context, end int64) error {
 	}
 	const interleave = 2e6
 	for !in.eof && len(in.selected) > 0 {
-		if err := in.read(); err != nil {
+		if err := in.read(in.pkt); err != nil {
 			break // damage beyond the cut does not matter
 		}
 		i := in.pkt.StreamIndex()
@@ -636,7 +558,7 @@ func (in *Input) nothing() error {
 	switch {
 	case in.encrypted():
 		e = in.encryptedError()
-	case in.forwards && in.container().readIndex:
+	case in.forwards && in.form.readIndex:
 		e.hint = "the index of an MP4 may be at its end, where a pipe is read too late: name the file, or move it: ffmpeg -i IN -c copy -movflags +faststart OUT"
 	}
 	return cmp.Or(av.OfShortage(nil, e), error(e))
@@ -662,3 +584,55 @@ func (in *Input) finish() error {
 	}
 	return io.EOF
 }
+
+// otherCodec is how many packets in a row must fail after a program changed, before its video is
+// taken to be in another codec.
+const otherCodec = 20
+
+// loseVideo leaves out the rest of a video that continues in another codec under the same PID.
+func (in *Input) loseVideo() {
+	in.videoLost = true
+	in.failed -= in.failedInRow // these packets are not damaged
+	in.damage.LateStreams++
+	in.warn("the video goes on from %.3f s in another codec: that part is left out; filter it as a file of its own", float64(in.last)/float64(second))
+}
+
+// route keeps a packet of another stream until the video is as far, and drops it outside of the
+// wanted part.
+func (in *Input) route() error {
+	i := in.pkt.StreamIndex()
+	if in.isPicture(i) {
+		return in.pending.add(in.pkt, in.zero(), in.onPacket)
+	}
+	if v := in.videos[i]; v != nil {
+		return v.add(in.pkt, in.hold)
+	}
+	return in.hold(in.pkt)
+}
+
+func (in *Input) hold(p *astiav.Packet) error {
+	t := packetTime(p, in.stream(p.StreamIndex()))
+	switch {
+	case t == av.NoPTS:
+		t = in.last
+	case in.opts.Start > 0 && t < 0, in.opts.Duration > 0 && t >= in.zero()+in.opts.Duration.Microseconds():
+		return nil
+	}
+	return in.pending.add(p, t, in.onPacket)
+}
+
+// settle passes on the packets whose decode times had to wait for others.
+func (in *Input) settle() error {
+	for _, s := range in.fc.Streams() {
+		if v := in.videos[s.Index()]; v != nil {
+			if err := v.flush(in.hold); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Interrupt ends a blocking call on the input; frames read so far still come, then io.EOF. It may
+// be called from any goroutine while the input is open.
+func (in *Input) Interrupt() { in.interrupt() }

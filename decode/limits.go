@@ -21,8 +21,8 @@ const (
 const largeHint = "copy what you need of it into another file, for example with ffmpeg -map"
 
 // checkLimits returns an error for a container that holds more than the limits.
-func (in *Input) checkLimits() error {
-	fc := (*C.AVFormatContext)(av.FormatPtr(in.fc))
+func (s streams) checkLimits(path string) error {
+	fc := (*C.AVFormatContext)(av.FormatPtr(s.fc))
 	tags := int(C.av_dict_count(fc.metadata))
 	for _, st := range av.Slice(fc.streams, int(fc.nb_streams)) {
 		tags += int(C.av_dict_count(st.metadata))
@@ -39,7 +39,7 @@ func (in *Input) checkLimits() error {
 		{"tags", tags, maxTags},
 	} {
 		if l.n > l.most {
-			return &Error{Op: "open", Path: in.path, Err: fmt.Errorf("it has more than %d %s", l.most, l.what),
+			return &Error{Op: "open", Path: path, Err: fmt.Errorf("it has more than %d %s", l.most, l.what),
 				hint: largeHint}
 		}
 	}

@@ -23,30 +23,30 @@ import (
 )
 
 // locate returns FFmpeg's URL for the input's path. Names of files are never taken for addresses.
-func (in *Input) locate() (source, error) {
+func (d *demuxer) locate(network bool) (source, error) {
 	const local = "file,pipe,fd,crypto,data"
-	if isAddress(in.path) {
-		if !in.opts.AllowNetwork {
-			return source{}, &Error{Op: "open", Path: in.path, Err: errors.New("a network address"),
+	if isAddress(d.path) {
+		if !network {
+			return source{}, &Error{Op: "open", Path: d.path, Err: errors.New("a network address"),
 				hint: "give --allow-network to read from the network"}
 		}
-		return source{in.path, "http,tcp,udp,rtp,crypto,data", -1, false}, nil
+		return source{d.path, "http,tcp,udp,rtp,crypto,data", -1, false}, nil
 	}
-	if err := readable(in.path); err != nil {
+	if err := readable(d.path); err != nil {
 		return source{}, err
 	}
-	pipe, err := in.openPipe(in.path)
+	pipe, err := d.openPipe(d.path)
 	switch {
 	case err != nil:
 		return source{}, err
 	case pipe >= 0:
 		return source{fmt.Sprintf("pipe:%d", pipe), local, pipe, true}, nil
-	case in.path == "-" && !seekableStdin():
+	case d.path == "-" && !seekableStdin():
 		return source{"pipe:0", local, -1, true}, nil
-	case in.path == "-":
+	case d.path == "-":
 		return source{"file:/dev/fd/0", local, -1, false}, nil
 	}
-	return source{"file:" + in.path, local, -1, false}, nil
+	return source{"file:" + d.path, local, -1, false}, nil
 }
 
 // seekableStdin reports whether stdin is a file, at its beginning, that can be opened again: then
@@ -68,29 +68,35 @@ func seekableStdin() bool {
 // end of ctx ends any blocking call on the input. Frames live in memory of pool: the decoder's own
 // by pool.Take.
 func Open(ctx context.Context, path string, pool *pipeline.Pool, o Options) (_ *Input, err error) {
-	in := &Input{decoder: decoder{path: path, pool: pool, maxPixels: o.MaxPixels, layouts: o.Layouts, depth: o.Depth, log: o.Log}, opts: o,
-		selected: map[int]bool{}, videos: map[int]*copiedVideo{}, tracked: map[int64]int64{}, reached: math.MinInt64}
-	in.stop = (*C.struct_vf_stop)(C.calloc(1, C.sizeof_struct_vf_stop))
+	log := logger{path, o.Log}
+	in := &Input{decoder: decoder{logger: log, pool: pool, maxPixels: o.MaxPixels, layouts: o.Layouts, depth: o.Depth}, opts: o,
+		videos: map[int]*copiedVideo{}, tracked: map[int64]int64{}, reached: math.MinInt64}
+	in.demuxer.logger = log
+	in.interrupter.open()
 	in.unwatch = context.AfterFunc(ctx, in.Interrupt)
 	defer func() {
 		if err != nil {
 			in.Close()
 		}
 	}()
-	from, err := in.locate()
+	from, err := in.locate(o.AllowNetwork)
 	if err != nil {
 		return nil, err
 	}
 	in.url, in.forwards = from.url, from.forwards
-	err = in.bounded(ctx, func() error { return in.openContainer(ctx, from) })
+	in.abandoned, err = bounded(ctx, path, in.Interrupt, func() error {
+		return in.openContainer(ctx, from, o.Format, in.reports.watchDemuxer)
+	})
 	if from.pipe >= 0 {
 		_ = unix.Close(from.pipe) // FFmpeg has its own by now
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := in.readCut(); err != nil {
-		return nil, err
+	if o.Part != nil {
+		if err := in.readCut(); err != nil {
+			return nil, err
+		}
 	}
 	if err := in.openVideo(); err != nil {
 		return nil, err
@@ -98,7 +104,14 @@ func Open(ctx context.Context, path string, pool *pipeline.Pool, o Options) (_ *
 	if err := in.selectStreams(); err != nil {
 		return nil, err
 	}
-	in.readEdits(from)
+	for _, s := range in.Others() {
+		if i := s.Index(); s.CodecParameters().MediaType() == astiav.MediaTypeVideo && !in.isPicture(i) {
+			in.videos[i] = newCopiedVideo(in.stream(i), s, frameRate(in.fc, s))
+		}
+	}
+	if in.cutFrom == nil && in.form.name == "mov" {
+		in.edits = readEdits(&in.reader, from, in.stop, in.times.step)
+	}
 	if err := in.seek(); err != nil {
 		return nil, err
 	}
@@ -128,13 +141,13 @@ func readable(path string) error {
 	return nil
 }
 
-func (in *Input) openContainer(ctx context.Context, from source) error {
-	in.fc = astiav.AllocFormatContext()
-	if in.fc == nil {
-		return &Error{Op: "open", Path: in.path, Err: errors.New("out of memory")}
+func (d *demuxer) openContainer(ctx context.Context, from source, formatName string, watch func(*astiav.FormatContext)) error {
+	d.fc = astiav.AllocFormatContext()
+	if d.fc == nil {
+		return &Error{Op: "open", Path: d.path, Err: errors.New("out of memory")}
 	}
-	C.vf_interruptible((*C.AVFormatContext)(av.FormatPtr(in.fc)), in.stop, maxStreams)
-	in.reports.watchDemuxer(in.fc)
+	C.vf_interruptible((*C.AVFormatContext)(av.FormatPtr(d.fc)), d.stop, maxStreams)
+	watch(d.fc)
 	dict := astiav.NewDictionary()
 	defer dict.Free()
 	set := func(k, v string) { _ = dict.Set(k, v, 0) }
@@ -143,66 +156,67 @@ func (in *Input) openContainer(ctx context.Context, from source) error {
 	set("analyzeduration", "10000000")
 
 	var format *astiav.InputFormat
-	if in.opts.Format != "" {
-		if format = astiav.FindInputFormat(in.opts.Format); format == nil {
-			return &Error{Op: "open", Path: in.path, Err: optionError(fmt.Sprintf("no input format %q in this build", in.opts.Format)),
+	if formatName != "" {
+		if format = astiav.FindInputFormat(formatName); format == nil {
+			return &Error{Op: "open", Path: d.path, Err: optionError(fmt.Sprintf("no input format %q in this build", formatName)),
 				hint: "leave --input-format out to let the file speak for itself"}
 		}
 	} else {
 		set("format_whitelist", safeFormats())
 	}
-	if err := in.fc.OpenInput(from.url, format, dict); err != nil {
-		in.fc = nil // OpenInput frees the context when it fails
-		return in.openError(ctx, from, err)
+	if err := d.fc.OpenInput(from.url, format, dict); err != nil {
+		d.fc = nil // OpenInput frees the context when it fails
+		return d.openError(ctx, from, formatName, err)
 	}
-	in.opened = true
-	if err := in.checkLimits(); err != nil {
+	d.opened = true
+	d.form = containerOf(C.GoString((*C.AVFormatContext)(av.FormatPtr(d.fc)).iformat.name))
+	if err := d.checkLimits(d.path); err != nil {
 		return err
 	}
-	said := in.containerColours()
+	said := d.containerColours()
 	var err error
-	in.refused.w, in.refused.h = av.RefusedSize(func() { err = in.fc.FindStreamInfo(nil) })
-	if err := in.checkLimits(); err != nil { // streams of broadcasts appear only now
+	d.refused.w, d.refused.h = av.RefusedSize(func() { err = d.fc.FindStreamInfo(nil) })
+	if err := d.checkLimits(d.path); err != nil { // streams of broadcasts appear only now
 		return err
 	}
 	if err != nil {
-		return &Error{Op: "read", Path: in.path, Err: fmt.Errorf("no streams found: %w", err)}
+		return &Error{Op: "read", Path: d.path, Err: fmt.Errorf("no streams found: %w", err)}
 	}
-	if err := in.checkPictures(); err != nil {
+	if err := d.checkPictures(d.path); err != nil {
 		return err
 	}
-	in.keepColours(said)
-	in.contained = said
+	d.keepColours(said)
+	d.contained = said
 	return nil
 }
 
-func (in *Input) openError(ctx context.Context, from source, cause error) error {
-	e := &Error{Op: "open", Path: in.path, Err: cause}
-	if err := y4mProblem(in.path); err != nil {
+func (d *demuxer) openError(ctx context.Context, from source, formatName string, cause error) error {
+	e := &Error{Op: "open", Path: d.path, Err: cause}
+	if err := y4mProblem(d.path); err != nil {
 		e.Err = err
 		return e
 	}
 	busy, cut := av.Errno(cause) == int(syscall.EBUSY), av.Errno(cause) == int(syscall.EINVAL)
-	if (busy || cut && in.forwards) && !isAddress(in.path) { // from a pipe with YUV4MPEG
+	if (busy || cut && d.forwards) && !isAddress(d.path) { // from a pipe with YUV4MPEG
 		cause, e.Err = astiav.ErrInvaliddata, astiav.ErrInvaliddata
 	}
 	if no := av.Errno(cause); no != 0 && syscall.Errno(no) != syscall.EINVAL {
 		e.Err = syscall.Errno(no)
 	}
 	switch known := !errors.Is(cause, astiav.ErrInvaliddata); {
-	case isAddress(in.path):
-		return in.addressError(ctx, e, from)
-	case in.opts.Format != "" && known, in.forwards && known:
+	case isAddress(d.path):
+		return addressError(ctx, e, from, formatName)
+	case formatName != "" && known, d.forwards && known:
 		return e
-	case in.opts.Format != "":
-		e.Err = fmt.Errorf("not %s, or damaged", in.opts.Format)
+	case formatName != "":
+		e.Err = fmt.Errorf("not %s, or damaged", formatName)
 		return e
-	case in.forwards:
+	case d.forwards:
 		e.Err = errors.New("not media that this build knows, or damaged")
 		return e
 	}
 	name := probe(from)
-	if isHLS(in.path) {
+	if isHLS(d.path) {
 		name = "hls"
 	}
 	switch {

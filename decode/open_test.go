@@ -33,8 +33,9 @@ func TestLocate(t *testing.T) {
 		if !isAddress(c.path) {
 			write(t, c.path)
 		}
-		in := &Input{decoder: decoder{path: c.path}, opts: Options{AllowNetwork: c.network}}
-		s, err := in.locate()
+		var d demuxer
+		d.path = c.path
+		s, err := d.locate(c.network)
 		if s.url != c.url || (err != nil) != (c.url == "") {
 			t.Errorf("%q: %q, %v", c.path, s.url, err)
 		}

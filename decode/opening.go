@@ -35,12 +35,12 @@ var reading atomic.Int32
 
 // bounded calls open, which opens the container, and ends it when it costs too much, or with ctx.
 // One that does not end is abandoned: its thread goes on until the process ends, and the input
-// cannot be closed.
-func (in *Input) bounded(ctx context.Context, open func() error) error {
+// must not be closed.
+func bounded(ctx context.Context, path string, interrupt func(), open func() error) (abandoned bool, err error) {
 	done, started := make(chan error, 1), make(chan int, 1)
 	alone := reading.Load() == 0
 	size := int64(0)
-	if st, err := os.Stat(in.path); err == nil && st.Mode().IsRegular() {
+	if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() {
 		size = st.Size()
 	}
 	if alone {
@@ -61,7 +61,7 @@ func (in *Input) bounded(ctx context.Context, open func() error) error {
 	stop := func(err error) {
 		if why == nil {
 			why = err
-			in.Interrupt()
+			interrupt()
 			late = time.After(abandonAfter)
 		}
 	}
@@ -72,28 +72,27 @@ func (in *Input) bounded(ctx context.Context, open func() error) error {
 				C.av_max_alloc(C.INT_MAX)
 			}
 			if why != nil {
-				return why
+				return false, why
 			}
-			return err
+			return false, err
 		case <-cancelled:
 			cancelled = nil
 			stop(context.Cause(ctx))
 		case <-late:
-			in.abandoned = true
-			return why
+			return true, why
 		case <-ticks.C:
 			switch {
 			case worked(thread) > openingWork:
-				stop(in.tooMuch(fmt.Sprintf("to open it takes more than %v of work", openingWork)))
+				stop(tooMuch(path, fmt.Sprintf("to open it takes more than %v of work", openingWork)))
 			case alone && peak()-before > openingMemory+size:
-				stop(in.tooMuch(fmt.Sprintf("to open it takes more than %d MB of memory", (openingMemory+size)>>20)))
+				stop(tooMuch(path, fmt.Sprintf("to open it takes more than %d MB of memory", (openingMemory+size)>>20)))
 			}
 		}
 	}
 }
 
-func (in *Input) tooMuch(what string) error {
-	return &Error{Op: "open", Path: in.path, Err: fmt.Errorf("%s, as no film does", what), hint: largeHint}
+func tooMuch(path, what string) error {
+	return &Error{Op: "open", Path: path, Err: fmt.Errorf("%s, as no film does", what), hint: largeHint}
 }
 
 // worked returns how long a thread of this process has computed; 0 if it has ended.

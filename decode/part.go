@@ -40,64 +40,6 @@ func (in *Input) partError(format string, args ...any) error {
 	return &PartError{in.path, fmt.Sprintf(format, args...)}
 }
 
-// CutTag is the tag in a file with only the packets of a part: the distance of its times from the
-// source's, the source's unit and usual rate, and the frames that its decoder holds back.
-const CutTag = "vidfilter_cut"
-
-// cutOrigin is a value of CutTag.
-type cutOrigin struct {
-	offset int64
-	rate   astiav.Rational
-	delay  int
-}
-
-func (c cutOrigin) String() string {
-	return fmt.Sprintf("%d %d/%d %d", c.offset, c.rate.Num(), c.rate.Den(), c.delay)
-}
-
-func parseCutOrigin(s string) (c cutOrigin, err error) {
-	var num, den int
-	n, err := fmt.Sscanf(s, "%d %d/%d %d", &c.offset, &num, &den, &c.delay)
-	if err != nil || n != 4 || den <= 0 || num < 0 || c.delay < 0 || c.delay > 16 {
-		return c, fmt.Errorf("%q is no description of a cut", s)
-	}
-	c.rate = astiav.NewRational(num, den)
-	return c, nil
-}
-
-// readCut looks for the tag of a cut file and restores the source's times.
-func (in *Input) readCut() error {
-	if in.opts.Part == nil {
-		return nil
-	}
-	s := entries((*C.AVFormatContext)(av.FormatPtr(in.fc)).metadata)[CutTag]
-	if s == "" {
-		return nil
-	}
-	c, err := parseCutOrigin(s)
-	if err != nil {
-		return &Error{Op: "open", Path: in.path, Err: err}
-	}
-	in.cutFrom = &c
-	return nil
-}
-
-// ontoSource puts the times of a cut file's packet back on the source's clock.
-func (in *Input) ontoSource() {
-	if in.cutFrom == nil {
-		return
-	}
-	if t := in.pkt.Pts(); t != av.NoPTS {
-		in.pkt.SetPts(t + in.cutFrom.offset)
-	}
-	if t := in.pkt.Dts(); t != av.NoPTS {
-		in.pkt.SetDts(t + in.cutFrom.offset)
-	}
-}
-
-// videoOnly reports whether no other stream is read.
-func (in *Input) videoOnly() bool { return in.opts.VideoOnly || in.opts.Part != nil }
-
 // wantedPart is wanted for a part, in whole numbers without rounding to microseconds.
 func (in *Input) wantedPart(pts int64) (bool, error) {
 	all := in.opts.Part.Read()
@@ -183,7 +125,7 @@ func (in *Input) landed(first bool) (bool, error) {
 		in.pkt.Unref()
 	}
 	defer in.pkt.Unref()
-	exact := in.pkt.Flags().Has(astiav.PacketFlagKey) && (first || in.entry())
+	exact := in.pkt.Flags().Has(astiav.PacketFlagKey) && (first || in.entry(in.pkt))
 	if pts := in.pkt.Pts(); !exact || pts == av.NoPTS || pts > in.opts.Part.Read().Start {
 		return false, nil
 	}
@@ -191,12 +133,6 @@ func (in *Input) landed(first bool) (bool, error) {
 		return false, nil
 	}
 	return true, in.send()
-}
-
-// entry reports whether decoding can begin at the packet just read.
-func (in *Input) entry() bool {
-	par := in.stream(in.video.Index()).codecpar
-	return isEntry(in.video.CodecParameters().CodecID(), av.Slice((*byte)(par.extradata), int(par.extradata_size)), payload(in.pkt))
 }
 
 // Follow reads on without decoding until the video reaches the frame with the given PTS, in the

@@ -13,7 +13,7 @@ import (
 // FFmpeg then checks its interrupt flag, where a silent pipe would hold up Ctrl-C. The descriptor
 // has its own open file description, so that other users of stdin are not affected. It returns -1
 // if there is no pipe.
-func (in *Input) openPipe(path string) (fd int, err error) {
+func (i *interrupter) openPipe(path string) (fd int, err error) {
 	name := path
 	if path == "-" {
 		name = "/dev/fd/0"
@@ -30,7 +30,7 @@ func (in *Input) openPipe(path string) (fd int, err error) {
 		return -1, &Error{Op: "open", Path: path, Err: err}
 	}
 	_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, 1<<20)
-	if err := in.waitForWriter(fd); err != nil {
+	if err := i.waitForWriter(fd, path); err != nil {
 		_ = unix.Close(fd)
 		return -1, err
 	}
@@ -38,14 +38,14 @@ func (in *Input) openPipe(path string) (fd int, err error) {
 }
 
 // waitForWriter keeps a named pipe without a writer from reading as empty.
-func (in *Input) waitForWriter(fd int) error {
+func (i *interrupter) waitForWriter(fd int, path string) error {
 	const look = 50 * time.Millisecond
-	for !in.interrupted() {
+	for !i.interrupted() {
 		p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
 		n, err := unix.Poll(p, int(look.Milliseconds()))
 		if n > 0 || err != nil && err != unix.EINTR {
 			return nil
 		}
 	}
-	return &Error{Op: "open", Path: in.path, Err: errors.New("interrupted while waiting for data")}
+	return &Error{Op: "open", Path: path, Err: errors.New("interrupted while waiting for data")}
 }

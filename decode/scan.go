@@ -28,9 +28,6 @@ type Cuts struct {
 	Whole    string  `json:"whole"`     // why it must not be cut
 }
 
-// finestUnit limits the unit of time: parts are MP4, which has 32 bits for a frame's length.
-const finestUnit = 1e7
-
 // Scan reads the video stream that Open would choose, without decoding it, and finds parts that
 // begin at key frames and last at least length each. A file that cannot be cut safely is no error;
 // the result says why.
@@ -70,37 +67,6 @@ func Scan(ctx context.Context, path string, o Options, length time.Duration, w p
 		c.Parts, c.Whole = []Range{}, fmt.Sprintf("it has no two parts of %g s that begin with a key frame", length.Seconds())
 	}
 	return c, nil
-}
-
-// notSeekable says why parts of the input could not be found again, as far as is known before
-// reading it.
-func (in *Input) notSeekable() string {
-	fc := (*C.AVFormatContext)(av.FormatPtr(in.fc))
-	tb := in.video.TimeBase()
-	switch {
-	case in.forwards || in.path == "-":
-		return "a pipe can be read once"
-	case isAddress(in.path):
-		return "the source is a network address"
-	case !in.container().cuttable:
-		return fmt.Sprintf("in %s a key frame cannot be found exactly by its time", C.GoString(fc.iformat.name))
-	case in.edits.late[in.video.Index()] > 0:
-		return "its edit list begins before its first key frame"
-	case in.isPicture(in.video.Index()):
-		return "it is a picture"
-	case tb.Num() != 1 || tb.Den() <= 0 || float64(tb.Den()) > finestUnit:
-		return fmt.Sprintf("its unit of time, %s s, does not fit parts", tb)
-	}
-	return notCuttable(in.video.CodecParameters())
-}
-
-// indexed returns the number of packets in the container's index before any was read; -1 if
-// unknown.
-func (in *Input) indexed() int64 {
-	if !in.container().readIndex {
-		return -1
-	}
-	return int64(C.avformat_index_get_entries_count(in.stream(in.video.Index())))
 }
 
 // scan is the state of Scan.
@@ -170,7 +136,7 @@ func (s *scan) packet() string {
 		return "the way it is coded changes in its midst"
 	}
 	// A part that begins here would lack frames decoded earlier and shown later.
-	if flags.Has(astiav.PacketFlagKey) && (first || pts > s.latest) && s.in.entry() {
+	if flags.Has(astiav.PacketFlagKey) && (first || pts > s.latest) && s.in.entry(s.in.pkt) {
 		s.entries = append(s.entries, pts)
 	}
 	if len(s.seen) == 0 || pts > s.latest {

@@ -16,81 +16,17 @@ import (
 	"vidfilter/internal/av"
 )
 
-func (in *Input) isPicture(i int) bool {
-	return in.stream(i).disposition&C.AV_DISPOSITION_ATTACHED_PIC != 0
+// choice says which streams are read.
+type choice struct {
+	maps            []string
+	rules           []mapRule // of maps
+	noAudio, noSubs bool
+	videoOnly       bool
 }
 
-// pickVideo chooses the stream to filter: the first one that --map names, else FFmpeg's best;
-// cover art only if there is nothing else.
-func (in *Input) pickVideo() (*astiav.Stream, error) {
-	for _, s := range in.fc.Streams() {
-		if s.CodecParameters().MediaType() == astiav.MediaTypeVideo && !in.isPicture(s.Index()) && in.moves.first(s.Index()) == s.Index() && mapped(in.rules, in.traits(s), false) {
-			return s, nil
-		}
-	}
-	best, _, err := in.fc.FindBestStream(astiav.MediaTypeVideo, -1, -1)
-	if err != nil || best == nil {
-		return nil, in.noVideo()
-	}
-	return in.fc.Streams()[in.moves.first(best.Index())], nil
-}
-
-// noVideo is the error of a file in which FFmpeg finds no video that it can decode.
-func (in *Input) noVideo() error {
-	err := errors.New("the file has no video stream")
-	for i := range in.fc.NbStreams() {
-		par := in.stream(i).codecpar
-		if par.codec_type != C.AVMEDIA_TYPE_VIDEO || in.isPicture(i) {
-			continue
-		}
-		name := C.GoString(C.avcodec_get_name(par.codec_id))
-		if par.codec_id == C.AV_CODEC_ID_NONE {
-			name = tagName(par.codec_tag)
-		}
-		err = fmt.Errorf("this build cannot decode the video's codec, %s", name)
-		break
-	}
-	return &Error{Op: "decode", Path: in.path, Err: err}
-}
-
-// selectStreams chooses the other streams to copy: all but those dropped by options.
-func (in *Input) selectStreams() error {
-	matched := make([]bool, len(in.rules))
-	for _, s := range in.fc.Streams() {
-		if in.moves.first(s.Index()) != s.Index() || in.moves.aside[s.Index()] {
-			continue
-		}
-		t := in.traits(s)
-		for i, r := range in.rules {
-			matched[i] = matched[i] || r.matches(t)
-		}
-		kind := s.CodecParameters().MediaType()
-		drop := in.videoOnly() || in.opts.NoAudio && kind == astiav.MediaTypeAudio || in.opts.NoSubs && kind == astiav.MediaTypeSubtitle ||
-			!mapped(in.rules, t, true) || in.isChapterTrack(s.Index())
-		if s.Index() != in.video.Index() && !drop {
-			in.selected[s.Index()] = true
-			if kind == astiav.MediaTypeVideo && !in.isPicture(s.Index()) {
-				in.videos[s.Index()] = newCopiedVideo(in.stream(s.Index()), s, frameRate(in.fc, s))
-			}
-		} else if s.Index() != in.video.Index() {
-			s.SetDiscard(astiav.DiscardAll)
-		}
-	}
-	for i, ok := range matched {
-		if !ok && !in.rules[i].optional && in.cutFrom == nil { // a cut file has lost the others
-			return &Error{Op: "map", Path: in.path, Err: fmt.Errorf("no stream matches %q", in.opts.Maps[i]),
-				hint: "vidfilter info lists the streams"}
-		}
-	}
-	return nil
-}
-
-// isChapterTrack recognizes the text track in which MP4 keeps its chapters, which are copied as
-// such.
-func (in *Input) isChapterTrack(i int) bool {
-	st := in.stream(i)
-	return st.codecpar.codec_type == C.AVMEDIA_TYPE_DATA && st.codecpar.codec_id == C.AV_CODEC_ID_BIN_DATA &&
-		st.codecpar.codec_tag == tag("text") && (*C.AVFormatContext)(av.FormatPtr(in.fc)).nb_chapters > 0
+func choiceOf(o Options) (choice, error) {
+	rules, err := parseMaps(o.Maps)
+	return choice{o.Maps, rules, o.NoAudio, o.NoSubs, o.VideoOnly || o.Part != nil}, err
 }
 
 // streamTraits are the properties that --map rules match.
@@ -99,21 +35,6 @@ type streamTraits struct {
 	kind     byte // v a s d t
 	nth      int  // among its kind
 	language string
-}
-
-func (in *Input) traits(s *astiav.Stream) streamTraits {
-	t := streamTraits{index: s.Index(), kind: kindLetter(s.CodecParameters().MediaType())}
-	for _, o := range in.fc.Streams()[:s.Index()] {
-		if kindLetter(o.CodecParameters().MediaType()) == t.kind && in.moves.first(o.Index()) == o.Index() {
-			t.nth++
-		}
-	}
-	if m := s.Metadata(); m != nil {
-		if e := m.Get("language", nil, 0); e != nil {
-			t.language = e.Value()
-		}
-	}
-	return t
 }
 
 func kindLetter(m astiav.MediaType) byte {
@@ -186,141 +107,104 @@ func mapped(rules []mapRule, t streamTraits, all bool) bool {
 	return in
 }
 
-// zero returns the time of the output at which the wanted part begins, in microseconds.
-func (in *Input) zero() int64 {
-	if in.opts.Start > 0 {
-		return 0
-	}
-	return in.clock.mainFrom + in.clock.shift
-}
-
-// latestStart is the latest start that is kept. A clock that starts later says when something was
-// recorded, not that nothing is shown for so long.
-const latestStart = 10 * second
-
-// seek sets the clock, and goes to the last key frame before the start. Frames in between are
-// decoded and dropped, so the cut is exact. A pipe is read from its beginning.
-func (in *Input) seek() error {
-	fc := (*C.AVFormatContext)(av.FormatPtr(in.fc))
-	in.times.untimed = fc.iformat.flags&C.AVFMT_NOTIMESTAMPS != 0
-	start := in.clock.mainFrom
-	if in.opts.Part != nil {
-		return in.seekPart()
-	}
-	if in.opts.Start <= 0 {
-		in.ownClock(start)
-		return nil
-	}
-	start = max(start, 0) // audio may begin a little earlier
-	target := start + in.opts.Start.Microseconds()
-	in.clock.shift = -target
-	target -= toMicros(in.edits.late[in.video.Index()], in.video.TimeBase())
-	if in.forwards {
-		return nil
-	}
-	in.ahead.drop()
-	// Containers that seek by decode time need room for reordered frames.
-	if fc.iformat.flags&C.AVFMT_SEEK_TO_PTS == 0 && in.stream(in.video.Index()).codecpar.video_delay > 0 {
-		target -= 3 * second / 23
-	}
-	if !in.seekTo(target) {
-		in.warn("the input cannot be seeked; it is read from its beginning up to --start")
-	}
-	return nil
-}
-
-// seekTo seeks to a key frame at or before a time, in microseconds. Where a container has no index,
-// FFmpeg may land between two key frames: then it tries further back.
-func (in *Input) seekTo(target int64) bool {
-	fc := (*C.AVFormatContext)(av.FormatPtr(in.fc))
-	seek := func(at int64) bool {
-		return C.avformat_seek_file(fc, -1, C.INT64_MIN, C.int64_t(at), C.int64_t(at), 0) >= 0
-	}
-	if in.container().cuttable {
-		return seek(target)
-	}
-	at := target
-	for back := int64(second / 2); back < farBack && seek(at) && !in.keyBefore(target); back *= 2 {
-		at = target - back
-	}
-	return seek(at) || seek(target)
-}
-
-// farBack is further than key frames are apart.
-const farBack = 200 * second
-
-// keyBefore reads on to the next key frame, and reports whether it is shown at a time or before.
-func (in *Input) keyBefore(target int64) bool {
-	tb := in.video.TimeBase()
-	for in.fc.ReadFrame(in.pkt) == nil {
-		ours, key, at := in.pkt.StreamIndex() == in.video.Index(), in.pkt.Flags().Has(astiav.PacketFlagKey), in.pkt.Pts()
-		if at == av.NoPTS {
-			at = in.pkt.Dts()
+// pickVideo chooses the stream to filter: the first one that --map names, else FFmpeg's best;
+// cover art only if there is nothing else.
+func (d *demuxer) pickVideo() (*astiav.Stream, error) {
+	for _, s := range d.fc.Streams() {
+		if s.CodecParameters().MediaType() == astiav.MediaTypeVideo && !d.isPicture(s.Index()) && d.moves.first(s.Index()) == s.Index() && mapped(d.choice.rules, d.traits(s), false) {
+			return s, nil
 		}
-		in.pkt.Unref()
-		if at == av.NoPTS || !ours {
+	}
+	best, _, err := d.fc.FindBestStream(astiav.MediaTypeVideo, -1, -1)
+	if err != nil || best == nil {
+		return nil, d.noVideo()
+	}
+	return d.fc.Streams()[d.moves.first(best.Index())], nil
+}
+
+// noVideo is the error of a file in which FFmpeg finds no video that it can decode.
+func (d *demuxer) noVideo() error {
+	err := errors.New("the file has no video stream")
+	for i := range d.fc.NbStreams() {
+		par := d.stream(i).codecpar
+		if par.codec_type != C.AVMEDIA_TYPE_VIDEO || d.isPicture(i) {
 			continue
 		}
-		if late := toMicros(at, tb) > target; key || late {
-			return key && !late
+		name := C.GoString(C.avcodec_get_name(par.codec_id))
+		if par.codec_id == C.AV_CODEC_ID_NONE {
+			name = tagName(par.codec_tag)
+		}
+		err = fmt.Errorf("this build cannot decode the video's codec, %s", name)
+		break
+	}
+	return &Error{Op: "decode", Path: d.path, Err: err}
+}
+
+// selectStreams chooses the other streams to copy: all but those dropped by options.
+func (d *demuxer) selectStreams() error {
+	matched := make([]bool, len(d.choice.rules))
+	for _, s := range d.fc.Streams() {
+		if d.moves.first(s.Index()) != s.Index() || d.moves.aside[s.Index()] {
+			continue
+		}
+		t := d.traits(s)
+		for i, r := range d.choice.rules {
+			matched[i] = matched[i] || r.matches(t)
+		}
+		kind := s.CodecParameters().MediaType()
+		drop := d.choice.videoOnly || d.choice.noAudio && kind == astiav.MediaTypeAudio || d.choice.noSubs && kind == astiav.MediaTypeSubtitle ||
+			!mapped(d.choice.rules, t, true) || d.isChapterTrack(s.Index())
+		if s.Index() != d.video.Index() && !drop {
+			d.selected[s.Index()] = true
+		} else if s.Index() != d.video.Index() {
+			s.SetDiscard(astiav.DiscardAll)
 		}
 	}
-	return false
-}
-
-// ownClock removes a late start. If input and output have arbitrary clocks, it only undoes the
-// demuxer, which makes times before the wrap of a 33-bit clock negative.
-func (in *Input) ownClock(start int64) {
-	wrapped := in.clock.jumpy && start < 0
-	switch {
-	case in.clock.jumpy && in.opts.KeepClock:
-		if wrapped {
-			in.clock.shift = wrap33
-		}
-	case wrapped || start > latestStart:
-		in.clock.shift = -start
-		if wrapped {
-			start += wrap33
-		}
-		in.warn("the clock of the input starts at %.3f s; the output starts at 0", float64(start)/float64(second))
-	}
-}
-
-// wrap33 is the period of a 33-bit clock of 90 kHz in microseconds, exact once it is rounded back.
-const wrap33 = (1<<33*100 + 4) / 9
-
-// route keeps a packet of another stream until the video is as far, and drops it outside of the
-// wanted part.
-func (in *Input) route() error {
-	i := in.pkt.StreamIndex()
-	if in.isPicture(i) {
-		return in.pending.add(in.pkt, in.zero(), in.onPacket)
-	}
-	if v := in.videos[i]; v != nil {
-		return v.add(in.pkt, in.hold)
-	}
-	return in.hold(in.pkt)
-}
-
-func (in *Input) hold(p *astiav.Packet) error {
-	t := packetTime(p, in.stream(p.StreamIndex()))
-	switch {
-	case t == av.NoPTS:
-		t = in.last
-	case in.opts.Start > 0 && t < 0, in.opts.Duration > 0 && t >= in.zero()+in.opts.Duration.Microseconds():
-		return nil
-	}
-	return in.pending.add(p, t, in.onPacket)
-}
-
-// settle passes on the packets whose decode times had to wait for others.
-func (in *Input) settle() error {
-	for _, s := range in.fc.Streams() {
-		if v := in.videos[s.Index()]; v != nil {
-			if err := v.flush(in.hold); err != nil {
-				return err
-			}
+	for i, ok := range matched {
+		if !ok && !d.choice.rules[i].optional && d.cutFrom == nil { // a cut file has lost the others
+			return &Error{Op: "map", Path: d.path, Err: fmt.Errorf("no stream matches %q", d.choice.maps[i]),
+				hint: "vidfilter info lists the streams"}
 		}
 	}
 	return nil
+}
+
+func (d *demuxer) traits(s *astiav.Stream) streamTraits {
+	t := streamTraits{index: s.Index(), kind: kindLetter(s.CodecParameters().MediaType())}
+	for _, o := range d.fc.Streams()[:s.Index()] {
+		if kindLetter(o.CodecParameters().MediaType()) == t.kind && d.moves.first(o.Index()) == o.Index() {
+			t.nth++
+		}
+	}
+	if m := s.Metadata(); m != nil {
+		if e := m.Get("language", nil, 0); e != nil {
+			t.language = e.Value()
+		}
+	}
+	return t
+}
+
+// tellLate counts a stream that begins after the input was opened, and warns at its first packet.
+// last stands for that packet's time if it has none.
+func (d *demuxer) tellLate(p *astiav.Packet, last int64) {
+	i, m := p.StreamIndex(), &d.moves
+	if late := i >= m.opened || m.aside[i]; !late || m.told[i] || d.choice.videoOnly || !d.movable(i) {
+		return
+	}
+	put(&m.told, i, true)
+	t := d.traits(d.fc.Streams()[i])
+	if t.kind == 'a' && d.choice.noAudio || t.kind == 's' && d.choice.noSubs || !mapped(d.choice.rules, t, true) {
+		return
+	}
+	d.late++
+	at := packetTime(p, d.stream(i))
+	if at == av.NoPTS {
+		at = last
+	}
+	when := fmt.Sprintf("%.3f s", float64(max(at, 0))/float64(second))
+	if t.kind == 'v' && d.clock.jumpy && d.listed(i) && !d.listed(d.moves.at(d.video.Index())) {
+		d.warn("the video goes on from %s in another codec, as %s: that part is left out; filter it as a file of its own", when, d.nameOf(i))
+		return
+	}
+	d.warn("%s begins at %s and is left out: the output was begun without it", d.nameOf(i), when)
 }

@@ -72,7 +72,7 @@ func OpenStream(codec string, pool *pipeline.Pool, o StreamOptions) (*Stream, er
 			hint: "h264, vp8 and jpeg are known"}
 	}
 	s := &Stream{kind: kind, threads: o.Threads, lost: true}
-	s.decoder = decoder{path: codec + " picture", pool: pool, maxPixels: o.MaxPixels}
+	s.decoder = decoder{logger: logger{path: codec + " picture"}, pool: pool, maxPixels: o.MaxPixels}
 	if err := s.open(); err != nil {
 		s.Close()
 		return nil, err

@@ -21,12 +21,12 @@ const mostUnpacked = 16 << 20
 
 // checkPicture refuses a packet of a stream, or its header, if there is more beside the samples of
 // a picture than FFmpeg should unpack.
-func (in *Input) checkPicture(st *C.AVStream, data *C.uint8_t, size C.int) error {
+func checkPicture(path string, st *C.AVStream, data *C.uint8_t, size C.int) error {
 	if id := st.codecpar.codec_id; id != C.AV_CODEC_ID_PNG && id != C.AV_CODEC_ID_APNG || data == nil {
 		return nil
 	}
 	if chunk := overfull(unsafe.Slice((*byte)(data), int(size))); chunk != "" {
-		return &Error{Op: "decode", Path: in.path,
+		return &Error{Op: "decode", Path: path,
 			Err:  fmt.Errorf("the %s of a PNG picture unpacks to more than %d MB", chunk, mostUnpacked>>20),
 			hint: "remove it, for example with exiftool -all="}
 	}
@@ -34,13 +34,13 @@ func (in *Input) checkPicture(st *C.AVStream, data *C.uint8_t, size C.int) error
 }
 
 // checkPictures checks the pictures, and headers of such, that are beside the packets.
-func (in *Input) checkPictures() error {
-	fc := (*C.AVFormatContext)(av.FormatPtr(in.fc))
+func (s streams) checkPictures(path string) error {
+	fc := (*C.AVFormatContext)(av.FormatPtr(s.fc))
 	for _, st := range av.Slice(fc.streams, int(fc.nb_streams)) {
-		if err := in.checkPicture(st, st.codecpar.extradata, st.codecpar.extradata_size); err != nil {
+		if err := checkPicture(path, st, st.codecpar.extradata, st.codecpar.extradata_size); err != nil {
 			return err
 		}
-		if err := in.checkPicture(st, st.attached_pic.data, st.attached_pic.size); err != nil {
+		if err := checkPicture(path, st, st.attached_pic.data, st.attached_pic.size); err != nil {
 			return err
 		}
 	}

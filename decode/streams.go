@@ -1,0 +1,109 @@
+package decode
+
+//#include "glue.h"
+import "C"
+
+import (
+	"fmt"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/internal/av"
+)
+
+// streams are those of a container.
+type streams struct{ fc *astiav.FormatContext }
+
+func (s streams) stream(i int) *C.AVStream {
+	fc := (*C.AVFormatContext)(av.FormatPtr(s.fc))
+	return av.Slice(fc.streams, int(fc.nb_streams))[i]
+}
+
+func (s streams) isPicture(i int) bool {
+	return s.stream(i).disposition&C.AV_DISPOSITION_ATTACHED_PIC != 0
+}
+
+// sparse reports whether packets of a stream last long, and are not decoded from others.
+func (s streams) sparse(i int) bool {
+	kind := s.stream(i).codecpar.codec_type
+	return kind != C.AVMEDIA_TYPE_VIDEO && kind != C.AVMEDIA_TYPE_AUDIO
+}
+
+// movable reports whether a stream is video, sound or subtitles.
+func (s streams) movable(i int) bool {
+	switch s.stream(i).codecpar.codec_type {
+	case C.AVMEDIA_TYPE_VIDEO, C.AVMEDIA_TYPE_AUDIO, C.AVMEDIA_TYPE_SUBTITLE:
+		return !s.isPicture(i)
+	}
+	return false
+}
+
+// alike reports whether one decoder fits both streams. The layer of MPEG audio is not known at the
+// beginning, so all layers are alike.
+func (s streams) alike(a, b int) bool {
+	codec := func(i int) C.enum_AVCodecID {
+		id := s.stream(i).codecpar.codec_id
+		if id == C.AV_CODEC_ID_MP1 || id == C.AV_CODEC_ID_MP2 {
+			return C.AV_CODEC_ID_MP3
+		}
+		return id
+	}
+	return s.stream(a).codecpar.codec_type == s.stream(b).codecpar.codec_type && codec(a) == codec(b)
+}
+
+// programOf returns the identifier of the first program that lists a stream. ok is false if none
+// does.
+func (s streams) programOf(i int) (id int, ok bool) {
+	fc := (*C.AVFormatContext)(av.FormatPtr(s.fc))
+	for _, p := range av.Slice(fc.programs, int(fc.nb_programs)) {
+		for _, n := range av.Slice(p.stream_index, int(p.nb_stream_indexes)) {
+			if int(n) == i {
+				return int(p.id), true
+			}
+		}
+	}
+	return 0, false
+}
+
+// listed reports whether a program has the stream now.
+func (s streams) listed(i int) bool { _, ok := s.programOf(i); return ok }
+
+// programs reports how many programs list streams.
+func (s streams) programs() (n int) {
+	fc := (*C.AVFormatContext)(av.FormatPtr(s.fc))
+	for _, p := range av.Slice(fc.programs, int(fc.nb_programs)) {
+		if p.nb_stream_indexes > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// pick returns the first of some streams with the language of another, else the first; -1 if there
+// is none.
+func (s streams) pick(i int, among []int) int {
+	language := func(i int) string { return entries(s.stream(i).metadata)["language"] }
+	for _, f := range among {
+		if language(f) == language(i) {
+			return f
+		}
+	}
+	if len(among) > 0 {
+		return among[0]
+	}
+	return -1
+}
+
+// nameOf names a stream in messages.
+func (s streams) nameOf(i int) string {
+	par := s.stream(i).codecpar
+	return fmt.Sprintf("stream %d (%s %s)", i, C.GoString(C.av_get_media_type_string(par.codec_type)), C.GoString(C.avcodec_get_name(par.codec_id)))
+}
+
+// isChapterTrack recognizes the text track in which MP4 keeps its chapters, which are copied as
+// such.
+func (s streams) isChapterTrack(i int) bool {
+	st := s.stream(i)
+	return st.codecpar.codec_type == C.AVMEDIA_TYPE_DATA && st.codecpar.codec_id == C.AV_CODEC_ID_BIN_DATA &&
+		st.codecpar.codec_tag == tag("text") && (*C.AVFormatContext)(av.FormatPtr(s.fc)).nb_chapters > 0
+}
