@@ -32,13 +32,16 @@ type decoder struct {
 	pkt    *astiav.Packet
 	frame  *astiav.Frame
 
-	format pipeline.Format // of every frame so far; zero before the first
-	scaler av.Scaler
-	found  found
-	shared *pipeline.Video    // of the latest frame
-	taken  *pipeline.Frame    // from the device, for the picture at hand
-	seen   astiav.PixelFormat // the last source format that was reported
-	told   fidelity.Told      // losses of which warnings tell
+	format  pipeline.Format // of every frame so far; zero before the first
+	scaler  av.Scaler
+	found   found
+	again   []*astiav.Packet     // to be decoded once more, on the CPU
+	come    map[uintptr]struct{} // their pictures that have been handed out
+	decoded int64                // frames that it returned
+	shared  *pipeline.Video      // of the latest frame
+	taken   *pipeline.Frame      // from the device, for the picture at hand
+	seen    astiav.PixelFormat   // the last source format that was reported
+	told    fidelity.Told        // losses of which warnings tell
 
 	// Copied and Converted count the frames that were not decoded into the pool's memory as they
 	// are: their decoder insists on its own memory, or they are in no layout of ours.
@@ -91,6 +94,27 @@ func (d *decoder) alloc(id astiav.CodecID) error {
 		return &Error{Op: "decode", Path: d.path, Err: errors.New("out of memory")}
 	}
 	return nil
+}
+
+// openCodec makes the decoder of a video and opens it. refused is the size of a picture that FFmpeg
+// refused before.
+func (d *decoder) openCodec(s *astiav.Stream, refused size, o Options) error {
+	par := (*C.AVStream)(av.StreamPtr(s)).codecpar
+	if o.Spare.give(d, par) {
+		return nil
+	}
+	if s.CodecParameters().Width() == 0 { // FFmpeg drops a size that it refuses
+		if err := d.beyond(refused); err != nil {
+			return err
+		}
+	}
+	if err := d.alloc(s.CodecParameters().CodecID()); err != nil {
+		return err
+	}
+	if err := s.CodecParameters().ToCodecContext(d.dec); err != nil {
+		return &Error{Op: "decode", Path: d.path, Err: err}
+	}
+	return d.start(o.Threads, (*C.AVStream)(av.StreamPtr(s)).time_base)
 }
 
 // start opens the decoder. Its packets count in timebase.
@@ -157,6 +181,10 @@ func (d *decoder) unref() {
 func (d *decoder) close() {
 	lost := d.device.lost()
 	d.closeCodec()
+	for _, p := range d.again {
+		p.Free()
+	}
+	d.again = nil
 	d.untake()
 	if lost { // the call that goes on has them
 		d.handle, d.pkt, d.frame = 0, nil, nil

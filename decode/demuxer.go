@@ -366,3 +366,12 @@ func (d *demuxer) find(c choice) error {
 	}
 	return nil
 }
+
+// addStated gives the properties of a frame what the container says of all pictures.
+func (d *demuxer) addStated(p *av.Props) error {
+	par := (*C.AVStream)(av.StreamPtr(d.video)).codecpar
+	if err := av.Error(int(C.vf_add_stated((*C.AVFrame)(p.Pointer()), par))); err != nil {
+		return fmt.Errorf("decode %s: %w", d.path, err)
+	}
+	return nil
+}

@@ -30,16 +30,16 @@ func TestFieldAloneOnDevice(t *testing.T) {
 		"alone":    {[][]byte{top, next}, false, true},
 		"last one": {[][]byte{top, bottom, next}, true, true},
 	} {
-		in := &Input{decoder: decoder{device: &onDevice{}, pkt: astiav.AllocPacket()}}
+		d := &decoder{device: &onDevice{}, pkt: astiav.AllocPacket()}
 		for _, f := range c.fields {
-			in.found.fields.Second(stream, f)
-			in.keep()
+			d.found.fields.Second(stream, f)
+			d.keep(d.pkt, nil)
 		}
-		in.pairs(c.end)
-		if alone := errors.Is(in.device.problem, errDamage); alone != c.alone {
-			t.Errorf("%s: %v", name, in.device.problem)
+		d.pairs(c.end)
+		if alone := errors.Is(d.device.problem, errDamage); alone != c.alone {
+			t.Errorf("%s: %v", name, d.device.problem)
 		}
-		in.device.close()
-		in.pkt.Free()
+		d.device.close()
+		d.pkt.Free()
 	}
 }

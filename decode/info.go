@@ -247,3 +247,7 @@ func (in *Input) describeVideo(d *StreamInfo, s *astiav.Stream, st *C.AVStream) 
 
 // Format returns the format of the frames; it is known after the first one.
 func (in *Input) Format() pipeline.Format { return in.format }
+
+// Look returns what the first frame says of the pictures, nil before it. It may be called from any
+// goroutine.
+func (in *Input) Look() *fidelity.Look { return in.first.Load() }

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"math"
 	"os"
 	"syscall"
@@ -245,4 +246,36 @@ func isHLS(path string) bool {
 	b := make([]byte, len(mark))
 	_, err = io.ReadFull(f, b)
 	return err == nil && string(b) == mark
+}
+
+func (in *Input) openVideo() error {
+	choice, err := choiceOf(in.opts)
+	if err != nil {
+		return err
+	}
+	if err := in.find(choice); err != nil {
+		return err
+	}
+	s := in.video
+	if err := in.chooseDevice((*C.AVStream)(av.StreamPtr(s)).codecpar, in.opts); err != nil {
+		return err
+	}
+	err = in.openCodec(in.video, in.refused, in.opts)
+	if err != nil && in.device != nil && !in.opts.MustDevice {
+		in.tell(slog.LevelDebug, fmt.Sprintf("decoding on the CPU: %v", err))
+		in.closeCodec()
+		err = in.openCodec(in.video, in.refused, in.opts)
+	}
+	if err != nil {
+		return err
+	}
+	in.reports.watchDecoder(uintptr(in.handle))
+	in.reports.listening.Store(intraOnly(s.CodecParameters().CodecID())) // else after the first packets
+	par := (*C.AVStream)(av.StreamPtr(s)).codecpar
+	in.found = newFound(par, int(in.dec.ColorTransferCharacteristic()))
+	in.found.steps.open(in.dec)
+	in.extras.AddStream(av.StreamPtr(s))
+	in.times = newTimeline(s.TimeBase(), in.FrameRate())
+	in.promised = in.indexed()
+	return nil
 }

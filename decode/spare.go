@@ -23,36 +23,36 @@ type Spare struct {
 	c      *C.struct_vf_on_device
 }
 
-// keep takes the decoder of an input that is about to close, unless anything went wrong with it.
-func (s *Spare) keep(in *Input) {
-	o := in.device
-	if s == nil || in.dec == nil || o == nil || o.problem != nil || o.lost() || o.c.refused != 0 || in.decoded == 0 || in.failed > 0 || in.reports.decoder.Load() > 0 {
+// keep takes a decoder that is about to close, unless anything went wrong with it.
+func (s *Spare) keep(d *decoder, damaged bool) {
+	o := d.device
+	if s == nil || d.dec == nil || o == nil || o.problem != nil || o.lost() || o.c.refused != 0 || d.decoded == 0 || damaged {
 		return
 	}
 	s.Close()
-	c := (*C.AVCodecContext)(in.dec.UnsafePointer())
+	c := (*C.AVCodecContext)(d.dec.UnsafePointer())
 	if o.call(func() error { C.vf_decoder_rest(c); return nil }) == nil {
-		s.device, s.codec, s.dec, s.c = o.Device, in.codec, in.dec, o.c
-		in.dec, o.c = nil, nil
+		s.device, s.codec, s.dec, s.c = o.Device, d.codec, d.dec, o.c
+		d.dec, o.c = nil, nil
 	}
 }
 
-// give has an input use the decoder, and reports whether there is one for its video.
-func (s *Spare) give(in *Input) bool {
-	if s == nil || s.dec == nil || in.device == nil {
+// give has another use the decoder, and reports whether there is one for its video.
+func (s *Spare) give(d *decoder, is *C.AVCodecParameters) bool {
+	if s == nil || s.dec == nil || d.device == nil {
 		return false
 	}
-	was, is := (*C.AVCodecContext)(s.dec.UnsafePointer()), in.stream(in.video.Index()).codecpar
+	was := (*C.AVCodecContext)(s.dec.UnsafePointer())
 	same := func(a *C.uint8_t, na C.int, b *C.uint8_t, nb C.int) bool {
 		return bytes.Equal(av.Slice((*byte)(unsafe.Pointer(a)), int(na)), av.Slice((*byte)(unsafe.Pointer(b)), int(nb)))
 	}
 	if was.codec_id != is.codec_id || !same(was.extradata, was.extradata_size, is.extradata, is.extradata_size) {
 		return false
 	}
-	in.codec, in.dec, in.device.c = s.codec, s.dec, s.c
+	d.codec, d.dec, d.device.c = s.codec, s.dec, s.c
 	*s = Spare{}
-	in.prepare()
-	C.vf_decoder_again(was, in.device.c, C.uintptr_t(in.handle))
+	d.prepare()
+	C.vf_decoder_again(was, d.device.c, C.uintptr_t(d.handle))
 	return true
 }
 

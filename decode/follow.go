@@ -1,0 +1,90 @@
+package decode
+
+import (
+	"context"
+	"slices"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/internal/av"
+)
+
+// Follow reads on without decoding until the video reaches the frame with the given PTS, in the
+// stream's unit, and returns that frame's duration. Other packets are passed on as by Next. A
+// PartError means that the video has no such frame, or is past it. Track must have been called.
+func (in *Input) Follow(ctx context.Context, pts int64) (duration int64, err error) {
+	in.skipping = true
+	for {
+		d, ok := in.tracked[pts]
+		// Packets that belong beside the frame may follow it in the file.
+		if ok && (in.eof || in.reached > pts+2*in.times.second) {
+			delete(in.tracked, pts)
+			in.followed = append(in.followed, pts)
+			if d <= 0 {
+				d = in.times.step
+			}
+			in.emitted++
+			in.last = max(in.last, toMicros(pts+d, in.video.TimeBase()))
+			return d, in.pending.release(in.last, in.onPacket)
+		}
+		switch {
+		case ctx.Err() != nil:
+			return 0, context.Cause(ctx)
+		case in.eof:
+			return 0, in.partError("the source has no frame at %d", pts)
+		case in.untimed:
+			return 0, in.partError("the source has frames without a time, or two with the same")
+		}
+		if err := in.feed(ctx); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// Rest reads to the end, passes the other packets on and returns io.EOF. It returns a PartError if
+// the video has frames that Follow was not asked for.
+func (in *Input) Rest(ctx context.Context) error {
+	in.skipping = true
+	for !in.eof {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := in.feed(ctx); err != nil {
+			return err
+		}
+	}
+	if in.untimed {
+		return in.partError("the source has frames without a time, or two with the same")
+	}
+	if n := len(in.tracked); n > 0 {
+		return in.partError("%d frames of the source are in no part", n)
+	}
+	slices.Sort(in.followed)
+	for _, pts := range in.followed {
+		if pts > in.gaps.last || in.gaps.frames == 0 { // the first was decoded
+			in.gaps.video(pts)
+		}
+	}
+	return in.finish()
+}
+
+// Track keeps the video's times for Follow, which goes on when the context of Open ends. It must be
+// called before the first frame is read.
+func (in *Input) Track() {
+	in.tracks = true
+	in.unwatch()
+}
+
+// track records the frame of a video packet just read.
+func (in *Input) track() {
+	if !in.tracks || in.pkt.Flags().Has(astiav.PacketFlagDiscard) {
+		return
+	}
+	pts := in.pkt.Pts()
+	if _, twice := in.tracked[pts]; twice || pts == av.NoPTS {
+		in.untimed = true
+		return
+	}
+	in.tracked[pts] = in.pkt.Duration()
+	in.reached = max(in.reached, pts)
+}
