@@ -1,6 +1,10 @@
 package decode
 
-import "math"
+import (
+	"math"
+
+	"vidfilter/internal/units"
+)
 
 // Damage counts the faults of an input that could still be read.
 type Damage struct {
@@ -43,4 +47,29 @@ func (d Damage) Counts() map[string]int64 {
 		}
 	}
 	return m
+}
+
+// faults are the signs of damage in a video.
+type faults struct {
+	damage  Damage
+	reports reports
+	gaps    gaps
+	numbers units.FrameNumbers
+
+	packets     int64 // of the video
+	begin       int64 // PTS of the first of them
+	promised    int64 // packets in the index on opening, -1 if unknown
+	payload     int64 // their bytes
+	due         int64 // frames that the decoder took
+	failed      int64 // packets that the decoder rejected
+	failedInRow int64
+	unsupported int64 // packets that FFmpeg has no code for
+	starved     int64 // packets since the last frame that had no memory
+	tries       int64 // failed reads since the last success
+	interlaced  bool  // some picture is
+	videoLost   bool  // it goes on in another codec
+}
+
+func (f *faults) damaged() bool {
+	return f.reports.decoder.Load() > 0 || f.numbers.Missing(f.reports.gap) > 0
 }

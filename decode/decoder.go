@@ -96,27 +96,6 @@ func (d *decoder) alloc(id astiav.CodecID) error {
 	return nil
 }
 
-// openCodec makes the decoder of a video and opens it. refused is the size of a picture that FFmpeg
-// refused before.
-func (d *decoder) openCodec(s *astiav.Stream, refused size, o Options) error {
-	par := (*C.AVStream)(av.StreamPtr(s)).codecpar
-	if o.Spare.give(d, par) {
-		return nil
-	}
-	if s.CodecParameters().Width() == 0 { // FFmpeg drops a size that it refuses
-		if err := d.beyond(refused); err != nil {
-			return err
-		}
-	}
-	if err := d.alloc(s.CodecParameters().CodecID()); err != nil {
-		return err
-	}
-	if err := s.CodecParameters().ToCodecContext(d.dec); err != nil {
-		return &Error{Op: "decode", Path: d.path, Err: err}
-	}
-	return d.start(o.Threads, (*C.AVStream)(av.StreamPtr(s)).time_base)
-}
-
 // start opens the decoder. Its packets count in timebase.
 func (d *decoder) start(threads int, timebase C.AVRational) error {
 	// Every further thread holds frames and delays the end. FFmpeg's own choice stops here, too.
@@ -124,7 +103,7 @@ func (d *decoder) start(threads int, timebase C.AVRational) error {
 	d.dec.SetThreadCount(min(cmp.Or(threads, machine.CoreLimit()), mostThreads))
 	d.prepare()
 	C.vf_decoder_setup((*C.AVCodecContext)(d.dec.UnsafePointer()), timebase, C.int64_t(d.maxPixels), C.uintptr_t(d.handle))
-	if err := d.tooLarge(d.dec.Width(), d.dec.Height(), d.dec.PixelFormat()); err != nil {
+	if err := tooLarge(d.path, d.maxPixels, d.dec.Width(), d.dec.Height(), d.dec.PixelFormat()); err != nil {
 		return err
 	}
 	if err := d.device.setup(d.dec); err != nil {

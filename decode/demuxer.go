@@ -4,6 +4,7 @@ package decode
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -128,23 +129,6 @@ func (d *demuxer) rate() astiav.Rational {
 	return frameRate(d.fc, d.video)
 }
 
-// accept counts a packet just read and reports whether it is wanted. last is the end of the frames
-// so far, in microseconds.
-func (d *demuxer) accept(p *astiav.Packet, last int64) bool {
-	i := p.StreamIndex()
-	if d.form.dense {
-		d.countHole(p)
-	}
-	d.bytes = max(d.bytes, p.Pos()+int64(p.Size()))
-	if i != d.video.Index() && !d.selected[i] {
-		d.tellLate(p, last)
-		return false
-	}
-	d.ontoSource(p)
-	d.edits.correct(p, d.sparse(i))
-	return true
-}
-
 // videoOf describes the video as of a picture. What the container says goes before what pictures
 // say.
 func (d *demuxer) videoOf(c *C.AVFrame) pipeline.Video {
@@ -248,32 +232,6 @@ func (d *demuxer) countHole(p *astiav.Packet) {
 	}
 }
 
-// leavesOut reports whether there are streams that are not read, which may be the longest.
-func (d *demuxer) leavesOut() bool {
-	for _, s := range d.fc.Streams() {
-		if i := s.Index(); i != d.video.Index() && !d.selected[i] && !d.isPicture(i) && d.moves.first(i) == i && !d.moves.aside[i] {
-			return true
-		}
-	}
-	return false
-}
-
-// putAside leaves out streams of a broadcast without size or sample rate, which a track needs:
-// FFmpeg found only their names, at the end of the file.
-func (d *demuxer) putAside() {
-	if !d.clock.jumpy {
-		return
-	}
-	for _, s := range d.fc.Streams() {
-		par := d.stream(s.Index()).codecpar
-		if par.codec_type == C.AVMEDIA_TYPE_VIDEO && par.width <= 0 || par.codec_type == C.AVMEDIA_TYPE_AUDIO && par.sample_rate <= 0 {
-			if i := s.Index(); i != d.video.Index() {
-				put(&d.moves.aside, i, true)
-			}
-		}
-	}
-}
-
 // watchTable notes when the table of the video's program changes.
 func (d *demuxer) watchTable(packets int64) {
 	fc := (*C.AVFormatContext)(av.FormatPtr(d.fc))
@@ -349,24 +307,6 @@ func (d *demuxer) checkEnding(payload int64, damage *Damage) {
 	}
 }
 
-// find finds the video and the streams that continue each other.
-func (d *demuxer) find(c choice) error {
-	d.choice, d.selected = c, map[int]bool{}
-	d.clock = newClock(d.fc)
-	d.findMoves()
-	d.moves.opened = len(d.fc.Streams())
-	var err error
-	if d.video, err = d.pickVideo(); err != nil {
-		return err
-	}
-	d.startMain()
-	d.putAside()
-	if d.cutFrom != nil {
-		d.stream(d.video.Index()).codecpar.video_delay = C.int(d.cutFrom.delay)
-	}
-	return nil
-}
-
 // addStated gives the properties of a frame what the container says of all pictures.
 func (d *demuxer) addStated(p *av.Props) error {
 	par := (*C.AVStream)(av.StreamPtr(d.video)).codecpar
@@ -374,4 +314,36 @@ func (d *demuxer) addStated(p *av.Props) error {
 		return fmt.Errorf("decode %s: %w", d.path, err)
 	}
 	return nil
+}
+
+// encrypted reports whether the container says that the video is, as a whole.
+func (d *demuxer) encrypted() bool {
+	par := d.stream(d.video.Index()).codecpar
+	return par.codec_tag == tag("encv") || entries(d.stream(d.video.Index()).metadata)["enc_key_id"] != ""
+}
+
+func (d *demuxer) encryptedError() *Error {
+	return &Error{Op: "decode", Path: d.path, Err: errors.New("the video is encrypted"), hint: "decrypt it with its key first"}
+}
+
+// frames returns the length of n frames, 0 if the rate is unknown.
+func (d *demuxer) frames(n float64) int64 {
+	if rate := d.rate().Float64(); rate > 0 {
+		return int64(n / rate * float64(second))
+	}
+	return 0
+}
+
+// framed reports whether each packet of the video makes one frame. Elsewhere a packet may be a
+// field, or a frame left out where a video was cut. interlaced means that some picture is.
+func (d *demuxer) framed(interlaced bool) bool {
+	c := d.form
+	id := d.video.CodecParameters().CodecID()
+	switch id {
+	case astiav.CodecIDH264:
+		return c.framed || c.samples && !interlaced
+	case astiav.CodecIDMpeg4, astiav.CodecIDH263, astiav.CodecIDFlv1, astiav.CodecIDMsmpeg4V2, astiav.CodecIDMsmpeg4V3, astiav.CodecIDDirac:
+		return c.framed || c.samples
+	}
+	return !d.clock.jumpy && intraOnly(id)
 }

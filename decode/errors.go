@@ -3,7 +3,10 @@
 package decode
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 
 	"vidfilter/internal/contract"
 )
@@ -56,3 +59,21 @@ func (e *Error) Unwrap() []error { return []error{ErrUnreadable, e.Err} }
 
 // Hint suggests a remedy, or is empty.
 func (e *Error) Hint() string { return e.hint }
+
+// logger has messages about an input for the user.
+type logger struct {
+	path string       // of the input, for errors
+	log  *slog.Logger // nil drops messages
+}
+
+func (l logger) warn(format string, args ...any) {
+	if l.log != nil {
+		l.log.Warn(fmt.Sprintf(format, args...))
+	}
+}
+
+func (l logger) tell(level slog.Level, msg string) {
+	if l.log != nil {
+		l.log.Log(context.Background(), level, msg)
+	}
+}

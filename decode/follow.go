@@ -3,10 +3,6 @@ package decode
 import (
 	"context"
 	"slices"
-
-	"github.com/asticode/go-astiav"
-
-	"vidfilter/internal/av"
 )
 
 // Follow reads on without decoding until the video reaches the frame with the given PTS, in the
@@ -73,18 +69,4 @@ func (in *Input) Rest(ctx context.Context) error {
 func (in *Input) Track() {
 	in.tracks = true
 	in.unwatch()
-}
-
-// track records the frame of a video packet just read.
-func (in *Input) track() {
-	if !in.tracks || in.pkt.Flags().Has(astiav.PacketFlagDiscard) {
-		return
-	}
-	pts := in.pkt.Pts()
-	if _, twice := in.tracked[pts]; twice || pts == av.NoPTS {
-		in.untimed = true
-		return
-	}
-	in.tracked[pts] = in.pkt.Duration()
-	in.reached = max(in.reached, pts)
 }

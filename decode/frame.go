@@ -130,7 +130,7 @@ func (d *decoder) direct(c *C.AVFrame, props *av.Props) (*pipeline.Frame, error)
 
 // current makes a frame of the picture's own format, which may change in mid-stream.
 func (d *decoder) current(c *C.AVFrame) (*pipeline.Frame, error) {
-	if err := d.tooLarge(int(c.width), int(c.height), astiav.PixelFormat(c.format)); err != nil {
+	if err := tooLarge(d.path, d.maxPixels, int(c.width), int(c.height), astiav.PixelFormat(c.format)); err != nil {
 		return nil, err
 	}
 	src, native := d.describe(c)

@@ -1,13 +1,13 @@
 package decode
 
 import (
+	"fmt"
 	"sync/atomic"
 
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/internal/av"
 	"vidfilter/internal/fidelity"
-	"vidfilter/internal/units"
 	"vidfilter/pipeline"
 )
 
@@ -16,49 +16,48 @@ import (
 type Input struct {
 	demuxer
 	decoder
+	faults
+	progress
+	properties
+	tracker
+	others
 	opts    Options
+	times   timeline
 	counted bool // in reading
 	unwatch func() bool
 	eof     bool // the decoder was told that no more packets come
+}
 
-	times  timeline
-	groups groups
+// progress is how far the frames have come.
+type progress struct {
+	emitted  int64
+	context  int64           // frames handed out for their neighbours only
+	last     int64           // end of the last frame handed out, microseconds
+	formatAt int64           // time of the first frame
+	latest   pipeline.Format // of the last picture, before it was converted
+}
 
-	packets, failed int64 // of the video stream
-	failedInRow     int64
-	videoLost       bool            // it goes on in another codec
-	begin           int64           // PTS of the first of them
-	due             int64           // frames that the decoder took
-	promised        int64           // its packets in the index on opening, -1 if unknown
-	payload         int64           // bytes of packets of the video
-	interlaced      bool            // some picture is
-	layered         bool            // it is MV-HEVC
-	formatAt        int64           // time of the first frame
-	latest          pipeline.Format // of the last picture, before it was converted
-	starved         int64           // packets since the last frame that had no memory
-	unsupported     int64           // packets that FFmpeg has no code for
-	emitted         int64
-	context         int64                         // frames handed out for their neighbours only
-	first           atomic.Pointer[fidelity.Look] // of the first frame
-	tries           int64                         // failed reads since the last success
-	last            int64                         // end of the last frame handed out, microseconds
-	damage          Damage
-	reports         reports
-	gaps            gaps
-	numbers         units.FrameNumbers
-	extras          av.Extras
-	pictured        fidelity.Seen
+// properties are those of the video that have come so far.
+type properties struct {
+	extras   av.Extras
+	pictured fidelity.Seen
+	groups   groups
+	first    atomic.Pointer[fidelity.Look] // of the first frame
+	layered  bool                          // it is MV-HEVC
+}
 
-	tracks   bool            // keep them in tracked
-	tracked  map[int64]int64 // durations of the video's frames by PTS, read but not yet followed
-	followed []int64         // PTS of those that were followed
-	reached  int64           // the latest PTS in tracked
-	untimed  bool            // a frame cannot be followed, since it has no PTS
-	skipping bool            // the decoder gets no more packets
-
+// others are the packets of the other streams, which wait for the video.
+type others struct {
 	onPacket func(*astiav.Packet) error
 	pending  packetQueue
 	videos   map[int]*copiedVideo
+}
+
+func (o *others) drop() {
+	o.pending.drop()
+	for _, v := range o.videos {
+		v.drop()
+	}
 }
 
 // Close frees the input. Frames handed out stay valid. It may be called twice.
@@ -77,10 +76,7 @@ func (in *Input) Close() {
 	in.decoder.close()
 	in.reports.close()
 	in.pictured.Close()
-	in.pending.drop()
-	for _, v := range in.videos {
-		v.drop()
-	}
+	in.others.drop()
 	in.demuxer.close()
 }
 
@@ -147,14 +143,14 @@ func (in *Input) Interrupt() { in.interrupt() }
 // may fail, which belong to the part before.
 func (in *Input) begun() bool { return in.opts.Part == nil || in.emitted+in.context > 0 }
 
-func (in *Input) damaged() bool {
-	return in.reports.decoder.Load() > 0 || in.numbers.Missing(in.reports.gap) > 0
-}
-
 // zero returns the time of the output at which the wanted part begins, in microseconds.
 func (in *Input) zero() int64 {
 	if in.opts.Start > 0 {
 		return 0
 	}
 	return in.clock.mainFrom + in.clock.shift
+}
+
+func (in *Input) partError(format string, args ...any) error {
+	return &PartError{in.path, fmt.Sprintf(format, args...)}
 }

@@ -43,38 +43,38 @@ func (e errTooLarge) Is(target error) bool { return target == ErrTooLarge }
 type size struct{ w, h int64 }
 
 // beyond returns an error for a picture above FFmpeg's own limit: that of av_image_check_size.
-func (d *decoder) beyond(s size) error {
+func beyond(path string, s size) error {
 	const margin, most = 128, math.MaxInt32 / 8
 	if s.w <= 0 || s.h <= 0 || s.w+margin <= most/(s.h+margin) {
 		return nil
 	}
 	what := fmt.Sprintf("%dx%d is more than FFmpeg can decode: %d pixels, with %d added to width and height", s.w, s.h, most, margin)
-	return &Error{Op: "decode", Path: d.path, Err: errTooLarge(what),
+	return &Error{Op: "decode", Path: path, Err: errTooLarge(what),
 		hint: "make the picture smaller or cut it up with another program; --max-pixels does not raise this limit"}
 }
 
 // tooLarge returns an error for a picture above the limit. Deep samples take twice the memory, and
 // so count twice.
-func (d *decoder) tooLarge(w, h int, format astiav.PixelFormat) error {
-	if err := d.beyond(size{int64(w), int64(h)}); err != nil {
+func tooLarge(path string, maxPixels int64, w, h int, format astiav.PixelFormat) error {
+	if err := beyond(path, size{int64(w), int64(h)}); err != nil {
 		return err
 	}
 	size := int64(w) * int64(h)
 	if av.Depth(format) > 8 {
 		size *= 2
 	}
-	if d.maxPixels <= 0 || size <= d.maxPixels {
+	if maxPixels <= 0 || size <= maxPixels {
 		return nil
 	}
 	hint := "raise --max-pixels if there is memory for it: a job takes up to " + gigabytes(size*pixelMemory)
 	if m := machine.TotalMemory(); m > 0 {
 		hint += " of memory, and it may use " + gigabytes(m)
 	}
-	what := fmt.Sprintf("%dx%d is more than %d pixels", w, h, d.maxPixels)
+	what := fmt.Sprintf("%dx%d is more than %d pixels", w, h, maxPixels)
 	if size > int64(w)*int64(h) {
-		what = fmt.Sprintf("%dx%d of %d bits is more than %d pixels", w, h, av.Depth(format), d.maxPixels/2)
+		what = fmt.Sprintf("%dx%d of %d bits is more than %d pixels", w, h, av.Depth(format), maxPixels/2)
 	}
-	return &Error{Op: "decode", Path: d.path, Err: errTooLarge(what), hint: hint}
+	return &Error{Op: "decode", Path: path, Err: errTooLarge(what), hint: hint}
 }
 
 func gigabytes(n int64) string {

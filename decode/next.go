@@ -164,7 +164,7 @@ func (in *Input) send() error {
 	if !in.pkt.Flags().Has(astiav.PacketFlagDiscard) {
 		in.pictured.Packet(av.StreamPtr(in.video), av.PacketPtr(in.pkt))
 	}
-	in.track()
+	in.track(in.pkt)
 	switch {
 	case in.opts.onVideo != nil:
 		return in.opts.onVideo(in.pkt)
@@ -299,14 +299,6 @@ func (in *Input) afterAgain() error {
 		return nil
 	}
 	return in.endDecoder()
-}
-
-// loseVideo leaves out the rest of a video that continues in another codec under the same PID.
-func (in *Input) loseVideo() {
-	in.videoLost = true
-	in.failed -= in.failedInRow // these packets are not damaged
-	in.damage.LateStreams++
-	in.warn("the video goes on from %.3f s in another codec: that part is left out; filter it as a file of its own", float64(in.last)/float64(second))
 }
 
 // emit passes a frame on, after all other packets that belong no later than the frame.

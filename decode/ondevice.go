@@ -160,3 +160,24 @@ func (d *decoder) takeSurface(c *C.AVFrame) error {
 	d.taken = f
 	return d.device.call(func() error { C.vf_strip(c); return nil })
 }
+
+// openCodec makes the decoder of a video and opens it. refused is the size of a picture that FFmpeg
+// refused before.
+func (d *decoder) openCodec(s *astiav.Stream, refused size, o Options) error {
+	par := (*C.AVStream)(av.StreamPtr(s)).codecpar
+	if o.Spare.give(d, par) {
+		return nil
+	}
+	if s.CodecParameters().Width() == 0 { // FFmpeg drops a size that it refuses
+		if err := beyond(d.path, refused); err != nil {
+			return err
+		}
+	}
+	if err := d.alloc(s.CodecParameters().CodecID()); err != nil {
+		return err
+	}
+	if err := s.CodecParameters().ToCodecContext(d.dec); err != nil {
+		return &Error{Op: "decode", Path: d.path, Err: err}
+	}
+	return d.start(o.Threads, (*C.AVStream)(av.StreamPtr(s)).time_base)
+}

@@ -71,7 +71,7 @@ func seekableStdin() bool {
 func Open(ctx context.Context, path string, pool *pipeline.Pool, o Options) (_ *Input, err error) {
 	log := logger{path, o.Log}
 	in := &Input{decoder: decoder{logger: log, pool: pool, maxPixels: o.MaxPixels, layouts: o.Layouts, depth: o.Depth}, opts: o,
-		videos: map[int]*copiedVideo{}, tracked: map[int64]int64{}, reached: math.MinInt64}
+		others: others{videos: map[int]*copiedVideo{}}, tracker: tracker{tracked: map[int64]int64{}, reached: math.MinInt64}}
 	in.demuxer.logger = log
 	in.interrupter.open()
 	in.unwatch = context.AfterFunc(ctx, in.Interrupt)

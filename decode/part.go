@@ -3,9 +3,10 @@ package decode
 import (
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
+
+	"github.com/asticode/go-astiav"
 
 	"vidfilter/internal/av"
 	"vidfilter/internal/contract"
@@ -26,44 +27,6 @@ func (e *PartError) Error() string { return fmt.Sprintf("part of %s: %s", e.Path
 // Hint suggests a remedy.
 func (e *PartError) Hint() string {
 	return "vidfilter segments says how the file can be cut; filter it whole otherwise"
-}
-
-func (in *Input) partError(format string, args ...any) error {
-	return &PartError{in.path, fmt.Sprintf(format, args...)}
-}
-
-// wantedPart is wanted for a part, in whole numbers without rounding to microseconds.
-func (in *Input) wantedPart(pts int64) (bool, error) {
-	all := in.opts.Part.Read()
-	switch {
-	case pts == av.NoPTS:
-		return false, in.partError("a frame has no time")
-	case pts < all.Start:
-		return false, nil
-	case pts >= all.End:
-		return false, errPastEnd
-	case in.times.started && pts <= in.times.last:
-		return false, in.partError("the frame at %d comes behind the one at %d", pts, in.times.last)
-	}
-	return true, nil
-}
-
-// endPart checks a part after its last frame.
-func (in *Input) endPart() error {
-	in.eof = true
-	if in.interrupted() {
-		return io.EOF
-	}
-	p := in.opts.Part
-	for _, c := range []struct {
-		n int64
-		Span
-	}{{in.emitted, p.Span}, {in.emitted + in.context, p.Read()}} {
-		if c.n != c.Frames {
-			return in.partError("%d frames lie in %d:%d instead of %d", c.n, c.Start, c.End, c.Frames)
-		}
-	}
-	return io.EOF
 }
 
 // ParseRange reads START:END:FRAMES of a part, followed by the same of all around it, if any.
@@ -87,4 +50,53 @@ func ParseRange(s string) (Range, error) {
 		return Range{}, errors.New("the part is not within what is around it")
 	}
 	return r, nil
+}
+
+// CutTag is the tag in a file with only the packets of a part: the distance of its times from the
+// source's, the source's unit and usual rate, and the frames that its decoder holds back.
+const CutTag = "vidfilter_cut"
+
+// cutOrigin is a value of CutTag.
+type cutOrigin struct {
+	offset int64
+	rate   astiav.Rational
+	delay  int
+}
+
+func (c cutOrigin) String() string {
+	return fmt.Sprintf("%d %d/%d %d", c.offset, c.rate.Num(), c.rate.Den(), c.delay)
+}
+
+func parseCutOrigin(s string) (c cutOrigin, err error) {
+	var num, den int
+	n, err := fmt.Sscanf(s, "%d %d/%d %d", &c.offset, &num, &den, &c.delay)
+	if err != nil || n != 4 || den <= 0 || num < 0 || c.delay < 0 || c.delay > 16 {
+		return c, fmt.Errorf("%q is no description of a cut", s)
+	}
+	c.rate = astiav.NewRational(num, den)
+	return c, nil
+}
+
+// tracker keeps the times of frames that are not decoded here. See Input.Follow.
+type tracker struct {
+	tracks   bool            // keep them in tracked
+	tracked  map[int64]int64 // durations of the video's frames by PTS, read but not yet followed
+	followed []int64         // PTS of those that were followed
+	reached  int64           // the latest PTS in tracked
+	untimed  bool            // a frame cannot be followed, since it has no PTS
+	skipping bool            // the decoder gets no more packets
+}
+
+// track records the frame of a video packet just read.
+func (t *tracker) track(p *astiav.Packet) {
+	if !t.tracks || p.Flags().Has(astiav.PacketFlagDiscard) {
+		return
+	}
+	pts := p.Pts()
+	if _, twice := t.tracked[pts]; twice || pts == av.NoPTS {
+		t.untimed = true
+		return
+	}
+	t.tracked[pts] = p.Duration()
+	t.reached = max(t.reached, pts)
 }

@@ -28,7 +28,7 @@ func (in *Input) convert() (*pipeline.Frame, error) {
 		format = in.device.format
 	}
 	width, height := C.size_t(c.width)-c.crop_left-c.crop_right, C.size_t(c.height)-c.crop_top-c.crop_bottom
-	if err := in.tooLarge(int(width), int(height), format); err != nil {
+	if err := tooLarge(in.path, in.maxPixels, int(width), int(height), format); err != nil {
 		return nil, err
 	}
 	pts, duration := int64(c.best_effort_timestamp), int64(c.duration)
@@ -124,6 +124,22 @@ func (in *Input) wanted(pts int64) (bool, error) {
 	}
 	if in.opts.Duration > 0 && t >= in.zero()+in.opts.Duration.Microseconds() {
 		return false, errPastEnd
+	}
+	return true, nil
+}
+
+// wantedPart is wanted for a part, in whole numbers without rounding to microseconds.
+func (in *Input) wantedPart(pts int64) (bool, error) {
+	all := in.opts.Part.Read()
+	switch {
+	case pts == av.NoPTS:
+		return false, in.partError("a frame has no time")
+	case pts < all.Start:
+		return false, nil
+	case pts >= all.End:
+		return false, errPastEnd
+	case in.times.started && pts <= in.times.last:
+		return false, in.partError("the frame at %d comes behind the one at %d", pts, in.times.last)
 	}
 	return true, nil
 }
