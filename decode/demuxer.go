@@ -76,11 +76,14 @@ func (d *demuxer) ontoSource(p *astiav.Packet) {
 	}
 }
 
-// entry reports whether decoding can begin at the packet just read.
+// entry reports whether decoding can begin at a packet.
 func (d *demuxer) entry(p *astiav.Packet) bool {
 	par := d.stream(d.video.Index()).codecpar
 	return isEntry(d.video.CodecParameters().CodecID(), av.Slice((*byte)(par.extradata), int(par.extradata_size)), payload(p))
 }
+
+// finestUnit limits the unit of time: parts are MP4, which has 32 bits for a frame's length.
+const finestUnit = 1e7
 
 // notSeekable says why parts of the input could not be found again, as far as is known before
 // reading it.
@@ -216,7 +219,7 @@ func (d *demuxer) came() int64 {
 	return int64(C.avio_tell(pb))
 }
 
-// countHole counts the data before the packet just read if it is more than headers, which may
+// countHole counts the data before a packet just read if it is more than headers, which may
 // repeat those of all streams.
 func (d *demuxer) countHole(p *astiav.Packet) {
 	if d.bytes == 0 || p.Pos() < 0 {
@@ -243,15 +246,12 @@ func (d *demuxer) watchTable(packets int64) {
 	}
 }
 
-// tableChanged reports whether the table changed near a packet of the video. It is read some packets
-// ahead.
+// tableChanged reports whether the table changed near a packet of the video. It is read some
+// packets ahead.
 func (d *demuxer) tableChanged(packet int64) bool {
 	const about = 500
 	return d.tableAt > 0 && packet-d.tableAt < about
 }
-
-// finestUnit limits the unit of time: parts are MP4, which has 32 bits for a frame's length.
-const finestUnit = 1e7
 
 // tagPicture gives a picture without tags those of its stream.
 func (d *demuxer) tagPicture(f *C.AVFrame) {
@@ -263,8 +263,8 @@ func (d *demuxer) tagPicture(f *C.AVFrame) {
 	colours{par.color_primaries, par.color_trc, par.color_space, 0}.fill(&f.color_primaries, &f.color_trc, &f.colorspace, C.enum_AVPixelFormat(f.format))
 }
 
-// checkEnding looks at the file itself, if it is one. What came through a pipe is counted. payload is
-// the size of the packets of the video.
+// checkEnding looks at the file itself, if it is one. What came through a pipe is counted. payload
+// is the size of the packets of the video.
 func (d *demuxer) checkEnding(payload int64, damage *Damage) {
 	c := d.form
 	if c.packed && d.forwards {

@@ -68,7 +68,7 @@ func (in *Input) undecodable() *Error {
 func (in *Input) beginsEncrypted() error {
 	e := in.encryptedError()
 	if in.emitted > 0 {
-		at := time.Duration(in.last-in.zero()) * time.Microsecond
+		at := time.Duration(in.last-in.window().zero) * time.Microsecond
 		e.Err = fmt.Errorf("the video is encrypted from %v on", at.Round(time.Millisecond))
 		e.hint = fmt.Sprintf("--duration %v takes what is before, or decrypt it with its key first", at.Truncate(time.Millisecond))
 	}

@@ -100,10 +100,11 @@ func (in *Input) Threads() int { return in.dec.ThreadCount() }
 
 // Part returns the wanted part of the output's clock, in microseconds; end is 0 if open.
 func (in *Input) Part() (start, end int64) {
+	w := in.window()
 	if in.opts.Duration > 0 {
-		end = in.zero() + in.opts.Duration.Microseconds()
+		end = w.end
 	}
-	return in.zero(), end
+	return w.zero, end
 }
 
 // Estimate returns the number of frames and the time to come, as far as the file says; 0 is

@@ -2,6 +2,7 @@ package decode
 
 import (
 	"fmt"
+	"math"
 	"sync/atomic"
 
 	"github.com/asticode/go-astiav"
@@ -46,19 +47,9 @@ type properties struct {
 	layered  bool                          // it is MV-HEVC
 }
 
-// others are the packets of the other streams, which wait for the video.
-type others struct {
-	onPacket func(*astiav.Packet) error
-	pending  packetQueue
-	videos   map[int]*copiedVideo
-}
-
-func (o *others) drop() {
-	o.pending.drop()
-	for _, v := range o.videos {
-		v.drop()
-	}
-}
+// Interrupt ends a blocking call on the input; frames read so far still come, then io.EOF. It may
+// be called from any goroutine while the input is open.
+func (in *Input) Interrupt() { in.interrupt() }
 
 // Close frees the input. Frames handed out stay valid. It may be called twice.
 func (in *Input) Close() {
@@ -99,57 +90,21 @@ func (in *Input) Damage() Damage {
 	return d
 }
 
-// route keeps a packet of another stream until the video is as far, and drops it outside of the
-// wanted part.
-func (in *Input) route() error {
-	i := in.pkt.StreamIndex()
-	if in.isPicture(i) {
-		return in.pending.add(in.pkt, in.zero(), in.onPacket)
-	}
-	if v := in.videos[i]; v != nil {
-		return v.add(in.pkt, in.hold)
-	}
-	return in.hold(in.pkt)
-}
-
-func (in *Input) hold(p *astiav.Packet) error {
-	t := packetTime(p, in.stream(p.StreamIndex()))
-	switch {
-	case t == av.NoPTS:
-		t = in.last
-	case in.opts.Start > 0 && t < 0, in.opts.Duration > 0 && t >= in.zero()+in.opts.Duration.Microseconds():
-		return nil
-	}
-	return in.pending.add(p, t, in.onPacket)
-}
-
-// settle passes on the packets whose decode times had to wait for others.
-func (in *Input) settle() error {
-	for _, s := range in.fc.Streams() {
-		if v := in.videos[s.Index()]; v != nil {
-			if err := v.flush(in.hold); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// Interrupt ends a blocking call on the input; frames read so far still come, then io.EOF. It may
-// be called from any goroutine while the input is open.
-func (in *Input) Interrupt() { in.interrupt() }
-
-// begun reports whether a frame of those asked for has come. Before, leading pictures of an open GOP
-// may fail, which belong to the part before.
-func (in *Input) begun() bool { return in.opts.Part == nil || in.emitted+in.context > 0 }
-
-// zero returns the time of the output at which the wanted part begins, in microseconds.
-func (in *Input) zero() int64 {
+// window returns the part of the video that Start and Duration ask for.
+func (in *Input) window() window {
+	w := window{in.clock.mainFrom + in.clock.shift, math.MinInt64, math.MaxInt64}
 	if in.opts.Start > 0 {
-		return 0
+		w.zero, w.start = 0, 0
 	}
-	return in.clock.mainFrom + in.clock.shift
+	if in.opts.Duration > 0 {
+		w.end = w.zero + in.opts.Duration.Microseconds()
+	}
+	return w
 }
+
+// begun reports whether a frame of those asked for has come. Before, leading pictures of an open
+// GOP may fail, which belong to the part before.
+func (in *Input) begun() bool { return in.opts.Part == nil || in.emitted+in.context > 0 }
 
 func (in *Input) partError(format string, args ...any) error {
 	return &PartError{in.path, fmt.Sprintf(format, args...)}

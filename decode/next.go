@@ -38,7 +38,7 @@ func (in *Input) Next(ctx context.Context) (*pipeline.Frame, error) {
 		case err == errPastEnd && in.opts.Part != nil:
 			return nil, in.endPart()
 		case err == errPastEnd:
-			return nil, in.cut(ctx, in.zero()+in.opts.Duration.Microseconds())
+			return nil, in.cut(ctx, in.window().end)
 		case err != nil:
 			return nil, err
 		case f != nil:
@@ -120,7 +120,7 @@ func (in *Input) feed(ctx context.Context) error {
 		return nil
 	}
 	if in.pkt.StreamIndex() != in.video.Index() {
-		return in.route()
+		return in.take(in.pkt, in.streams, in.window(), in.last)
 	}
 	return in.send()
 }
@@ -334,7 +334,7 @@ func (in *Input) cut(ctx context.Context, end int64) error {
 		if in.accept() {
 			past = packetTime(in.pkt, in.stream(i)) > end+interleave
 			if i != in.video.Index() {
-				err = in.route()
+				err = in.take(in.pkt, in.streams, in.window(), in.last)
 			}
 		}
 		in.pkt.Unref()
@@ -346,7 +346,7 @@ func (in *Input) cut(ctx context.Context, end int64) error {
 		}
 	}
 	in.eof = true
-	if err := in.settle(); err != nil {
+	if err := in.settle(in.streams, in.window(), in.last); err != nil {
 		return err
 	}
 	if err := in.pending.release(end-1, in.onPacket); err != nil {
@@ -384,7 +384,7 @@ func (in *Input) finish() error {
 		return in.nothing()
 	}
 	in.checkComplete()
-	if err := in.settle(); err != nil {
+	if err := in.settle(in.streams, in.window(), in.last); err != nil {
 		return err
 	}
 	if err := in.pending.flush(in.onPacket); err != nil {

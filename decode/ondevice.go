@@ -105,8 +105,8 @@ func (d *decoder) pairs(end bool) {
 }
 
 // doubt returns what is wrong with what the decoder returned last, a picture or an error other than
-// that there is none yet; nil for nothing. begun means that a frame of those asked for came, and damaged
-// reports whether pictures are damaged.
+// that there is none yet; nil for nothing. begun means that a frame of those asked for came, and
+// damaged reports whether pictures are damaged.
 func (d *decoder) doubt(err error, begun bool, damaged func() bool) error {
 	o := d.device
 	switch {

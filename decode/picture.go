@@ -118,11 +118,10 @@ func (in *Input) wanted(pts int64) (bool, error) {
 	if pts == av.NoPTS {
 		return true, nil
 	}
-	t := toMicros(pts, in.video.TimeBase())
-	if in.opts.Start > 0 && t < 0 {
+	switch t, w := toMicros(pts, in.video.TimeBase()), in.window(); {
+	case t < w.start:
 		return false, nil
-	}
-	if in.opts.Duration > 0 && t >= in.zero()+in.opts.Duration.Microseconds() {
+	case t >= w.end:
 		return false, errPastEnd
 	}
 	return true, nil

@@ -193,3 +193,9 @@ func (q *packetQueue) drop() {
 	}
 	*q = packetQueue{}
 }
+
+// window is the wanted part of the output's clock, in microseconds.
+type window struct {
+	zero       int64 // where it begins
+	start, end int64 // what lies outside is dropped
+}
