@@ -12,6 +12,7 @@ import (
 
 	"github.com/asticode/go-astiav"
 
+	"vidfilter/encode/target"
 	"vidfilter/internal/av"
 )
 
@@ -169,7 +170,7 @@ func (o *Output) place(pts int64) int64 {
 
 func (o *Output) offRate(at int64) error {
 	rate := C.av_inv_q(o.video.time_base)
-	return Refusal("write .mov or .mkv, which keep the time of each", "%s holds pictures at a constant rate, %.6g a second, and picture %d of the input belongs where %d is",
+	return target.Refusal("write .mov or .mkv, which keep the time of each", "%s holds pictures at a constant rate, %.6g a second, and picture %d of the input belongs where %d is",
 		o.opts.Format, float64(rate.num)/float64(rate.den), o.frames, at+1)
 }
 

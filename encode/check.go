@@ -20,6 +20,7 @@ import (
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/encode/formats"
+	"vidfilter/encode/target"
 	"vidfilter/internal/av"
 	"vidfilter/internal/text"
 	"vidfilter/pipeline"
@@ -413,7 +414,7 @@ func (e *coder) misfit(width, height int) error {
 	case min(width, height) < least || width < about.minWidth:
 		why = fmt.Sprintf("pictures are at least %dx%d", max(least, about.minWidth), least)
 	}
-	return Refusal(advice, "%s cannot encode %dx%d: %s", about.Name, width, height, why)
+	return target.Refusal(advice, "%s cannot encode %dx%d: %s", about.Name, width, height, why)
 }
 
 // Fitting lists the codecs of the output's format that take pictures of a size, by their common

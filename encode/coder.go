@@ -18,6 +18,7 @@ import (
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/encode/formats"
+	"vidfilter/encode/target"
 	"vidfilter/internal/av"
 	"vidfilter/internal/fidelity"
 	"vidfilter/internal/hint"
@@ -385,7 +386,7 @@ func (e *coder) wantedFormat(codec *astiav.Codec, f *pipeline.Frame) (astiav.Pix
 	list = append(list, C.AV_PIX_FMT_NONE)
 	best := C.avcodec_find_best_pix_fmt_of_list(&list[0], C.enum_AVPixelFormat(own), alpha, nil)
 	if best == C.AV_PIX_FMT_NONE {
-		return astiav.PixelFormatNone, Refusal("try "+DefaultEncoder, "the encoder %s takes no format that %s can be converted to", codec.Name(), own)
+		return astiav.PixelFormatNone, target.Refusal("try "+DefaultEncoder, "the encoder %s takes no format that %s can be converted to", codec.Name(), own)
 	}
 	less := !layout.Info().Gray() && lessChroma(best, C.enum_AVPixelFormat(own))
 	if less {

@@ -9,10 +9,6 @@ import (
 	"vidfilter/internal/hint"
 )
 
-// ErrOutput is wrapped by every error of the output: it exists, cannot be written, the disk is
-// full, or the container cannot hold a stream.
-var ErrOutput = contract.NewClass(contract.ExitOutput, "output not written")
-
 // ErrOption is wrapped by every error of an option that only the encoder can judge, such as an
 // unknown encoder or pixel format.
 var ErrOption = contract.NewClass(contract.ExitUsage, "option not understood")

@@ -14,6 +14,7 @@ import (
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/encode/formats"
+	"vidfilter/encode/target"
 	"vidfilter/internal/av"
 	"vidfilter/internal/fidelity"
 	"vidfilter/internal/units"
@@ -101,7 +102,7 @@ func (o *Output) placePIDs(d **C.AVDictionary) error {
 	n := max(1, int(o.oc.nb_programs))
 	pmt := cmp.Or(free(tables, n), free(least, n))
 	if pmt == 0 {
-		return Refusal("leave streams out, by --map", "%s has no room for %d streams and %d programs", o.opts.Format, o.oc.nb_streams, n)
+		return target.Refusal("leave streams out, by --map", "%s has no room for %d streams and %d programs", o.opts.Format, o.oc.nb_streams, n)
 	}
 	set(d, "mpegts_pmt_start_pid", strconv.Itoa(int(pmt)))
 	set(d, "mpegts_m2ts_mode", "0") // by which PIDs would be others

@@ -21,6 +21,7 @@ import (
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/encode/formats"
+	"vidfilter/encode/target"
 	"vidfilter/internal/av"
 	"vidfilter/internal/fidelity"
 	"vidfilter/internal/text"
@@ -168,7 +169,7 @@ func Create(path string, in Template, o Options) (*Output, error) {
 	cpath := C.CString(path)
 	defer C.free(unsafe.Pointer(cpath))
 	if err := av.Error(int(C.avformat_alloc_output_context2(&out.oc, nil, name, cpath))); err != nil {
-		return nil, OutputError("choose the format "+o.Format+" for", path, err)
+		return nil, target.OutputError("choose the format "+o.Format+" for", path, err)
 	}
 	// Boxes of MP4 for Dolby Vision, stereo and spherical video count as unofficial.
 	out.oc.strict_std_compliance = C.FF_COMPLIANCE_UNOFFICIAL
@@ -283,7 +284,7 @@ func (o *Output) Put(_ context.Context, f *pipeline.Frame) error {
 	}
 	if o.frames > 0 && o.isPicture() {
 		f.Release()
-		return Refusal("give --frames 1, or the name of a video file", "%s holds one picture, and the input has more", o.opts.Format)
+		return target.Refusal("give --frames 1, or the name of a video file", "%s holds one picture, and the input has more", o.opts.Format)
 	}
 	end := o.micros(f.PTS + f.Duration)
 	o.time.Store(end)
@@ -519,7 +520,7 @@ func (o *Output) carryTo(l *lane, p *C.AVPacket, from C.AVRational) error {
 // name.
 func (o *Output) Finish(context.Context) error {
 	if !o.header {
-		return Refusal("", "there is no frame to write")
+		return target.Refusal("", "there is no frame to write")
 	}
 	if o.precoded == nil {
 		if err := o.flush(); err != nil {

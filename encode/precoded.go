@@ -13,6 +13,7 @@ import (
 
 	"github.com/asticode/go-astiav"
 
+	"vidfilter/encode/target"
 	"vidfilter/internal/av"
 	"vidfilter/internal/hint"
 	"vidfilter/pipeline"
@@ -153,10 +154,10 @@ func (o *Output) exactTimes(d **C.AVDictionary) error {
 	const finest = 1e7 // durations have 32 bits
 	den := int(o.unit.den)
 	if den <= 0 || den > finest {
-		return Refusal("filter the file whole", "a part cannot be exact in units of %d/%d s", int(o.unit.num), den)
+		return target.Refusal("filter the file whole", "a part cannot be exact in units of %d/%d s", int(o.unit.num), den)
 	}
 	if o.unit != rational(o.in.Video.TimeBase()) {
-		return Refusal("filter the file whole", "a part has the times of its source, and the filters change their unit")
+		return target.Refusal("filter the file whole", "a part has the times of its source, and the filters change their unit")
 	}
 	set(d, "video_track_timescale", strconv.Itoa(den))
 	set(d, "movie_timescale", strconv.Itoa(den))

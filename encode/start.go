@@ -5,12 +5,18 @@ package encode
 import "C"
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"syscall"
 	"unsafe"
 
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/encode/target"
 	"vidfilter/internal/av"
+	"vidfilter/internal/hint"
 	"vidfilter/pipeline"
 )
 
@@ -100,7 +106,10 @@ func (o *Output) writeError(op string, err error) error {
 	if no := av.Errno(err); no != 0 {
 		err = syscall.Errno(no)
 	}
-	return OutputError(op, shown(o.path), err)
+	if errors.Is(err, astiav.ErrPatchwelcome) {
+		return hint.Says(fmt.Sprintf("%s %q: FFmpeg cannot write this", op, shown(o.path)), "choose another format or codec", target.ErrOutput, err)
+	}
+	return target.OutputError(op, shown(o.path), err)
 }
 
 // shown returns the user's name for an URL of FFmpeg.
