@@ -30,7 +30,7 @@ func (o *Output) start(f *pipeline.Frame) error {
 	})
 }
 
-// startWith calls described, with o.mu held, after opening the encoder for frames like f and
+// startWith calls described, with mu held, after opening the encoder for frames like f and
 // before opening the file.
 func (o *Output) startWith(f *pipeline.Frame, described func() error) error {
 	if err := o.openEncoder(f); err != nil {
@@ -57,59 +57,59 @@ func (o *Output) startWith(f *pipeline.Frame, described func() error) error {
 
 // openWith opens the file and writes its header and the packets that wait for it. first is the
 // time of the first frame.
-func (o *Output) openWith(first int64) error {
-	o.first = first
-	if err := o.openFile(); err != nil {
+func (m *muxer) openWith(first int64) error {
+	m.first = first
+	if err := m.openFile(); err != nil {
 		return err
 	}
-	waiting := o.early
-	o.early = nil
+	waiting := m.early
+	m.early = nil
 	for _, p := range waiting {
-		if l := o.lanes[p.StreamIndex()]; l != nil {
-			o.early = append(o.early, o.visible(l, p)...)
+		if l := m.lanes[p.StreamIndex()]; l != nil {
+			m.early = append(m.early, m.visible(l, p)...)
 		} else {
 			p.Free()
 		}
 	}
-	if err := o.writeHeader(first); err != nil {
+	if err := m.writeHeader(first); err != nil {
 		return err
 	}
-	o.header = true
-	early := o.early
-	o.early = nil
+	m.header = true
+	early := m.early
+	m.early = nil
 	for i, p := range early {
-		if err := o.carry(p); err != nil {
-			o.early = early[i+1:] // Close frees the others
+		if err := m.carry(p); err != nil {
+			m.early = early[i+1:] // Close frees the others
 			return err
 		}
 	}
 	return nil
 }
 
-func (o *Output) openFile() error {
-	if o.oc.oformat.flags&C.AVFMT_NOFILE != 0 {
+func (m *muxer) openFile() error {
+	if m.oc.oformat.flags&C.AVFMT_NOFILE != 0 {
 		return nil
 	}
-	cpath := C.CString(o.path)
+	cpath := C.CString(m.path)
 	defer C.free(unsafe.Pointer(cpath))
-	if err := av.Error(int(C.avio_open2(&o.oc.pb, cpath, C.AVIO_FLAG_WRITE, nil, nil))); err != nil {
-		return o.writeError("open", err)
+	if err := av.Error(int(C.avio_open2(&m.oc.pb, cpath, C.AVIO_FLAG_WRITE, nil, nil))); err != nil {
+		return m.writeError("open", err)
 	}
-	if name, ok := strings.CutPrefix(o.path, "file:"); ok {
-		o.again, _ = os.Open(name) // for Verify, whatever name the folder has by then
+	if name, ok := strings.CutPrefix(m.path, "file:"); ok {
+		m.again, _ = os.Open(name) // for Verify, whatever name the folder has by then
 	}
 	return nil
 }
 
 // writeError describes an FFmpeg error of the output file.
-func (o *Output) writeError(op string, err error) error {
+func (m *muxer) writeError(op string, err error) error {
 	if no := av.Errno(err); no != 0 {
 		err = syscall.Errno(no)
 	}
 	if errors.Is(err, astiav.ErrPatchwelcome) {
-		return hint.Says(fmt.Sprintf("%s %q: FFmpeg cannot write this", op, shown(o.path)), "choose another format or codec", target.ErrOutput, err)
+		return hint.Says(fmt.Sprintf("%s %q: FFmpeg cannot write this", op, shown(m.path)), "choose another format or codec", target.ErrOutput, err)
 	}
-	return target.OutputError(op, shown(o.path), err)
+	return target.OutputError(op, shown(m.path), err)
 }
 
 // shown returns the user's name for an URL of FFmpeg.
