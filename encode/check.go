@@ -202,12 +202,6 @@ func videoEncoders() (names []string) {
 	return names
 }
 
-func codecNamed(name string) *C.AVCodecDescriptor {
-	cname := C.CString(name)
-	defer C.free(unsafe.Pointer(cname))
-	return C.avcodec_descriptor_get_by_name(cname)
-}
-
 // encoderOf returns the encoder of a codec, or "".
 func encoderOf(codec string) string {
 	d := codecNamed(codec)
@@ -517,3 +511,9 @@ func (e *encoderError) Error() string {
 
 func (e *encoderError) Hint() string    { return "leave out the options of the encoder, or change them" }
 func (e *encoderError) Unwrap() []error { return []error{ErrOption, e.err} }
+
+// muxes reports whether a muxer takes a stream so that readers find it again.
+func muxes(muxer *C.AVOutputFormat, f formats.Format, st *C.AVStream, tag C.uint32_t) bool {
+	known := f.Codecs == nil || slices.Contains(f.Codecs, C.GoString(C.avcodec_get_name(st.codecpar.codec_id)))
+	return known && C.vf_can_mux(muxer, st, tag) != 0
+}

@@ -1,12 +1,14 @@
 package encode
 
 //#include <libavcodec/avcodec.h>
+//#include <libavutil/pixdesc.h>
 import "C"
 
 import (
 	"cmp"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/asticode/go-astiav"
 
@@ -196,4 +198,16 @@ func (o *Options) codec() Codec {
 		return CodecOf(o.Encoder)
 	}
 	return CodecOf(DefaultEncoder)
+}
+
+func codecNamed(name string) *C.AVCodecDescriptor {
+	cname := C.CString(name)
+	defer C.free(unsafe.Pointer(cname))
+	return C.avcodec_descriptor_get_by_name(cname)
+}
+
+// odd reports whether the sides do not divide by the chroma subsampling of pf.
+func odd(width, height int, pf astiav.PixelFormat) bool {
+	d := C.av_pix_fmt_desc_get(C.enum_AVPixelFormat(pf))
+	return d != nil && (width&(1<<d.log2_chroma_w-1) != 0 || height&(1<<d.log2_chroma_h-1) != 0)
 }

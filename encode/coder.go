@@ -444,12 +444,6 @@ func hasAlpha(pf astiav.PixelFormat) bool {
 	return pf.Descriptor().Flags().Has(astiav.PixelFormatDescriptorFlagAlpha)
 }
 
-// odd reports whether the sides do not divide by the chroma subsampling of pf.
-func odd(width, height int, pf astiav.PixelFormat) bool {
-	d := C.av_pix_fmt_desc_get(C.enum_AVPixelFormat(pf))
-	return d != nil && (width&(1<<d.log2_chroma_w-1) != 0 || height&(1<<d.log2_chroma_h-1) != 0)
-}
-
 // encoderInput converts frames for the encoder.
 type encoderInput struct {
 	scaler *av.Scaler

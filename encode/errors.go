@@ -20,3 +20,8 @@ var ErrDamaged = contract.NewClass(contract.ExitDamaged, "output not verified")
 func misused(advice, format string, args ...any) error {
 	return hint.Says(fmt.Sprintf(format, args...), advice, ErrOption)
 }
+
+// PartsErrorf says why parts cannot be joined to a video.
+func PartsErrorf(format string, args ...any) error {
+	return hint.Errorf("make all parts with the same options, of one source, or filter it whole", "join: "+format, args...)
+}

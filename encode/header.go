@@ -213,12 +213,6 @@ func (m *muxer) delayAudio() {
 	}
 }
 
-// seekable reports whether the muxer can go back in the output. A muxer without a file counts as
-// seekable.
-func (m *muxer) seekable() bool {
-	return m.oc.pb == nil || m.oc.pb.seekable&C.AVIO_SEEKABLE_NORMAL != 0
-}
-
 // describeAAC gives AAC from MPEG-TS the codec header that Matroska needs, for pipes only. In a
 // file the muxer later fills room that it has reserved, and a header set here would make it
 // overwrite the data behind.
@@ -322,12 +316,6 @@ func colourTags(par *C.AVCodecParameters) (some, all bool) {
 		}
 	}
 	return tags > 0 || par.color_range == C.AVCOL_RANGE_JPEG, tags == 3
-}
-
-func (m *muxer) hasCover() bool {
-	return slices.ContainsFunc(av.Slice(m.oc.streams, int(m.oc.nb_streams)), func(st *C.AVStream) bool {
-		return st.disposition&C.AV_DISPOSITION_ATTACHED_PIC != 0
-	})
 }
 
 // movieTimescale returns a unit in which the start of every stream is a whole number. MP4 writes a

@@ -10,16 +10,6 @@ import (
 	"vidfilter/internal/av"
 )
 
-// losses names what the output does not have of the input's pictures.
-type losses []string
-
-// add adds a name, once.
-func (l *losses) add(name string) {
-	if !slices.Contains(*l, name) {
-		*l = append(*l, name)
-	}
-}
-
 // NotKept returns what the output does not have of the input's video beside its pictures: those of
 // the extras that it lacks, and what its codec or container has no place for. It is known after the
 // last frame.

@@ -8,8 +8,9 @@ import "C"
 import (
 	"errors"
 	"fmt"
-	"math"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -18,8 +19,9 @@ import (
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/encode/formats"
+	"vidfilter/encode/target"
 	"vidfilter/internal/av"
-	"vidfilter/internal/text"
+	"vidfilter/internal/hint"
 )
 
 // muxer writes packets to a file: it makes the streams and the header, and brings the times of
@@ -99,37 +101,6 @@ func (m *muxer) closeFile() error {
 		return nil
 	}
 	return av.Error(int(C.avio_closep(&m.oc.pb)))
-}
-
-// writeVideo writes the packet of a picture, which it borrows.
-func (m *muxer) writeVideo(pkt *astiav.Packet) error {
-	p := (*C.AVPacket)(av.PacketPtr(pkt))
-	p.stream_index = m.video.index
-	if err := m.insertExif(p); err != nil {
-		return fmt.Errorf("encode: %w", err)
-	}
-	switch {
-	case m.form.Family == formats.Broadcast:
-		return m.step(pkt)
-	case m.form.OneRate:
-		return m.keepPace(pkt)
-	}
-	p.pts -= C.int64_t(m.shift)
-	p.dts -= C.int64_t(m.shift)
-	C.av_packet_rescale_ts(p, m.unit, m.video.time_base)
-	if p.dts > p.pts {
-		return fmt.Errorf("encode: picture %d would be decoded at %d, after it is shown at %d: a fault of vidfilter; please report it", m.written+1, p.dts, p.pts)
-	}
-	m.written++
-	end := p.pts
-	if m.mp4() {
-		end += p.duration
-	}
-	m.begin, m.end = min(m.begin, int64(p.pts)), max(m.end, int64(end))
-	if m.mp4() {
-		return m.hold(pkt)
-	}
-	return m.write(p)
 }
 
 // hold keeps a packet until the next one comes. MP4 counts from one decode time to the
@@ -220,71 +191,106 @@ func (m *muxer) flushMuxer() error {
 	return m.failed
 }
 
-// carry takes p, a packet of a stream that is written.
-func (m *muxer) carry(own *astiav.Packet) error {
-	defer own.Free()
-	l := m.lanes[own.StreamIndex()]
-	p := (*C.AVPacket)(av.PacketPtr(own))
-	if l.aud != nil {
-		return m.pushAudio(l, own)
+// newStream makes an output stream with all properties but the codec's.
+func (m *muxer) newStream(s *astiav.Stream) (*C.AVStream, error) {
+	st := C.avformat_new_stream(m.oc, nil)
+	if st == nil {
+		return nil, errors.New("encode: out of memory")
 	}
-	if l.subs != nil {
-		if p.size > maxSubtitle {
-			m.subsLost++
-			m.warn("a subtitle of %s is left out: those up to %s are converted", text.Size(int64(p.size)), text.Size(maxSubtitle))
-			return nil
-		}
-		if n := C.vf_subs_convert(l.subs, p); n <= 0 {
-			if n < 0 {
-				m.subsLost++
-				m.warn("a subtitle could not be converted: %v", av.Error(int(n)))
-			}
-			return nil
-		}
+	in := inputStream(s)
+	st.disposition = in.disposition
+	st.time_base = in.time_base
+	st.avg_frame_rate, st.r_frame_rate = in.avg_frame_rate, in.r_frame_rate
+	st.sample_aspect_ratio = in.sample_aspect_ratio
+	st.discard = in.discard
+	if m.form.KeepsIDs {
+		st.id = in.id // the PID
 	}
-	m.checkSound(l, p)
-	if l.st.codecpar.codec_id == C.AV_CODEC_ID_WEBVTT {
-		if err := av.Error(int(C.vf_cue_settings(p))); err != nil {
-			return fmt.Errorf("encode: %w", err)
-		}
+	if err := av.Error(int(C.av_dict_copy(&st.metadata, in.metadata, 0))); err != nil {
+		return st, err
 	}
-	return m.carryTo(l, p, l.from)
+	stampTime(&st.metadata)
+	if to := m.form.LanguageCode(metadata(st.metadata, "language")); to != "" {
+		set(&st.metadata, "language", to)
+	}
+	m.keepNames(&st.metadata, "encoding_tool")
+	m.nameHandler(st)
+	return st, nil
 }
 
-// maxSubtitle is the largest subtitle, in bytes, that is converted: MP4 counts them in 16 bits, and
-// FFmpeg's converters take time by the square of the length.
-const maxSubtitle = 1<<16 - 1
+// nameHandler writes a stream's title where most programs look for it in MP4.
+func (m *muxer) nameHandler(st *C.AVStream) {
+	if title := metadata(st.metadata, "title"); title != "" && m.mp4() {
+		setDefault(&st.metadata, "handler_name", title)
+	}
+}
 
-// carryTo writes a packet whose times are in the given unit.
-func (m *muxer) carryTo(l *lane, p *C.AVPacket, from C.AVRational) error {
-	if m.form.Family == formats.Broadcast {
-		return m.laySound(l, p, from)
+// keepNames keeps FFmpeg's muxer for Matroska from leaving out tags of the given names, and from
+// renaming those that end like a language of two letters: no language at the end is none.
+func (m *muxer) keepNames(d **C.AVDictionary, omitted ...string) {
+	if m.form.Family != formats.Matroska {
+		return
 	}
-	p.stream_index = l.st.index
-	p.pos = -1
-	C.av_packet_rescale_ts(p, from, l.st.time_base)
-	if p.dts == C.AV_NOPTS_VALUE {
-		p.dts = p.pts
-	}
-	if p.duration < 0 || p.duration > math.MaxInt32 {
-		p.duration = 0 // a subtitle without an end; muxers reject a number for that
-	}
-	if m.mp4() && p.duration == 0 && l.st.codecpar.codec_type == C.AVMEDIA_TYPE_SUBTITLE {
-		// In MP4 the next subtitle ends it. The last one would not be shown at all, so it gets a
-		// few seconds.
-		p.duration = C.av_rescale_q(3, C.AVRational{1, 1}, l.st.time_base)
-	}
-	if p.dts != C.AV_NOPTS_VALUE {
-		if int64(p.dts) < l.last && p.flags&C.AV_PKT_FLAG_DISCARD == 0 { // FFmpeg makes up the times of hidden ones
-			m.fixed++
+	for k, v := range tags(*d) {
+		name := strings.ToLower(k)
+		if slices.Contains(omitted, name) || len(k) > 3 && k[len(k)-3] == '-' {
+			set(d, k, "")
+			set(d, k+"-und", v)
 		}
-		if int64(p.dts) <= l.last && !(m.oc.oformat.flags&C.AVFMT_TS_NONSTRICT != 0 && int64(p.dts) == l.last) {
-			p.dts = C.int64_t(l.last + 1)
-		}
-		if p.pts != C.AV_NOPTS_VALUE && p.pts < p.dts {
-			p.pts = p.dts
-		}
-		l.last = int64(p.dts)
 	}
-	return m.write(p)
+}
+
+// seekable reports whether the muxer can go back in the output. A muxer without a file counts as
+// seekable.
+func (m *muxer) seekable() bool {
+	return m.oc.pb == nil || m.oc.pb.seekable&C.AVIO_SEEKABLE_NORMAL != 0
+}
+
+func (m *muxer) hasCover() bool {
+	return slices.ContainsFunc(av.Slice(m.oc.streams, int(m.oc.nb_streams)), func(st *C.AVStream) bool {
+		return st.disposition&C.AV_DISPOSITION_ATTACHED_PIC != 0
+	})
+}
+
+func (m *muxer) openFile() error {
+	if m.oc.oformat.flags&C.AVFMT_NOFILE != 0 {
+		return nil
+	}
+	cpath := C.CString(m.path)
+	defer C.free(unsafe.Pointer(cpath))
+	if err := av.Error(int(C.avio_open2(&m.oc.pb, cpath, C.AVIO_FLAG_WRITE, nil, nil))); err != nil {
+		return m.writeError("open", err)
+	}
+	if name, ok := strings.CutPrefix(m.path, "file:"); ok {
+		m.again, _ = os.Open(name) // for Verify, whatever name the folder has by then
+	}
+	return nil
+}
+
+// writeError describes an FFmpeg error of the output file.
+func (m *muxer) writeError(op string, err error) error {
+	if no := av.Errno(err); no != 0 {
+		err = syscall.Errno(no)
+	}
+	if errors.Is(err, astiav.ErrPatchwelcome) {
+		return hint.Says(fmt.Sprintf("%s %q: FFmpeg cannot write this", op, shown(m.path)), "choose another format or codec", target.ErrOutput, err)
+	}
+	return target.OutputError(op, shown(m.path), err)
+}
+
+// shown returns the user's name for an URL of FFmpeg.
+func shown(url string) string {
+	if url == "pipe:1" {
+		return "stdout"
+	}
+	if n, ok := strings.CutPrefix(url, "pipe:"); ok {
+		return "/dev/fd/" + n
+	}
+	return strings.TrimPrefix(url, "file:")
+}
+
+// precoded is the state of an output whose video is already encoded.
+type precoded struct {
+	joined bool
+	order  order
 }

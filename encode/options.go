@@ -6,6 +6,7 @@ import "C"
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/asticode/go-astiav"
@@ -125,3 +126,15 @@ func (s *common) source() *C.AVFormatContext { return (*C.AVFormatContext)(av.Fo
 
 // carries reports whether the format holds other streams than the video.
 func (s *common) carries() bool { return s.form.Video() && !s.form.Alone }
+
+// losses names what the output does not have of the input's pictures.
+type losses []string
+
+// add adds a name, once.
+func (l *losses) add(name string) {
+	if !slices.Contains(*l, name) {
+		*l = append(*l, name)
+	}
+}
+
+func fraction(r pipeline.Ratio) C.AVRational { return C.AVRational{C.int(r.Num), C.int(r.Den)} }

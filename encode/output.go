@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -226,6 +227,44 @@ func (o *Output) Finish(context.Context) error {
 	return nil
 }
 
-func rational(r astiav.Rational) C.AVRational { return C.AVRational{C.int(r.Num()), C.int(r.Den())} }
+// start opens the encoder for frames like f, then the file, and writes the header.
+func (o *Output) start(f *pipeline.Frame) error {
+	return o.startWith(f, func() error {
+		if o.in.Part {
+			o.shift = f.PTS
+		}
+		return nil
+	})
+}
 
-func fraction(r pipeline.Ratio) C.AVRational { return C.AVRational{C.int(r.Num), C.int(r.Den)} }
+// startWith calls described, with mu held, after opening the encoder for frames like f and
+// before opening the file.
+func (o *Output) startWith(f *pipeline.Frame, described func() error) error {
+	if err := o.openEncoder(f); err != nil {
+		return err
+	}
+	o.paced.Store(&o.pace)
+	if _, err := o.followFields(f); err != nil {
+		return err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if err := o.mapStreams(); err != nil {
+		return err
+	}
+	if err := o.describeVideo(f); err != nil {
+		return err
+	}
+	if err := described(); err != nil {
+		return err
+	}
+	o.timecode = av.Timecode(f)
+	return o.openWith(f.PTS)
+}
+
+// HasChapter reports whether the output has a chapter of this title.
+func (o *Output) HasChapter(title string) bool {
+	return slices.ContainsFunc(av.Slice(o.oc.chapters, int(o.oc.nb_chapters)), func(c *C.AVChapter) bool {
+		return metadata(c.metadata, "title") == title
+	})
+}

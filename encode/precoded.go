@@ -23,42 +23,8 @@ import (
 // source's unit.
 const PartTag = "vidfilter_part"
 
-// PartsErrorf says why parts cannot be joined to a video.
-func PartsErrorf(format string, args ...any) error {
-	return hint.Errorf("make all parts with the same options, of one source, or filter it whole", "join: "+format, args...)
-}
-
 // ErrCut is wrapped by the error of a container that cannot hold the streams to be cut out.
 var ErrCut = errors.New("the container cannot hold the streams")
-
-// precoded is the state of an output whose video is already encoded.
-type precoded struct {
-	joined bool
-	order  order
-}
-
-// order gives packets their decode times, which are those of x264 in a single run. The first few
-// lie before the first frame is shown, as many as reordering needs. Each later packet is decoded
-// when the frame that many places before it is shown, which is never later than its own time.
-type order struct {
-	started, led bool
-	first        int64
-	times        []int64 // sorted: of packets so far, less those used as decode times
-}
-
-func (o *order) next(pts, dts int64) int64 {
-	if !o.started {
-		o.started, o.first = true, pts
-	}
-	at, _ := slices.BinarySearch(o.times, pts)
-	o.times = slices.Insert(o.times, at, pts)
-	if o.led = o.led || dts >= o.first; !o.led {
-		return dts
-	}
-	first := o.times[0]
-	o.times = o.times[1:]
-	return first
-}
 
 // Begin starts an output of video that was encoded in parts, instead of Put. It borrows f, the
 // video's first frame, from which it takes the properties that Put would. header is the parts'

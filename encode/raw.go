@@ -5,14 +5,8 @@ import "C"
 
 import (
 	"errors"
-	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/asticode/go-astiav"
-
-	"vidfilter/internal/fidelity"
-	"vidfilter/internal/text"
 )
 
 // setRaw has a pipe get each picture at once.
@@ -79,38 +73,4 @@ func (m *muxer) finishPace() error {
 			m.opts.Format, m.repeated, m.skipped)
 	}
 	return nil
-}
-
-// nameRest names, in one line, what the input has beside the samples and the format has not.
-func (m *muxer) nameRest() {
-	const columns = 40 // of a value
-	var names, ofVideo []string
-	add := func(name string) {
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	for _, i := range m.in.Facts() {
-		switch i.Kind {
-		case fidelity.Stream:
-			add(strings.Replace(i.Values["kind"], "video", "other video", 1))
-		case fidelity.Chapter:
-			add("chapters")
-		case fidelity.Tag:
-			add("tags")
-		default:
-			for _, key := range fidelity.Missed(i) {
-				if m.lacks(i, key) {
-					m.told.Add(i.Kind, i.Name, key)
-					ofVideo = append(ofVideo, fmt.Sprintf("%s (%s)", fidelity.Name(i.Kind, key), text.Clip(i.Values[key], columns)))
-				}
-			}
-		}
-		if i.Kind != fidelity.Video {
-			m.told.Add(i.Kind, i.Name, "")
-		}
-	}
-	if names = append(names, ofVideo...); len(names) > 0 {
-		m.warn("%s holds pictures alone, without %s", m.opts.Format, strings.Join(names, ", "))
-	}
 }

@@ -22,8 +22,6 @@ import (
 	"vidfilter/pipeline"
 )
 
-func inputStream(s *astiav.Stream) *C.AVStream { return (*C.AVStream)(av.StreamPtr(s)) }
-
 // mapStreams makes an output stream for every input stream that the container can hold, in the
 // input's order, and warns of the others.
 func (m *muxer) mapStreams() error {
@@ -173,25 +171,6 @@ func (m *muxer) readsBack(s *astiav.Stream) bool {
 	return C.vf_reads_back(m.oc.oformat, in, m.codecTag(in.codecpar), list, C.int(len(packets))) != 0
 }
 
-// streamName names a stream in messages: "stream 3 (subtitle hdmv_pgs_subtitle, eng)".
-func streamName(s *astiav.Stream) string {
-	par := inputStream(s).codecpar
-	kind, codec := s.CodecParameters().MediaType().String(), " "+C.GoString(C.avcodec_get_name(par.codec_id))
-	switch {
-	case par.codec_type == C.AVMEDIA_TYPE_UNKNOWN:
-		kind, codec = "of an unknown kind", ""
-	case par.codec_id == C.AV_CODEC_ID_NONE:
-		codec = " of an unknown codec"
-	}
-	name := fmt.Sprintf("stream %d (%s%s", s.Index(), kind, codec)
-	for _, k := range []string{"language", "filename"} {
-		if v := metadata(inputStream(s).metadata, k); v != "" {
-			name += ", " + v
-		}
-	}
-	return name + ")"
-}
-
 // silent reports a timecode track, which MP4's muxer makes anew from the metadata.
 func (m *muxer) silent(par *C.AVCodecParameters) bool {
 	return par.codec_type == C.AVMEDIA_TYPE_DATA && par.codec_tag == tag("tmcd") && m.mp4()
@@ -221,12 +200,6 @@ func (m *muxer) holds(in *C.AVStream) bool {
 	return muxes(m.oc.oformat, m.form, in, m.codecTag(in.codecpar))
 }
 
-// muxes reports whether a muxer takes a stream so that readers find it again.
-func muxes(muxer *C.AVOutputFormat, f formats.Format, st *C.AVStream, tag C.uint32_t) bool {
-	known := f.Codecs == nil || slices.Contains(f.Codecs, C.GoString(C.avcodec_get_name(st.codecpar.codec_id)))
-	return known && C.vf_can_mux(muxer, st, tag) != 0
-}
-
 // codecTag returns the codec tag of a stream in the new container, 0 for the muxer's choice. Tags
 // belong to a container, so one is kept only if it means the same in the new one.
 func (m *muxer) codecTag(par *C.AVCodecParameters) C.uint32_t {
@@ -249,40 +222,6 @@ func (m *muxer) textFor(id C.enum_AVCodecID) (C.enum_AVCodecID, bool) {
 		return 0, false
 	}
 	return codecNamed(m.form.Text).id, true
-}
-
-// newStream makes an output stream with all properties but the codec's.
-func (m *muxer) newStream(s *astiav.Stream) (*C.AVStream, error) {
-	st := C.avformat_new_stream(m.oc, nil)
-	if st == nil {
-		return nil, errors.New("encode: out of memory")
-	}
-	in := inputStream(s)
-	st.disposition = in.disposition
-	st.time_base = in.time_base
-	st.avg_frame_rate, st.r_frame_rate = in.avg_frame_rate, in.r_frame_rate
-	st.sample_aspect_ratio = in.sample_aspect_ratio
-	st.discard = in.discard
-	if m.form.KeepsIDs {
-		st.id = in.id // the PID
-	}
-	if err := av.Error(int(C.av_dict_copy(&st.metadata, in.metadata, 0))); err != nil {
-		return st, err
-	}
-	stampTime(&st.metadata)
-	if to := m.form.LanguageCode(metadata(st.metadata, "language")); to != "" {
-		set(&st.metadata, "language", to)
-	}
-	m.keepNames(&st.metadata, "encoding_tool")
-	m.nameHandler(st)
-	return st, nil
-}
-
-// nameHandler writes a stream's title where most programs look for it in MP4.
-func (m *muxer) nameHandler(st *C.AVStream) {
-	if title := metadata(st.metadata, "title"); title != "" && m.mp4() {
-		setDefault(&st.metadata, "handler_name", title)
-	}
 }
 
 // copyStream copies a stream bit for bit.
@@ -432,37 +371,6 @@ func (m *muxer) keepCrop(f *pipeline.Frame, in *C.AVCodecParameters) error {
 	return nil
 }
 
-// dropTags removes the tags that match.
-func dropTags(d **C.AVDictionary, match func(key string) bool) {
-	for k := range tags(*d) {
-		if match(k) {
-			set(d, k, "")
-		}
-	}
-}
-
-// stampTime gives a time of creation its zone: muxers take one without for local time.
-func stampTime(d **C.AVDictionary) {
-	if t := metadata(*d, "creation_time"); t != "" {
-		set(d, "creation_time", fidelity.UTC(t))
-	}
-}
-
-// keepNames keeps FFmpeg's muxer for Matroska from leaving out tags of the given names, and from
-// renaming those that end like a language of two letters: no language at the end is none.
-func (m *muxer) keepNames(d **C.AVDictionary, omitted ...string) {
-	if m.form.Family != formats.Matroska {
-		return
-	}
-	for k, v := range tags(*d) {
-		name := strings.ToLower(k)
-		if slices.Contains(omitted, name) || len(k) > 3 && k[len(k)-3] == '-' {
-			set(d, k, "")
-			set(d, k+"-und", v)
-		}
-	}
-}
-
 func (m *muxer) videoMetadata(st, in *C.AVStream) error {
 	if err := av.Error(int(C.av_dict_copy(&st.metadata, in.metadata, 0))); err != nil {
 		return err
@@ -518,46 +426,4 @@ func (m *muxer) fileMetadata(first int64) error {
 	}
 	indexes[m.in.Video.Index()] = m.video.index
 	return av.Error(int(C.vf_copy_programs(m.oc, src, &indexes[0])))
-}
-
-// HasChapter reports whether the output has a chapter of this title.
-func (o *Output) HasChapter(title string) bool {
-	return slices.ContainsFunc(av.Slice(o.oc.chapters, int(o.oc.nb_chapters)), func(c *C.AVChapter) bool {
-		return metadata(c.metadata, "title") == title
-	})
-}
-
-func tag(s string) C.uint32_t {
-	return C.uint32_t(s[0]) | C.uint32_t(s[1])<<8 | C.uint32_t(s[2])<<16 | C.uint32_t(s[3])<<24
-}
-
-// set writes a tag; an empty value removes it.
-func set(d **C.AVDictionary, key, value string) {
-	av.SetOption(unsafe.Pointer(d), key, value)
-}
-
-func setDefault(d **C.AVDictionary, key, value string) {
-	if metadata(*d, key) == "" {
-		set(d, key, value)
-	}
-}
-
-func metadata(d *C.AVDictionary, key string) string {
-	k := C.CString(key)
-	defer C.free(unsafe.Pointer(k))
-	if e := C.av_dict_get(d, k, nil, 0); e != nil {
-		return C.GoString(e.value)
-	}
-	return ""
-}
-
-func tags(d *C.AVDictionary) map[string]string {
-	m := map[string]string{}
-	var e *C.AVDictionaryEntry
-	for {
-		if e = C.av_dict_iterate(d, e); e == nil {
-			return m
-		}
-		m[C.GoString(e.key)] = C.GoString(e.value)
-	}
 }
