@@ -266,12 +266,6 @@ func (m *muxer) firstOf(s *astiav.Stream) int64 {
 	return 0
 }
 
-// plain lists the tags that have atoms of their own in MP4, which every player reads. Any other
-// tag needs the newer scheme for all of them.
-var plain = []string{"title", "artist", "album_artist", "composer", "album", "date", "comment", "genre", "copyright", "grouping",
-	"lyrics", "description", "synopsis", "show", "episode_id", "network", "keywords", "episode_sort", "season_number",
-	"media_type", "hd_video", "gapless_playback", "compilation", "track", "disc", "tmpo", "creation_time", "timecode"}
-
 // plainQuickTime lists those that QuickTime has, too.
 var plainQuickTime = []string{"title", "artist", "album", "date", "comment", "genre", "copyright", "creation_time", "timecode"}
 
@@ -346,4 +340,22 @@ func lcm(a, b int64) int64 {
 		x, y = y, x%y
 	}
 	return a / x * b
+}
+
+// exactTimes makes MP4 count in the unit of the input, so that differences of times survive.
+func (m *muxer) exactTimes(d **C.AVDictionary) error {
+	const finest = 1e7 // durations have 32 bits
+	den := int(m.unit.den)
+	if den <= 0 || den > finest {
+		return target.Refusal("filter the file whole", "a part cannot be exact in units of %d/%d s", int(m.unit.num), den)
+	}
+	if m.unit != rational(m.in.Video.TimeBase()) {
+		return target.Refusal("filter the file whole", "a part has the times of its source, and the filters change their unit")
+	}
+	set(d, "video_track_timescale", strconv.Itoa(den))
+	set(d, "movie_timescale", strconv.Itoa(den))
+	if m.precoded != nil {
+		set(d, "use_editlist", "0") // times begin at 0, and are read back as they are
+	}
+	return nil
 }

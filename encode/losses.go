@@ -1,8 +1,5 @@
 package encode
 
-//#include "glue.h"
-import "C"
-
 import (
 	"bytes"
 	"slices"

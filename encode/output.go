@@ -268,3 +268,16 @@ func (o *Output) HasChapter(title string) bool {
 		return metadata(c.metadata, "title") == title
 	})
 }
+
+// Turned returns what filters have changed of the pictures, as Look.Turned; it is known once the
+// first frame was put.
+func (o *Output) Turned() []string { return o.turned }
+
+// Pace returns how many frames are put for each of the input, by their rates; safe from any
+// goroutine.
+func (o *Output) Pace() float64 {
+	if p := o.paced.Load(); p != nil {
+		return *p
+	}
+	return 1
+}

@@ -8,12 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"unsafe"
 
 	"github.com/asticode/go-astiav"
 
-	"vidfilter/encode/target"
 	"vidfilter/internal/av"
 	"vidfilter/internal/hint"
 	"vidfilter/pipeline"
@@ -113,22 +111,4 @@ func (o *Output) WriteVideo(p *astiav.Packet) error {
 	o.frames++
 	o.time.Store(max(o.time.Load(), o.micros(p.Pts()+p.Duration())))
 	return o.writeVideo(o.pkt)
-}
-
-// exactTimes makes MP4 count in the unit of the input, so that differences of times survive.
-func (m *muxer) exactTimes(d **C.AVDictionary) error {
-	const finest = 1e7 // durations have 32 bits
-	den := int(m.unit.den)
-	if den <= 0 || den > finest {
-		return target.Refusal("filter the file whole", "a part cannot be exact in units of %d/%d s", int(m.unit.num), den)
-	}
-	if m.unit != rational(m.in.Video.TimeBase()) {
-		return target.Refusal("filter the file whole", "a part has the times of its source, and the filters change their unit")
-	}
-	set(d, "video_track_timescale", strconv.Itoa(den))
-	set(d, "movie_timescale", strconv.Itoa(den))
-	if m.precoded != nil {
-		set(d, "use_editlist", "0") // times begin at 0, and are read back as they are
-	}
-	return nil
 }

@@ -88,3 +88,9 @@ func tags(d *C.AVDictionary) map[string]string {
 }
 
 func rational(r astiav.Rational) C.AVRational { return C.AVRational{C.int(r.Num()), C.int(r.Den())} }
+
+// plain lists the tags that have atoms of their own in MP4, which every player reads. Any other
+// tag needs the newer scheme for all of them.
+var plain = []string{"title", "artist", "album_artist", "composer", "album", "date", "comment", "genre", "copyright", "grouping",
+	"lyrics", "description", "synopsis", "show", "episode_id", "network", "keywords", "episode_sort", "season_number",
+	"media_type", "hd_video", "gapless_playback", "compilation", "track", "disc", "tmpo", "creation_time", "timecode"}

@@ -44,19 +44,6 @@ func (s *common) has(keys ...string) bool {
 	return slices.ContainsFunc(keys, func(k string) bool { return slices.Contains(s.turned, k) })
 }
 
-// Turned returns what filters have changed of the pictures, as Look.Turned; it is known once the
-// first frame was put.
-func (o *Output) Turned() []string { return o.turned }
-
-// Pace returns how many frames are put for each of the input, by their rates; safe from any
-// goroutine.
-func (o *Output) Pace() float64 {
-	if p := o.paced.Load(); p != nil {
-		return *p
-	}
-	return 1
-}
-
 // untrue lists the kinds of units that are not true of the pictures any more: an active format of
 // another shape, levels of light of another transfer function.
 func (s *common) untrue() (kinds []units.Kind) {
