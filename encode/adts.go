@@ -58,9 +58,9 @@ func aacOf(par *C.AVCodecParameters) adtsHeader {
 
 // checkSound counts packets whose sound differs from that at the start, if the output cannot
 // describe it.
-func (o *Output) checkSound(l *lane, p *C.AVPacket) {
+func (m *muxer) checkSound(l *lane, p *C.AVPacket) {
 	par := l.st.codecpar
-	if par.codec_id != C.AV_CODEC_ID_AAC || o.opts.Format == "mpegts" {
+	if par.codec_id != C.AV_CODEC_ID_AAC || m.opts.Format == "mpegts" {
 		return
 	}
 	a, _, _, ok := readADTS(av.Slice((*byte)(p.data), int(p.size)))
@@ -69,8 +69,8 @@ func (o *Output) checkSound(l *lane, p *C.AVPacket) {
 	case l.adts == adtsHeader{}:
 		l.adts = a
 	case a != l.adts:
-		if o.otherSound++; o.otherSound == 1 {
-			o.warn("the sound changes its sample rate or channels in mid-stream; %s players will play it as at the start; write .ts to keep both", o.opts.Format)
+		if m.otherSound++; m.otherSound == 1 {
+			m.warn("the sound changes its sample rate or channels in mid-stream; %s players will play it as at the start; write .ts to keep both", m.opts.Format)
 		}
 	}
 }

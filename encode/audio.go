@@ -86,8 +86,8 @@ func (a *audioConverter) push(p *astiav.Packet, ready func(*C.AVPacket) error) e
 }
 
 // pushAudio converts a packet of a lane, nil for the end, and writes the packets that are ready.
-func (o *Output) pushAudio(l *lane, p *astiav.Packet) error {
-	return l.aud.push(p, func(out *C.AVPacket) error { return o.carryTo(l, out, l.aud.c.enc.time_base) })
+func (m *muxer) pushAudio(l *lane, p *astiav.Packet) error {
+	return l.aud.push(p, func(out *C.AVPacket) error { return m.carryTo(l, out, l.aud.c.enc.time_base) })
 }
 
 var (
@@ -132,8 +132,8 @@ func flacOf(pcm C.vf_sound, channels C.int) (C.vf_sound, bool) {
 }
 
 // sounds lists what sound that the format does not hold may become, the best first.
-func (o *Output) sounds(par *C.AVCodecParameters) (list []C.vf_sound) {
-	if o.form.Family == formats.Broadcast {
+func (m *muxer) sounds(par *C.AVCodecParameters) (list []C.vf_sound) {
+	if m.form.Family == formats.Broadcast {
 		const rate = 48000 // MXF has no other
 		list = append(list, C.vf_sound{codec: C.AV_CODEC_ID_PCM_S16LE, format: C.AV_SAMPLE_FMT_S16, rate: rate})
 		if pcm := pcmOf(par); lossless(par) && pcm.codec != C.AV_CODEC_ID_PCM_S16LE {
@@ -141,12 +141,12 @@ func (o *Output) sounds(par *C.AVCodecParameters) (list []C.vf_sound) {
 		}
 		return list
 	}
-	if o.form.Audio == formats.PCM {
+	if m.form.Audio == formats.PCM {
 		return []C.vf_sound{pcmOf(par)}
 	}
-	if o.form.Lossless != nil && lossless(par) && !o.opts.CodeSound {
+	if m.form.Lossless != nil && lossless(par) && !m.opts.CodeSound {
 		pcm := pcmOf(par)
-		if flac, ok := flacOf(pcm, par.ch_layout.nb_channels); ok && slices.Contains(o.form.Lossless, "flac") {
+		if flac, ok := flacOf(pcm, par.ch_layout.nb_channels); ok && slices.Contains(m.form.Lossless, "flac") {
 			list = append(list, flac)
 		}
 		list = append(list, pcm)
@@ -155,37 +155,37 @@ func (o *Output) sounds(par *C.AVCodecParameters) (list []C.vf_sound) {
 }
 
 // convertAudio makes a stream that the container holds from one that it cannot hold.
-func (o *Output) convertAudio(s *astiav.Stream) error {
+func (m *muxer) convertAudio(s *astiav.Stream) error {
 	in := inputStream(s)
 	var a *audioConverter
 	var err error
-	for _, to := range o.sounds(in.codecpar) {
-		if a, err = newAudioConverter(in.codecpar, in.time_base, to, o.oc.oformat.flags&C.AVFMT_GLOBALHEADER != 0); err == nil {
+	for _, to := range m.sounds(in.codecpar) {
+		if a, err = newAudioConverter(in.codecpar, in.time_base, to, m.oc.oformat.flags&C.AVFMT_GLOBALHEADER != 0); err == nil {
 			break
 		}
 	}
 	if err != nil {
 		return err
 	}
-	st, err := o.newStream(s)
+	st, err := m.newStream(s)
 	if st == nil {
 		a.close()
 		return err
 	}
-	o.lanes[s.Index()] = &lane{st: st, from: in.time_base, last: av.NoPTS, aud: a} // for Close
+	m.lanes[s.Index()] = &lane{st: st, from: in.time_base, last: av.NoPTS, aud: a} // for Close
 	if err != nil {
 		return err
 	}
 	dropTags(&st.metadata, fidelity.OfCoding)
 	st.time_base = a.c.enc.time_base
-	o.tellSound(s, a)
+	m.tellSound(s, a)
 	return av.Error(int(C.avcodec_parameters_from_context(st.codecpar, a.c.enc)))
 }
 
 // tellSound says what becomes of a stream of sound.
-func (o *Output) tellSound(s *astiav.Stream, a *audioConverter) {
+func (m *muxer) tellSound(s *astiav.Stream, a *audioConverter) {
 	from, to := inputStream(s).codecpar, a.c.enc
-	tell := func(key string) { o.told.Add(fidelity.Stream, strconv.Itoa(s.Index()), key) }
+	tell := func(key string) { m.told.Add(fidelity.Stream, strconv.Itoa(s.Index()), key) }
 	tell("codec")
 	pcm := pcmOf(from)
 	keeps := lossless(from) && to.sample_fmt == pcm.format && (to.codec_id == pcm.codec || to.codec_id == C.AV_CODEC_ID_FLAC)
@@ -202,13 +202,13 @@ func (o *Output) tellSound(s *astiav.Stream, a *audioConverter) {
 	if keeps && changes == "" {
 		how = " without loss"
 	}
-	o.warn("%s becomes %s%s: %s", streamName(s), C.GoString(C.avcodec_get_name(to.codec_id)), how+changes, o.unheld(from))
+	m.warn("%s becomes %s%s: %s", streamName(s), C.GoString(C.avcodec_get_name(to.codec_id)), how+changes, m.unheld(from))
 }
 
 // unheld says why a stream of sound is not copied.
-func (o *Output) unheld(par *C.AVCodecParameters) string {
-	if slices.Contains(o.form.Misread, C.GoString(C.avcodec_get_name(par.codec_id))) {
-		return "players misread it in " + o.opts.Format
+func (m *muxer) unheld(par *C.AVCodecParameters) string {
+	if slices.Contains(m.form.Misread, C.GoString(C.avcodec_get_name(par.codec_id))) {
+		return "players misread it in " + m.opts.Format
 	}
-	return o.opts.Format + " cannot hold it"
+	return m.opts.Format + " cannot hold it"
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/asticode/go-astiav"
 
+	"vidfilter/encode/target"
 	"vidfilter/internal/av"
 )
 
@@ -83,28 +84,28 @@ func (s *sound) rest() (n int64) {
 }
 
 // laySound takes a packet for MXF.
-func (o *Output) laySound(l *lane, p *C.AVPacket, from C.AVRational) error {
+func (m *muxer) laySound(l *lane, p *C.AVPacket, from C.AVRational) error {
 	if l.sound == nil {
 		l.sound = newSound(l.st.codecpar)
 	}
 	unit := C.AVRational{1, C.int(l.sound.rate)}
 	at := l.sound.end()
 	if p.pts != C.AV_NOPTS_VALUE {
-		at = int64(C.av_rescale_q(p.pts, from, unit) - C.av_rescale_q(C.int64_t(o.first), o.unit, unit))
+		at = int64(C.av_rescale_q(p.pts, from, unit) - C.av_rescale_q(C.int64_t(m.first), m.unit, unit))
 	}
 	l.sound.lay(at, unsafe.Slice((*byte)(p.data), int(p.size)))
-	return o.writeSound(l, false)
+	return m.writeSound(l, false)
 }
 
 // writeSound writes the sound of the pictures that are written, as far as it has come, or all. Some
 // seconds behind the pictures there is none to wait for.
-func (o *Output) writeSound(l *lane, all bool) error {
+func (m *muxer) writeSound(l *lane, all bool) error {
 	const patience = 10 // seconds
 	if l.sound == nil {
 		l.sound = newSound(l.st.codecpar)
 	}
 	s := l.sound
-	until := int64(C.av_rescale_q(C.int64_t(o.written), o.video.time_base, C.AVRational{1, C.int(s.rate)}))
+	until := int64(C.av_rescale_q(C.int64_t(m.written), m.video.time_base, C.AVRational{1, C.int(s.rate)}))
 	if !all {
 		until = max(min(until, s.end()), until-patience*s.rate)
 	}
@@ -123,15 +124,15 @@ func (o *Output) writeSound(l *lane, all bool) error {
 	}
 	copy(unsafe.Slice((*byte)(p.data), len(data)), data)
 	p.stream_index, p.pts, p.dts, p.duration = l.st.index, C.int64_t(at), C.int64_t(at), C.int64_t(until-at)
-	return o.write(p)
+	return m.write(p)
 }
 
 // finishSound writes the sound that is left, and names what it cuts off.
-func (o *Output) finishSound() error {
+func (m *muxer) finishSound() error {
 	const padding = 10 // parts of a second that codecs add
 	var names []string
-	for i, l := range o.lanes {
-		if err := o.writeSound(l, true); err != nil {
+	for i, l := range m.lanes {
+		if err := m.writeSound(l, true); err != nil {
 			return err
 		}
 		if n := l.sound.rest(); n > l.sound.rate/padding {
@@ -139,58 +140,58 @@ func (o *Output) finishSound() error {
 		}
 	}
 	if len(names) > 0 {
-		o.warn("sound is cut off: %s begins and ends with the pictures, %s do not", o.opts.Format, strings.Join(names, ", "))
+		m.warn("sound is cut off: %s begins and ends with the pictures, %s do not", m.opts.Format, strings.Join(names, ", "))
 	}
 	return nil
 }
 
-// step writes the latest picture as often as it takes until the one in o.pkt is due, which it
+// step writes the latest picture as often as it takes until the one in pkt is due, which it
 // keeps: MXF has a constant rate and no times.
-func (o *Output) step() error {
-	at := o.place(o.pkt.Pts())
-	if o.latest != nil {
-		if o.written+1-at > 1 {
-			return o.offRate(at)
+func (m *muxer) step(pkt *astiav.Packet) error {
+	at := m.place(pkt.Pts())
+	if m.latest != nil {
+		if m.written+1-at > 1 {
+			return m.offRate(at)
 		}
-		if err := o.repeatLatest(at); err != nil {
+		if err := m.repeatLatest(at); err != nil {
 			return err
 		}
 	}
-	if o.latest = o.pkt.Clone(); o.latest == nil {
+	if m.latest = pkt.Clone(); m.latest == nil {
 		return errors.New("encode: out of memory")
 	}
 	return nil
 }
 
 // place returns the number of the picture that is shown at a time.
-func (o *Output) place(pts int64) int64 {
-	return int64(C.av_rescale_q(C.int64_t(pts-o.first), o.unit, o.video.time_base))
+func (m *muxer) place(pts int64) int64 {
+	return int64(C.av_rescale_q(C.int64_t(pts-m.first), m.unit, m.video.time_base))
 }
 
-func (o *Output) offRate(at int64) error {
-	rate := C.av_inv_q(o.video.time_base)
-	return Refusal("write .mov or .mkv, which keep the time of each", "%s holds pictures at a constant rate, %.6g a second, and picture %d of the input belongs where %d is",
-		o.opts.Format, float64(rate.num)/float64(rate.den), o.frames, at+1)
+func (m *muxer) offRate(at int64) error {
+	rate := C.av_inv_q(m.video.time_base)
+	return target.Refusal("write .mov or .mkv, which keep the time of each", "%s holds pictures at a constant rate, %.6g a second, and picture %d of the input belongs where %d is",
+		m.opts.Format, float64(rate.num)/float64(rate.den), m.frames, at+1)
 }
 
 // pauseTooLong reports whether the time until a picture is due is no pause, but a fault.
-func (o *Output) pauseTooLong(until int64) bool {
+func (m *muxer) pauseTooLong(until int64) bool {
 	const longest = 3600 // seconds
-	rate := C.av_inv_q(o.video.time_base)
-	return (until-o.written)*int64(rate.den) > longest*int64(rate.num)
+	rate := C.av_inv_q(m.video.time_base)
+	return (until-m.written)*int64(rate.den) > longest*int64(rate.num)
 }
 
 // repeatLatest writes the latest picture once, and again until the given one is next.
-func (o *Output) repeatLatest(until int64) error {
-	p := o.latest
-	o.latest = nil
+func (m *muxer) repeatLatest(until int64) error {
+	p := m.latest
+	m.latest = nil
 	defer p.Free()
-	if o.pauseTooLong(until) {
-		return o.offRate(until)
+	if m.pauseTooLong(until) {
+		return m.offRate(until)
 	}
-	o.repeated += max(0, until-o.written-1)
-	for range max(1, until-o.written) {
-		if err := o.writeStep(p); err != nil {
+	m.repeated += max(0, until-m.written-1)
+	for range max(1, until-m.written) {
+		if err := m.writeStep(p); err != nil {
 			return err
 		}
 	}
@@ -198,22 +199,22 @@ func (o *Output) repeatLatest(until int64) error {
 }
 
 // writeStep writes a picture, which it borrows, and the sound that goes with it.
-func (o *Output) writeStep(picture *astiav.Packet) error {
+func (m *muxer) writeStep(picture *astiav.Packet) error {
 	p := picture.Clone()
 	if p == nil {
 		return errors.New("encode: out of memory")
 	}
 	defer p.Free()
-	p.SetPts(o.written)
-	p.SetDts(o.written)
+	p.SetPts(m.written)
+	p.SetDts(m.written)
 	p.SetDuration(1)
-	o.begin, o.end = 0, o.written
-	o.written++
-	if err := o.write((*C.AVPacket)(av.PacketPtr(p))); err != nil {
+	m.begin, m.end = 0, m.written
+	m.written++
+	if err := m.write((*C.AVPacket)(av.PacketPtr(p))); err != nil {
 		return err
 	}
-	for _, l := range o.lanes {
-		if err := o.writeSound(l, false); err != nil {
+	for _, l := range m.lanes {
+		if err := m.writeSound(l, false); err != nil {
 			return err
 		}
 	}
@@ -221,14 +222,14 @@ func (o *Output) writeStep(picture *astiav.Packet) error {
 }
 
 // finishBroadcast writes the rest, and names its changes.
-func (o *Output) finishBroadcast() error {
-	if o.latest != nil {
-		if err := o.repeatLatest(o.place(o.latest.Pts() + o.latest.Duration())); err != nil {
+func (m *muxer) finishBroadcast() error {
+	if m.latest != nil {
+		if err := m.repeatLatest(m.place(m.latest.Pts() + m.latest.Duration())); err != nil {
 			return err
 		}
 	}
-	if o.repeated > 0 {
-		o.warn("%s holds pictures at a constant rate: some are repeated, %d in all", o.opts.Format, o.repeated)
+	if m.repeated > 0 {
+		m.warn("%s holds pictures at a constant rate: some are repeated, %d in all", m.opts.Format, m.repeated)
 	}
-	return o.finishSound()
+	return m.finishSound()
 }

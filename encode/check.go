@@ -20,6 +20,7 @@ import (
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/encode/formats"
+	"vidfilter/encode/target"
 	"vidfilter/internal/av"
 	"vidfilter/internal/text"
 	"vidfilter/pipeline"
@@ -199,12 +200,6 @@ func videoEncoders() (names []string) {
 		}
 	}
 	return names
-}
-
-func codecNamed(name string) *C.AVCodecDescriptor {
-	cname := C.CString(name)
-	defer C.free(unsafe.Pointer(cname))
-	return C.avcodec_descriptor_get_by_name(cname)
 }
 
 // encoderOf returns the encoder of a codec, or "".
@@ -413,7 +408,7 @@ func (e *coder) misfit(width, height int) error {
 	case min(width, height) < least || width < about.minWidth:
 		why = fmt.Sprintf("pictures are at least %dx%d", max(least, about.minWidth), least)
 	}
-	return Refusal(advice, "%s cannot encode %dx%d: %s", about.Name, width, height, why)
+	return target.Refusal(advice, "%s cannot encode %dx%d: %s", about.Name, width, height, why)
 }
 
 // Fitting lists the codecs of the output's format that take pictures of a size, by their common
@@ -516,3 +511,9 @@ func (e *encoderError) Error() string {
 
 func (e *encoderError) Hint() string    { return "leave out the options of the encoder, or change them" }
 func (e *encoderError) Unwrap() []error { return []error{ErrOption, e.err} }
+
+// muxes reports whether a muxer takes a stream so that readers find it again.
+func muxes(muxer *C.AVOutputFormat, f formats.Format, st *C.AVStream, tag C.uint32_t) bool {
+	known := f.Codecs == nil || slices.Contains(f.Codecs, C.GoString(C.avcodec_get_name(st.codecpar.codec_id)))
+	return known && C.vf_can_mux(muxer, st, tag) != 0
+}

@@ -1,12 +1,12 @@
 package encode
 
 //#include <libavcodec/avcodec.h>
+//#include <libavutil/pixdesc.h>
 import "C"
 
 import (
 	"cmp"
-	"slices"
-	"strings"
+	"unsafe"
 
 	"github.com/asticode/go-astiav"
 
@@ -85,68 +85,6 @@ type Quality struct {
 	About    string
 }
 
-// codecs lists the encoders that are described. The first one is the default.
-var codecs = []Codec{x264, x265, svtAV1, ffv1, prores, dnxhd, rawVideo, mjpeg, nvencH264, nvencHEVC, nvencAV1}
-
-// DefaultEncoder is the encoder of videos for which no other is asked.
-var DefaultEncoder = codecs[0].Name
-
-// CodecOf returns the description of an encoder. One that is not described has no defaults, and is
-// used as FFmpeg documents it.
-func CodecOf(encoder string) Codec {
-	if i := slices.IndexFunc(codecs, func(c Codec) bool { return c.Name == encoder }); i >= 0 {
-		return codecs[i]
-	}
-	return Codec{Name: encoder, CRF: -1, Quality: Quality{Max: 63}}
-}
-
-// CodecNamed returns the description of a codec by a value of --codec, an alias or FFmpeg's name of
-// the encoder, in any case.
-func CodecNamed(name string) (Codec, bool) {
-	name = strings.ToLower(name)
-	i := slices.IndexFunc(codecs, func(c Codec) bool {
-		return c.Common != "" && (c.Common == name || c.Name == name || slices.Contains(c.Aliases, name))
-	})
-	if i < 0 {
-		return Codec{}, false
-	}
-	return codecs[i], true
-}
-
-// CodecOnDevice returns the description of the encoder that codes on a device what another does on
-// the CPU.
-func CodecOnDevice(c Codec) (Codec, bool) {
-	i := slices.IndexFunc(codecs, func(d Codec) bool { return d.OnDevice != "" && d.OnDevice == c.Common })
-	if i < 0 {
-		return Codec{}, false
-	}
-	return codecs[i], true
-}
-
-// DefaultFor returns the codec of videos in a format for which no other is asked: H.264, or the
-// first that a format without it has.
-func DefaultFor(f formats.Format) Codec {
-	for _, name := range f.Codecs {
-		if c, ok := CodecNamed(name); ok {
-			return c
-		}
-		if name == rawVideo.Name {
-			return rawVideo
-		}
-	}
-	return CodecOf(DefaultEncoder)
-}
-
-// Commons lists the values of --codec.
-func Commons() (names []string) {
-	for _, c := range codecs {
-		if c.Common != "" {
-			names = append(names, c.Common)
-		}
-	}
-	return names
-}
-
 // coded returns the size at which the encoder gets pictures of a size.
 func (c Codec) coded(width, height int) (int, int) {
 	if !c.pads {
@@ -187,13 +125,25 @@ func (o *Options) threads() int { return cmp.Or(o.Threads, machine.CoreLimit()) 
 
 func (o *Options) format() formats.Format { return formats.Of(o.Format) }
 
-// codec returns the description of the encoder that the options choose.
-func (o *Options) codec() Codec {
-	switch f := o.format(); {
-	case f.Family == formats.Picture:
-		return CodecOf(f.Name)
-	case o.Encoder != "":
-		return CodecOf(o.Encoder)
-	}
-	return CodecOf(DefaultEncoder)
+func codecNamed(name string) *C.AVCodecDescriptor {
+	cname := C.CString(name)
+	defer C.free(unsafe.Pointer(cname))
+	return C.avcodec_descriptor_get_by_name(cname)
 }
+
+// odd reports whether the sides do not divide by the chroma subsampling of pf.
+func odd(width, height int, pf astiav.PixelFormat) bool {
+	d := C.av_pix_fmt_desc_get(C.enum_AVPixelFormat(pf))
+	return d != nil && (width&(1<<d.log2_chroma_w-1) != 0 || height&(1<<d.log2_chroma_h-1) != 0)
+}
+
+// fieldCoding is how an encoder codes interlaced pictures.
+type fieldCoding uint8
+
+const (
+	streamFields fieldCoding = iota // all pictures are interlaced, in one order, or none is
+	noFields                        // none is
+	ownFields                       // each picture says by itself what it is
+	apartFields                     // likewise, but an encoder codes either kind
+	mixedFields                     // an interlaced stream, of one order, may hold progressive pictures
+)

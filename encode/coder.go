@@ -17,7 +17,7 @@ import (
 
 	"github.com/asticode/go-astiav"
 
-	"vidfilter/encode/formats"
+	"vidfilter/encode/target"
 	"vidfilter/internal/av"
 	"vidfilter/internal/fidelity"
 	"vidfilter/internal/hint"
@@ -28,32 +28,24 @@ import (
 // coder turns frames into coded packets, which hold all that goes with their pictures. It is for
 // one goroutine.
 type coder struct {
-	opts Options
-	in   Template
-	form formats.Format
+	*common
 	// globalHeader means that the codec's header is not repeated in packets.
 	globalHeader bool
 	// give passes on the packet in pkt, which is the coder's.
 	give func() error
 
-	shown     *pipeline.Video // of the first frame
-	unit      C.AVRational    // of all times: seconds
-	pace      float64         // frames for one of the input
-	turned    []string        // what filters have changed, as Look.Turned
 	enc       *astiav.CodecContext
 	pkt       *astiav.Packet
 	scaler    av.Scaler
 	to        *encoderInput // conversion for the encoder, nil for none
 	onDevice  *onDevice
-	frames    int64
 	alphaKept bool
 	// alphaBeside means that the encoder gets alpha that comes beside the samples of frames.
 	alphaBeside bool
 	// colourless means that the encoder takes no gray: frames get chroma without colour.
 	colourless bool
 	carrier    carrier
-	grain      *grainer // nil: pictures have no film grain
-	told       fidelity.Told
+	grain      *grainer        // nil: pictures have no film grain
 	lasting    map[int64]int64 // durations of frames in the encoder, by time; SVT-AV1 does not return them
 	decoding   []int64         // decode times of the packets to come, instead of the encoder's
 	origin     int64           // time of the first frame
@@ -74,7 +66,7 @@ type Coder struct {
 // NewCoder returns a coder for a part. give borrows each packet, in decode order, with times in the
 // unit of the template's video. The template and the options are those of the whole output.
 func NewCoder(in Template, o Options, give func(*astiav.Packet) error) *Coder {
-	c := &Coder{coder: newCoder(in, o)}
+	c := &Coder{coder: newCoder(newCommon(in, o))}
 	c.part = true
 	c.give = func() error { return give(c.pkt) }
 	return c
@@ -103,12 +95,11 @@ func (c *Coder) Finish(context.Context) error {
 // Close frees the coder.
 func (c *Coder) Close() { c.close() }
 
-func newCoder(in Template, o Options) coder {
-	form := formats.Of(o.Format)
-	name := C.CString(form.Muxer())
+func newCoder(s *common) coder {
+	name := C.CString(s.form.Muxer())
 	defer C.free(unsafe.Pointer(name))
 	muxer := C.av_guess_format(name, nil, nil)
-	return coder{opts: o, in: in, form: form, part: in.Part, globalHeader: muxer != nil && muxer.flags&C.AVFMT_GLOBALHEADER != 0,
+	return coder{common: s, part: s.in.Part, globalHeader: muxer != nil && muxer.flags&C.AVFMT_GLOBALHEADER != 0,
 		pkt: astiav.AllocPacket(), lasting: map[int64]int64{}}
 }
 
@@ -170,14 +161,6 @@ func (e *coder) close() {
 	e.changes.stated.Close()
 }
 
-func (e *coder) warn(format string, args ...any) {
-	if e.opts.Log != nil {
-		e.opts.Log.Warn(fmt.Sprintf(format, args...))
-	}
-}
-
-func (e *coder) isPicture() bool { return e.form.Family == formats.Picture }
-
 func (e *coder) openEncoder(f *pipeline.Frame) error {
 	codec, err := findEncoder(e.opts.codec().Name)
 	if err != nil {
@@ -213,12 +196,8 @@ func (e *coder) openEncoder(f *pipeline.Frame) error {
 	av.TagColour(enc, f, to.format, to.isYUV)
 	name := C.GoString(C.avcodec_get_name(c.codec_id))
 	e.opts.clocks = e.opts.needsClocks(f)
-	lost := e.carrier.lost // of an encoder before
-	e.carrier = newCarrier(name, &e.opts, e.planDolby(f, name, to.pixelFormat.Name()))
+	e.carrier = newCarrier(name, &e.opts, e.planDolby(f, name, to.pixelFormat.Name()), &e.lost)
 	e.carrier.untrue = e.untrue()
-	for _, l := range lost {
-		e.carrier.lose(l)
-	}
 	if t := av.CodedTransfer(f); t > 0 && e.carrier.carries(units.AlternativeTransfer) {
 		c.color_trc = C.enum_AVColorTransferCharacteristic(t)
 	}
@@ -385,7 +364,7 @@ func (e *coder) wantedFormat(codec *astiav.Codec, f *pipeline.Frame) (astiav.Pix
 	list = append(list, C.AV_PIX_FMT_NONE)
 	best := C.avcodec_find_best_pix_fmt_of_list(&list[0], C.enum_AVPixelFormat(own), alpha, nil)
 	if best == C.AV_PIX_FMT_NONE {
-		return astiav.PixelFormatNone, Refusal("try "+DefaultEncoder, "the encoder %s takes no format that %s can be converted to", codec.Name(), own)
+		return astiav.PixelFormatNone, target.Refusal("try "+DefaultEncoder, "the encoder %s takes no format that %s can be converted to", codec.Name(), own)
 	}
 	less := !layout.Info().Gray() && lessChroma(best, C.enum_AVPixelFormat(own))
 	if less {
@@ -463,12 +442,6 @@ func lessChroma(a, b C.enum_AVPixelFormat) bool {
 
 func hasAlpha(pf astiav.PixelFormat) bool {
 	return pf.Descriptor().Flags().Has(astiav.PixelFormatDescriptorFlagAlpha)
-}
-
-// odd reports whether the sides do not divide by the chroma subsampling of pf.
-func odd(width, height int, pf astiav.PixelFormat) bool {
-	d := C.av_pix_fmt_desc_get(C.enum_AVPixelFormat(pf))
-	return d != nil && (width&(1<<d.log2_chroma_w-1) != 0 || height&(1<<d.log2_chroma_h-1) != 0)
 }
 
 // encoderInput converts frames for the encoder.

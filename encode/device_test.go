@@ -22,7 +22,7 @@ func TestFrameRate(t *testing.T) {
 		{"libx265", rate(30, 1), rate(35, 2), rate(30, 1)},
 		{"libx265", rate(0, 1), rate(35, 2), rate(0, 1)},
 	} {
-		e := coder{opts: Options{Encoder: c.encoder}, shown: &pipeline.Video{Rate: c.usual, MeanRate: c.mean}}
+		e := coder{common: &common{opts: Options{Encoder: c.encoder}, shown: &pipeline.Video{Rate: c.usual, MeanRate: c.mean}}}
 		if got := e.frameRate(); got != c.want {
 			t.Errorf("%s of %v, %v on average: %v, want %v", c.encoder, c.usual, c.mean, got, c.want)
 		}

@@ -82,7 +82,7 @@ func (o *Output) describeDolby(par *C.AVCodecParameters) error {
 	}
 	noPlace := o.form.Family != formats.ISO && o.form.Name != formats.MKV
 	if noPlace || r.dv_profile == dolbyIPT && o.form.Name == formats.MOV { // whose dvh1 is DV
-		o.carrier.lose("the record of " + dolbyVision)
+		o.lost.add("the record of " + dolbyVision)
 		return nil
 	}
 	if r.dv_profile == dolbyIPT && o.form.Family == formats.ISO {

@@ -9,10 +9,6 @@ import (
 	"vidfilter/internal/hint"
 )
 
-// ErrOutput is wrapped by every error of the output: it exists, cannot be written, the disk is
-// full, or the container cannot hold a stream.
-var ErrOutput = contract.NewClass(contract.ExitOutput, "output not written")
-
 // ErrOption is wrapped by every error of an option that only the encoder can judge, such as an
 // unknown encoder or pixel format.
 var ErrOption = contract.NewClass(contract.ExitUsage, "option not understood")
@@ -23,4 +19,9 @@ var ErrDamaged = contract.NewClass(contract.ExitDamaged, "output not verified")
 // misused returns an error that wraps ErrOption.
 func misused(advice, format string, args ...any) error {
 	return hint.Says(fmt.Sprintf(format, args...), advice, ErrOption)
+}
+
+// PartsErrorf says why parts cannot be joined to a video.
+func PartsErrorf(format string, args ...any) error {
+	return hint.Errorf("make all parts with the same options, of one source, or filter it whole", "join: "+format, args...)
 }

@@ -12,13 +12,13 @@ import (
 )
 
 // keepOrientation stores how a picture must be turned to be shown; 1 is upright.
-func (o *Output) keepOrientation(orientation int) {
+func (m *muxer) keepOrientation(orientation int) {
 	switch {
-	case orientation <= 1 || !o.isPicture():
-	case o.form.Orientation:
-		o.exif = exif(orientation)
+	case orientation <= 1 || !m.isPicture():
+	case m.form.Orientation:
+		m.exif = exif(orientation)
 	default:
-		o.warn("the picture must be turned when shown, which %s cannot express; a .jpg can", o.opts.Format)
+		m.warn("the picture must be turned when shown, which %s cannot express; a .jpg can", m.opts.Format)
 	}
 }
 
@@ -38,11 +38,11 @@ func exif(orientation int) []byte {
 }
 
 // insertExif puts the segment after the start of the JPEG in p.
-func (o *Output) insertExif(p *C.AVPacket) error {
+func (m *muxer) insertExif(p *C.AVPacket) error {
 	const start = 2
-	if len(o.exif) == 0 || p.size < start {
+	if len(m.exif) == 0 || p.size < start {
 		return nil
 	}
 	data := av.Slice((*byte)(p.data), int(p.size))
-	return setData(p, slices.Concat(data[:start], o.exif, data[start:]))
+	return setData(p, slices.Concat(data[:start], m.exif, data[start:]))
 }

@@ -12,17 +12,6 @@ import (
 	"vidfilter/pipeline"
 )
 
-// fieldCoding is how an encoder codes interlaced pictures.
-type fieldCoding uint8
-
-const (
-	streamFields fieldCoding = iota // all pictures are interlaced, in one order, or none is
-	noFields                        // none is
-	ownFields                       // each picture says by itself what it is
-	apartFields                     // likewise, but an encoder codes either kind
-	mixedFields                     // an interlaced stream, of one order, may hold progressive pictures
-)
-
 // fields is what a coder does with interlaced pictures.
 type fields struct {
 	coded    bool   // the encoder codes fields

@@ -77,68 +77,102 @@ func unmarked(format string, i fidelity.Item) (lost []string) {
 }
 
 // foresee names what the input says of itself and the format has no place for.
-func (o *Output) foresee() {
+func (m *muxer) foresee() {
 	switch {
-	case o.in.Facts == nil || o.in.Part:
+	case m.in.Facts == nil || m.in.Part:
 		return
-	case o.form.Alone:
-		o.nameRest()
+	case m.form.Alone:
+		m.nameRest()
 		return
-	case !o.carries():
+	case !m.carries():
 		return
 	}
 	var names []string
 	chapters := 0
-	for _, i := range o.in.Facts() {
+	for _, i := range m.in.Facts() {
 		switch {
-		case o.told.Covers(i, ""):
-		case i.Kind == fidelity.Chapter && o.lacks(i, ""):
-			o.told.Add(i.Kind, i.Name, "")
+		case m.told.Covers(i, ""):
+		case i.Kind == fidelity.Chapter && m.lacks(i, ""):
+			m.told.Add(i.Kind, i.Name, "")
 			chapters++
-		case o.lacks(i, ""):
-			o.told.Add(i.Kind, i.Name, "")
+		case m.lacks(i, ""):
+			m.told.Add(i.Kind, i.Name, "")
 			names = append(names, "the "+i.String())
 		default:
-			names = append(names, o.foreseeItem(i)...)
+			names = append(names, m.foreseeItem(i)...)
 		}
 	}
 	if chapters > 0 {
 		names = append(names, fmt.Sprintf("%d chapters", chapters))
 	}
 	if len(names) > 0 {
-		o.warn("%s cannot keep %s", o.opts.Format, strings.Join(names, ", "))
+		m.warn("%s cannot keep %s", m.opts.Format, strings.Join(names, ", "))
 	}
 }
 
 // foreseeItem names the properties of an item that the format lacks.
-func (o *Output) foreseeItem(i fidelity.Item) (names []string) {
+func (m *muxer) foreseeItem(i fidelity.Item) (names []string) {
 	const columns = 100 // of a value
 	for _, key := range fidelity.Missed(i) {
-		if o.lacks(i, key) && !(i.Kind == fidelity.Video && o.has(key)) {
-			o.told.Add(i.Kind, i.Name, key)
+		if m.lacks(i, key) && !(i.Kind == fidelity.Video && m.has(key)) {
+			m.told.Add(i.Kind, i.Name, key)
 			names = append(names, fmt.Sprintf("the %s of %s (%s)", fidelity.Name(i.Kind, key), i, text.Clip(i.Values[key], columns)))
 		}
 	}
-	if lost := unmarked(o.opts.Format, i); lost != nil {
-		o.told.Add(i.Kind, i.Name, "disposition")
+	if lost := unmarked(m.opts.Format, i); lost != nil {
+		m.told.Add(i.Kind, i.Name, "disposition")
 		names = append(names, fmt.Sprintf("the mark %q of %s", strings.Join(lost, ", "), i))
 	}
 	return names
 }
 
 // lacks reports whether the output has no place for a property, or for an item if the key is empty.
-func (o *Output) lacks(i fidelity.Item, key string) bool {
-	if i.Kind == fidelity.Tag && key == "" && o.mp4() && o.hasCover() && !slices.Contains(plain, i.Name) {
+func (m *muxer) lacks(i fidelity.Item, key string) bool {
+	if i.Kind == fidelity.Tag && key == "" && m.mp4() && m.hasCover() && !slices.Contains(plain, i.Name) {
 		return true // see movFlags
 	}
-	if key == "language" && o.form.LanguageCode(i.Values[key]) == "" {
+	if key == "language" && m.form.LanguageCode(i.Values[key]) == "" {
 		return true
 	}
-	if key == "stereo" && strings.Contains(i.Values[key], "inverted") && o.form.Family != formats.Matroska && o.opts.codec().Name != "libx265" {
+	if key == "stereo" && strings.Contains(i.Values[key], "inverted") && m.form.Family != formats.Matroska && m.opts.codec().Name != "libx265" {
 		return true // see vf_plain_stereo; x264 has the other order alone
 	}
-	if o.form.Name == formats.Y4M && key == "chroma_location" && i.Values["depth"] != "8 bits" {
+	if m.form.Name == formats.Y4M && key == "chroma_location" && i.Values["depth"] != "8 bits" {
 		return true // it is a part of the names of 8 bits
 	}
-	return slices.ContainsFunc(lacks, func(l lack) bool { return l.is(o.opts.Format, o.opts.codec().Name, i, key) })
+	return slices.ContainsFunc(lacks, func(l lack) bool { return l.is(m.opts.Format, m.opts.codec().Name, i, key) })
+}
+
+// nameRest names, in one line, what the input has beside the samples and the format has not.
+func (m *muxer) nameRest() {
+	const columns = 40 // of a value
+	var names, ofVideo []string
+	add := func(name string) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	for _, i := range m.in.Facts() {
+		switch i.Kind {
+		case fidelity.Stream:
+			add(strings.Replace(i.Values["kind"], "video", "other video", 1))
+		case fidelity.Chapter:
+			add("chapters")
+		case fidelity.Tag:
+			add("tags")
+		default:
+			for _, key := range fidelity.Missed(i) {
+				if m.lacks(i, key) {
+					m.told.Add(i.Kind, i.Name, key)
+					ofVideo = append(ofVideo, fmt.Sprintf("%s (%s)", fidelity.Name(i.Kind, key), text.Clip(i.Values[key], columns)))
+				}
+			}
+		}
+		if i.Kind != fidelity.Video {
+			m.told.Add(i.Kind, i.Name, "")
+		}
+	}
+	if names = append(names, ofVideo...); len(names) > 0 {
+		m.warn("%s holds pictures alone, without %s", m.opts.Format, strings.Join(names, ", "))
+	}
 }

@@ -14,66 +14,67 @@ import (
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/encode/formats"
+	"vidfilter/encode/target"
 	"vidfilter/internal/av"
 	"vidfilter/internal/fidelity"
 	"vidfilter/internal/units"
 )
 
 // writeHeader sets the muxer's options and writes the header.
-func (o *Output) writeHeader(first int64) error {
-	if err := o.fileMetadata(first); err != nil {
+func (m *muxer) writeHeader(first int64) error {
+	if err := m.fileMetadata(first); err != nil {
 		return err
 	}
-	o.moveTimecodes(first)
-	o.keepTimecode(o.atRate(o.timecode))
-	o.foresee()
+	m.moveTimecodes(first)
+	m.keepTimecode(m.atRate(m.timecode))
+	m.foresee()
 	var d *C.AVDictionary
 	defer C.av_dict_free(&d)
-	if set := headerOptions[o.form.Family]; set != nil {
-		if err := set(o, &d, first); err != nil {
+	if set := headerOptions[m.form.Family]; set != nil {
+		if err := set(m, &d, first); err != nil {
 			return err
 		}
 	}
-	if err := av.Error(int(C.avformat_write_header(o.oc, &d))); err != nil {
-		return o.writeError("write the header of", err)
+	if err := av.Error(int(C.avformat_write_header(m.oc, &d))); err != nil {
+		return m.writeError("write the header of", err)
 	}
 	return nil
 }
 
 // headerOptions sets a muxer's options, by the family of the format.
-var headerOptions = map[formats.Family]func(o *Output, d **C.AVDictionary, first int64) error{
-	formats.ISO: (*Output).setISO, formats.Matroska: (*Output).setMatroska, formats.Transport: (*Output).setTransport,
-	formats.Raw: (*Output).setRaw,
+var headerOptions = map[formats.Family]func(m *muxer, d **C.AVDictionary, first int64) error{
+	formats.ISO: (*muxer).setISO, formats.Matroska: (*muxer).setMatroska, formats.Transport: (*muxer).setTransport,
+	formats.Raw: (*muxer).setRaw,
 }
 
-func (o *Output) setISO(d **C.AVDictionary, _ int64) error {
-	set(d, "movflags", strings.Join(o.movFlags(), "+"))
-	if o.opts.Fragment > 0 {
-		set(d, "frag_duration", strconv.FormatInt(o.opts.Fragment.Microseconds(), 10))
+func (m *muxer) setISO(d **C.AVDictionary, _ int64) error {
+	set(d, "movflags", strings.Join(m.movFlags(), "+"))
+	if m.opts.Fragment > 0 {
+		set(d, "frag_duration", strconv.FormatInt(m.opts.Fragment.Microseconds(), 10))
 		set(d, "flush_packets", "1") // or quiet video would stay in a buffer for seconds
-		o.oc.flags |= C.AVFMT_FLAG_FLUSH_PACKETS
+		m.oc.flags |= C.AVFMT_FLAG_FLUSH_PACKETS
 	}
-	if o.in.Part {
-		return o.exactTimes(d)
+	if m.in.Part {
+		return m.exactTimes(d)
 	}
-	if scale := o.movieTimescale(); scale > 0 {
+	if scale := m.movieTimescale(); scale > 0 {
 		set(d, "movie_timescale", strconv.Itoa(scale))
 	}
 	return nil
 }
 
-func (o *Output) setTransport(d **C.AVDictionary, first int64) error {
+func (m *muxer) setTransport(d **C.AVDictionary, first int64) error {
 	// The muxer's clock runs ahead by max_delay. If streams start before that, it shifts them all.
-	o.oc.max_delay = 700000
-	if o.firstTime(first) >= 1400000 {
+	m.oc.max_delay = 700000
+	if m.firstTime(first) >= 1400000 {
 		set(d, "mpegts_copyts", "1")
 	}
-	return o.placePIDs(d)
+	return m.placePIDs(d)
 }
 
 // placePIDs lets streams keep their PIDs. One that another stream has, or a table, becomes the next
 // that is free. The tables of programs make way.
-func (o *Output) placePIDs(d **C.AVDictionary) error {
+func (m *muxer) placePIDs(d **C.AVDictionary) error {
 	const least, most, usual, tables = 0x20, 0x1ffa, 0x100, 0x1000 // others are reserved
 	used := map[C.int]bool{}
 	free := func(from C.int, n int) C.int {
@@ -88,7 +89,7 @@ func (o *Output) placePIDs(d **C.AVDictionary) error {
 		return 0
 	}
 	var without []*C.AVStream
-	for _, st := range av.Slice(o.oc.streams, int(o.oc.nb_streams)) {
+	for _, st := range av.Slice(m.oc.streams, int(m.oc.nb_streams)) {
 		if st.id < least || st.id > most || used[st.id] {
 			without = append(without, st)
 		}
@@ -98,41 +99,41 @@ func (o *Output) placePIDs(d **C.AVDictionary) error {
 		st.id = cmp.Or(free(usual, 1), free(least, 1))
 		used[st.id] = true
 	}
-	n := max(1, int(o.oc.nb_programs))
+	n := max(1, int(m.oc.nb_programs))
 	pmt := cmp.Or(free(tables, n), free(least, n))
 	if pmt == 0 {
-		return Refusal("leave streams out, by --map", "%s has no room for %d streams and %d programs", o.opts.Format, o.oc.nb_streams, n)
+		return target.Refusal("leave streams out, by --map", "%s has no room for %d streams and %d programs", m.opts.Format, m.oc.nb_streams, n)
 	}
 	set(d, "mpegts_pmt_start_pid", strconv.Itoa(int(pmt)))
 	set(d, "mpegts_m2ts_mode", "0") // by which PIDs would be others
 	return nil
 }
 
-func (o *Output) setMatroska(d **C.AVDictionary, _ int64) error {
+func (m *muxer) setMatroska(d **C.AVDictionary, _ int64) error {
 	set(d, "default_mode", "passthrough") // the input's default streams stay default
-	o.delayAudio()
-	if o.seekable() {
+	m.delayAudio()
+	if m.seekable() {
 		return nil
 	}
-	return o.describeAAC()
+	return m.describeAAC()
 }
 
 // moveTimecodes lets the input's timecodes count on to the first picture of the part that is taken,
 // and at the output's rate.
-func (o *Output) moveTimecodes(first int64) {
-	rate, pictures := o.sourceRate(), 0
-	begin := inputStream(o.in.Video).start_time
-	cut := o.in.Cut && rate.num > 0 && begin != C.AV_NOPTS_VALUE
-	if !cut && !o.has(fidelity.Rate) {
+func (m *muxer) moveTimecodes(first int64) {
+	rate, pictures := m.sourceRate(), 0
+	begin := inputStream(m.in.Video).start_time
+	cut := m.in.Cut && rate.num > 0 && begin != C.AV_NOPTS_VALUE
+	if !cut && !m.has(fidelity.Rate) {
 		return
 	}
 	if cut {
 		us := C.AVRational{1, 1000000}
-		later := C.int64_t(o.micros(first)) - C.int64_t(o.in.Shift) - C.av_rescale_q(begin, inputStream(o.in.Video).time_base, us)
+		later := C.int64_t(m.micros(first)) - C.int64_t(m.in.Shift) - C.av_rescale_q(begin, inputStream(m.in.Video).time_base, us)
 		pictures = int(C.av_rescale_q(later, us, C.av_inv_q(rate)))
 	}
-	dictionaries := []**C.AVDictionary{&o.oc.metadata}
-	for _, st := range av.Slice(o.oc.streams, int(o.oc.nb_streams)) {
+	dictionaries := []**C.AVDictionary{&m.oc.metadata}
+	for _, st := range av.Slice(m.oc.streams, int(m.oc.nb_streams)) {
 		dictionaries = append(dictionaries, &st.metadata)
 	}
 	for _, d := range dictionaries {
@@ -140,54 +141,54 @@ func (o *Output) moveTimecodes(first int64) {
 			if cut {
 				code = av.LaterTimecode(code, astiav.NewRational(int(rate.num), int(rate.den)), pictures)
 			}
-			set(d, "timecode", o.atRate(code))
+			set(d, "timecode", m.atRate(code))
 		}
 	}
 }
 
 // atRate returns a timecode of the input as it counts at the output's rate; "" if that has none.
-func (o *Output) atRate(code string) string {
-	if code == "" || !o.has(fidelity.Rate) {
+func (m *muxer) atRate(code string) string {
+	if code == "" || !m.has(fidelity.Rate) {
 		return code
 	}
-	is := o.shown.Rate
+	is := m.shown.Rate
 	if !is.Known() {
-		is = o.shown.MeanRate
+		is = m.shown.MeanRate
 	}
-	was := o.sourceRate()
+	was := m.sourceRate()
 	other := av.TimecodeAt(code, astiav.NewRational(int(was.num), int(was.den)), astiav.NewRational(is.Num, is.Den))
 	if other != code {
-		o.told.Add(fidelity.Video, "", "timecode")
+		m.told.Add(fidelity.Video, "", "timecode")
 	}
 	if other == "" {
-		o.warn("the timecode %s is left out: there is none at %.6g pictures a second", code, is.Float64())
+		m.warn("the timecode %s is left out: there is none at %.6g pictures a second", code, is.Float64())
 	}
 	return other
 }
 
 // keepTimecode makes the timecode of the first picture that of the file, unless that has one.
-func (o *Output) keepTimecode(code string) {
-	if code == "" || !o.carries() || o.in.Part {
+func (m *muxer) keepTimecode(code string) {
+	if code == "" || !m.carries() || m.in.Part {
 		return
 	}
-	given := metadata(o.oc.metadata, "timecode")
-	for _, st := range av.Slice(o.oc.streams, int(o.oc.nb_streams)) {
+	given := metadata(m.oc.metadata, "timecode")
+	for _, st := range av.Slice(m.oc.streams, int(m.oc.nb_streams)) {
 		given = cmp.Or(given, metadata(st.metadata, "timecode"))
 	}
 	switch {
-	case given == "" && !o.lacks(fidelity.Item{Kind: fidelity.Video}, "timecode"):
-		set(&o.oc.metadata, "timecode", code)
+	case given == "" && !m.lacks(fidelity.Item{Kind: fidelity.Video}, "timecode"):
+		set(&m.oc.metadata, "timecode", code)
 	case given != code:
-		o.carrier.lose(units.Timecode.String())
+		m.lost.add(units.Timecode.String())
 	}
 }
 
 // firstTime returns the earliest time of the output in microseconds, as far as known before the
 // header.
-func (o *Output) firstTime(first int64) int64 {
-	t := o.micros(first)
-	for _, p := range o.early {
-		if l := o.lanes[p.StreamIndex()]; p.Pts() != av.NoPTS && l != nil {
+func (m *muxer) firstTime(first int64) int64 {
+	t := m.micros(first)
+	for _, p := range m.early {
+		if l := m.lanes[p.StreamIndex()]; p.Pts() != av.NoPTS && l != nil {
 			t = min(t, int64(C.av_rescale_q(C.int64_t(p.Pts()), l.from, C.AVRational{1, 1000000})))
 		}
 	}
@@ -196,13 +197,13 @@ func (o *Output) firstTime(first int64) int64 {
 
 // delayAudio lets audio begin before 0. Matroska has no negative times, but it has a decoder delay
 // that players subtract. Without it, every stream would be shifted.
-func (o *Output) delayAudio() {
-	for _, s := range o.in.Others {
-		l := o.lanes[s.Index()]
+func (m *muxer) delayAudio() {
+	for _, s := range m.in.Others {
+		l := m.lanes[s.Index()]
 		if l == nil || l.st.codecpar.codec_type != C.AVMEDIA_TYPE_AUDIO || l.st.codecpar.sample_rate <= 0 {
 			continue
 		}
-		padding := C.av_rescale_q_rnd(-C.int64_t(o.firstOf(s)), l.from, C.AVRational{1, l.st.codecpar.sample_rate}, C.AV_ROUND_NEAR_INF)
+		padding := C.av_rescale_q_rnd(-C.int64_t(m.firstOf(s)), l.from, C.AVRational{1, l.st.codecpar.sample_rate}, C.AV_ROUND_NEAR_INF)
 		if l.aud != nil {
 			padding += C.int64_t(l.aud.padding())
 		}
@@ -212,22 +213,16 @@ func (o *Output) delayAudio() {
 	}
 }
 
-// seekable reports whether the muxer can go back in the output. A muxer without a file counts as
-// seekable.
-func (o *Output) seekable() bool {
-	return o.oc.pb == nil || o.oc.pb.seekable&C.AVIO_SEEKABLE_NORMAL != 0
-}
-
 // describeAAC gives AAC from MPEG-TS the codec header that Matroska needs, for pipes only. In a
 // file the muxer later fills room that it has reserved, and a header set here would make it
 // overwrite the data behind.
-func (o *Output) describeAAC() error {
-	for _, s := range o.in.Others {
-		l := o.lanes[s.Index()]
+func (m *muxer) describeAAC() error {
+	for _, s := range m.in.Others {
+		l := m.lanes[s.Index()]
 		if l == nil || l.aud != nil || l.st.codecpar.codec_id != C.AV_CODEC_ID_AAC || l.st.codecpar.extradata_size > 0 {
 			continue
 		}
-		config := o.aacConfig(s, l.st.codecpar)
+		config := m.aacConfig(s, l.st.codecpar)
 		if err := av.SetExtradata(unsafe.Pointer(l.st.codecpar), config[:]); err != nil {
 			return err
 		}
@@ -237,10 +232,10 @@ func (o *Output) describeAAC() error {
 
 // aacConfig takes the header from the stream's first packet or, if that comes later than ours,
 // from the demuxer's parameters.
-func (o *Output) aacConfig(s *astiav.Stream, par *C.AVCodecParameters) [2]byte {
-	i := slices.IndexFunc(o.early, func(p *astiav.Packet) bool { return p.StreamIndex() == s.Index() })
+func (m *muxer) aacConfig(s *astiav.Stream, par *C.AVCodecParameters) [2]byte {
+	i := slices.IndexFunc(m.early, func(p *astiav.Packet) bool { return p.StreamIndex() == s.Index() })
 	if i >= 0 {
-		if h, _, _, ok := readADTS(o.early[i].Data()); ok {
+		if h, _, _, ok := readADTS(m.early[i].Data()); ok {
 			if config, ok := h.config(); ok {
 				return config
 			}
@@ -252,56 +247,50 @@ func (o *Output) aacConfig(s *astiav.Stream, par *C.AVCodecParameters) [2]byte {
 
 // firstOf returns the time of a stream's first packet in its own unit, 0 if it is not known before
 // the header.
-func (o *Output) firstOf(s *astiav.Stream) int64 {
+func (m *muxer) firstOf(s *astiav.Stream) int64 {
 	st := inputStream(s)
-	for _, p := range o.early {
+	for _, p := range m.early {
 		if p.StreamIndex() != s.Index() || p.Pts() == av.NoPTS {
 			continue
 		}
 		t := p.Pts()
-		if o.lanes[s.Index()].aud != nil { // which its decoder leaves out
+		if m.lanes[s.Index()].aud != nil { // which its decoder leaves out
 			t += int64(C.av_rescale_q(C.int64_t(skipped(p)), C.AVRational{1, st.codecpar.sample_rate}, st.time_base))
 		}
 		return t
 	}
 	// Packets are interleaved and this one is yet to come, but MP4 has an index.
-	if t, ok := o.firstVisible(s); ok && !o.in.Cut {
-		return t + int64(C.av_rescale_q(C.int64_t(o.in.Shift), C.AVRational{1, 1000000}, st.time_base))
+	if t, ok := m.firstVisible(s); ok && !m.in.Cut {
+		return t + int64(C.av_rescale_q(C.int64_t(m.in.Shift), C.AVRational{1, 1000000}, st.time_base))
 	}
 	return 0
 }
 
-// plain lists the tags that have atoms of their own in MP4, which every player reads. Any other
-// tag needs the newer scheme for all of them.
-var plain = []string{"title", "artist", "album_artist", "composer", "album", "date", "comment", "genre", "copyright", "grouping",
-	"lyrics", "description", "synopsis", "show", "episode_id", "network", "keywords", "episode_sort", "season_number",
-	"media_type", "hd_video", "gapless_playback", "compilation", "track", "disc", "tmpo", "creation_time", "timecode"}
-
 // plainQuickTime lists those that QuickTime has, too.
 var plainQuickTime = []string{"title", "artist", "album", "date", "comment", "genre", "copyright", "creation_time", "timecode"}
 
-func (o *Output) movFlags() []string {
+func (m *muxer) movFlags() []string {
 	var flags []string
 	switch {
-	case o.opts.Fragment > 0:
+	case m.opts.Fragment > 0:
 		flags = append(flags, "delay_moov", "default_base_moof")
-	case !o.seekable():
+	case !m.seekable():
 		flags = append(flags, "frag_keyframe", "delay_moov", "default_base_moof")
 	}
-	if hasSideData(o.video.codecpar, C.AV_PKT_DATA_ICC_PROFILE) && o.coloursInPictures() {
+	if hasSideData(m.video.codecpar, C.AV_PKT_DATA_ICC_PROFILE) && m.coloursInPictures() {
 		flags = append(flags, "prefer_icc")
 	}
-	if tagged, whole := colourTags(o.video.codecpar); tagged && !whole {
+	if tagged, whole := colourTags(m.video.codecpar); tagged && !whole {
 		flags = append(flags, "write_colr")
 	}
-	if o.hasCover() {
+	if m.hasCover() {
 		return flags // the newer scheme has no place for cover art
 	}
 	atoms := plain
-	if o.opts.Format == formats.MOV {
+	if m.opts.Format == formats.MOV {
 		atoms = plainQuickTime
 	}
-	for k := range tags(o.oc.metadata) {
+	for k := range tags(m.oc.metadata) {
 		if !slices.Contains(atoms, k) {
 			return append(flags, "use_metadata_tags")
 		}
@@ -323,24 +312,18 @@ func colourTags(par *C.AVCodecParameters) (some, all bool) {
 	return tags > 0 || par.color_range == C.AVCOL_RANGE_JPEG, tags == 3
 }
 
-func (o *Output) hasCover() bool {
-	return slices.ContainsFunc(av.Slice(o.oc.streams, int(o.oc.nb_streams)), func(st *C.AVStream) bool {
-		return st.disposition&C.AV_DISPOSITION_ATTACHED_PIC != 0
-	})
-}
-
 // movieTimescale returns a unit in which the start of every stream is a whole number. MP4 writes a
 // late start in it, and the usual millisecond would round. 0 keeps the usual one.
-func (o *Output) movieTimescale() int {
+func (m *muxer) movieTimescale() int {
 	scale := int64(1)
 	late := false
-	for _, st := range av.Slice(o.oc.streams, int(o.oc.nb_streams)) {
+	for _, st := range av.Slice(m.oc.streams, int(m.oc.nb_streams)) {
 		scale = lcm(scale, int64(st.time_base.den))
 		if scale <= 0 || scale > 1<<30 {
 			return 90000
 		}
 	}
-	for _, s := range append(slices.Clone(o.in.Others), o.in.Video) {
+	for _, s := range append(slices.Clone(m.in.Others), m.in.Video) {
 		if t := s.StartTime(); t != av.NoPTS && t != 0 {
 			late = true
 		}
@@ -357,4 +340,22 @@ func lcm(a, b int64) int64 {
 		x, y = y, x%y
 	}
 	return a / x * b
+}
+
+// exactTimes makes MP4 count in the unit of the input, so that differences of times survive.
+func (m *muxer) exactTimes(d **C.AVDictionary) error {
+	const finest = 1e7 // durations have 32 bits
+	den := int(m.unit.den)
+	if den <= 0 || den > finest {
+		return target.Refusal("filter the file whole", "a part cannot be exact in units of %d/%d s", int(m.unit.num), den)
+	}
+	if m.unit != rational(m.in.Video.TimeBase()) {
+		return target.Refusal("filter the file whole", "a part has the times of its source, and the filters change their unit")
+	}
+	set(d, "video_track_timescale", strconv.Itoa(den))
+	set(d, "movie_timescale", strconv.Itoa(den))
+	if m.precoded != nil {
+		set(d, "use_editlist", "0") // times begin at 0, and are read back as they are
+	}
+	return nil
 }

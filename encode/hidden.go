@@ -26,13 +26,13 @@ const emptyText = 2
 
 // visible returns the packets of a copied stream to write now, of which p, which it takes, is the
 // last, if it is not hidden.
-func (o *Output) visible(l *lane, p *astiav.Packet) (list []*astiav.Packet) {
+func (m *muxer) visible(l *lane, p *astiav.Packet) (list []*astiav.Packet) {
 	hidden, kind := p.Flags().Has(astiav.PacketFlagDiscard), l.st.codecpar.codec_type
 	switch {
 	case l.aud != nil: // its decoder drops them
 		return []*astiav.Packet{p}
 	case !hidden:
-		list = o.needed(l, p)
+		list = m.needed(l, p)
 		l.shown = true
 		return append(list, p)
 	case kind == C.AVMEDIA_TYPE_AUDIO && !l.shown, kind == C.AVMEDIA_TYPE_VIDEO:
@@ -41,30 +41,30 @@ func (o *Output) visible(l *lane, p *astiav.Packet) (list []*astiav.Packet) {
 			return nil
 		}
 		if kind == C.AVMEDIA_TYPE_VIDEO {
-			return o.needed(l, p)
+			return m.needed(l, p)
 		}
 		p = l.held[0]
 		l.held = l.held[1:]
 		l.bytes -= p.Size()
 	case kind == C.AVMEDIA_TYPE_SUBTITLE && p.Size() > emptyText && !l.told:
 		l.told = true
-		o.warn("texts of stream %d that begin before a later part of the input's edit list are left out", p.StreamIndex())
+		m.warn("texts of stream %d that begin before a later part of the input's edit list are left out", p.StreamIndex())
 	}
 	p.Free()
 	return nil
 }
 
 // needed returns the hidden packets without which shown cannot be decoded, and frees the others.
-func (o *Output) needed(l *lane, shown *astiav.Packet) []*astiav.Packet {
+func (m *muxer) needed(l *lane, shown *astiav.Packet) []*astiav.Packet {
 	list := l.held
 	l.held, l.bytes = nil, 0
 	if len(list) == 0 {
 		return nil
 	}
 	if l.st.codecpar.codec_type == C.AVMEDIA_TYPE_VIDEO {
-		if (l.shown || !o.mp4() || shown.Pts() > 0) && !l.told {
+		if (l.shown || !m.mp4() || shown.Pts() > 0) && !l.told {
 			l.told = true
-			o.warn("%s shows pictures of stream %d that an edit list of the input hides: others are decoded from them", o.opts.Format, shown.StreamIndex())
+			m.warn("%s shows pictures of stream %d that an edit list of the input hides: others are decoded from them", m.opts.Format, shown.StreamIndex())
 		}
 		return list
 	}
@@ -72,7 +72,7 @@ func (o *Output) needed(l *lane, shown *astiav.Packet) []*astiav.Packet {
 	for _, p := range list {
 		times = append(times, p.Pts())
 	}
-	drop := len(list) - o.preroll(l, times, shown.Pts())
+	drop := len(list) - m.preroll(l, times, shown.Pts())
 	for _, p := range list[:drop] {
 		p.Free()
 	}
@@ -82,7 +82,7 @@ func (o *Output) needed(l *lane, shown *astiav.Packet) []*astiav.Packet {
 // preroll returns how many of the hidden packets at the beginning of a stream of sound are written.
 // A few are priming, which every encoder puts there. Of more, which were cut off, those remain that
 // a decoder needs to give the first sound whole, if the format hides them.
-func (o *Output) preroll(l *lane, times []int64, shown int64) int {
+func (m *muxer) preroll(l *lane, times []int64, shown int64) int {
 	const few = 2
 	brief := int64(C.av_rescale_q(80, C.AVRational{1, 1000}, l.from)) // the most of Opus
 	id := l.st.codecpar.codec_id
@@ -92,7 +92,7 @@ func (o *Output) preroll(l *lane, times []int64, shown int64) int {
 		return 0 // no packet needs another
 	case len(times) <= few || shown-times[0] <= brief:
 		return len(times)
-	case shown > 0 || o.form.Family != formats.ISO && o.form.Family != formats.Matroska:
+	case shown > 0 || m.form.Family != formats.ISO && m.form.Family != formats.Matroska:
 		return 0
 	case id == C.AV_CODEC_ID_OPUS:
 		at := slices.IndexFunc(times, func(t int64) bool { return t >= shown-brief })
@@ -103,9 +103,9 @@ func (o *Output) preroll(l *lane, times []int64, shown int64) int {
 
 // firstVisible returns the time of the first packet of a stream, in its own unit, as far as the
 // index of the input tells.
-func (o *Output) firstVisible(s *astiav.Stream) (t int64, ok bool) {
+func (m *muxer) firstVisible(s *astiav.Stream) (t int64, ok bool) {
 	var times []int64
-	l := o.lanes[s.Index()]
+	l := m.lanes[s.Index()]
 	for i := 0; ; i++ {
 		e, more := av.IndexEntry(av.StreamPtr(s), i)
 		switch {
@@ -115,7 +115,7 @@ func (o *Output) firstVisible(s *astiav.Stream) (t int64, ok bool) {
 			return max(e.Time, 0), true
 		case !e.Hidden && l.st.codecpar.codec_type == C.AVMEDIA_TYPE_AUDIO:
 			times = append(times, e.Time)
-			return times[len(times)-1-o.preroll(l, times[:len(times)-1], e.Time)], true
+			return times[len(times)-1-m.preroll(l, times[:len(times)-1], e.Time)], true
 		case !e.Hidden:
 			return e.Time, true
 		}

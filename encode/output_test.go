@@ -18,6 +18,7 @@ import (
 
 	"vidfilter/decode"
 	"vidfilter/encode"
+	"vidfilter/encode/target"
 	"vidfilter/internal/av"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/e2e"
@@ -267,7 +268,7 @@ func TestCloseWithoutFinish(t *testing.T) {
 func TestFinishWithoutFrames(t *testing.T) {
 	r := newRig(t)
 	out := r.create(t, encode.Options{Format: "mp4"})
-	if err := out.Finish(context.Background()); !errors.Is(err, encode.ErrOutput) {
+	if err := out.Finish(context.Background()); !errors.Is(err, target.ErrOutput) {
 		t.Errorf("%v", err)
 	}
 	if _, err := os.Stat(r.path); err == nil {
@@ -327,7 +328,7 @@ func TestUnwritablePlace(t *testing.T) {
 	r := newRig(t)
 	r.path = filepath.Join(t.TempDir(), "missing", "out.mp4")
 	out := r.create(t, encode.Options{Format: "mp4"})
-	if err := out.Put(context.Background(), r.next(t)); !errors.Is(err, encode.ErrOutput) || !errors.Is(err, os.ErrNotExist) {
+	if err := out.Put(context.Background(), r.next(t)); !errors.Is(err, target.ErrOutput) || !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%v", err)
 	}
 }
@@ -350,7 +351,7 @@ func TestImageTakesOneFrame(t *testing.T) {
 	out := r.create(t, encode.Options{Format: "png"})
 	ctx := context.Background()
 	e2e.Must(t, out.Put(ctx, r.next(t)))
-	if err := out.Put(ctx, r.next(t)); !errors.Is(err, encode.ErrOutput) {
+	if err := out.Put(ctx, r.next(t)); !errors.Is(err, target.ErrOutput) {
 		t.Errorf("a second picture: %v", err)
 	}
 	if err := out.Finish(ctx); err != nil {

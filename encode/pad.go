@@ -38,8 +38,8 @@ func pad(src *astiav.Frame, width, height int) (*astiav.Frame, error) {
 }
 
 // hidePadding has the container hide what the encoder needs beside pictures like f, and says so.
-func (o *Output) hidePadding(f *pipeline.Frame) error {
-	par := o.video.codecpar
+func (m *muxer) hidePadding(f *pipeline.Frame) error {
+	par := m.video.codecpar
 	right, bottom := int(par.width)-f.Width, int(par.height)-f.Height
 	if right <= 0 && bottom <= 0 {
 		return nil
@@ -54,8 +54,8 @@ func (o *Output) hidePadding(f *pipeline.Frame) error {
 	if err := av.Error(int(C.vf_put_side_data(par, C.AV_PKT_DATA_FRAME_CROPPING, (*C.uint8_t)(&crop[0]), C.size_t(len(crop))))); err != nil {
 		return fmt.Errorf("encode: %w", err)
 	}
-	o.told.Add(fidelity.Video, "", "size")
-	o.warn("the encoder %s takes even sides of at least %d only: pictures are coded as %dx%d, of which %s tells players to show %dx%d",
-		o.opts.codec().Name, o.opts.codec().minSide, int(par.width), int(par.height), o.opts.Format, f.Width, f.Height)
+	m.told.Add(fidelity.Video, "", "size")
+	m.warn("the encoder %s takes even sides of at least %d only: pictures are coded as %dx%d, of which %s tells players to show %dx%d",
+		m.opts.codec().Name, m.opts.codec().minSide, int(par.width), int(par.height), m.opts.Format, f.Width, f.Height)
 	return nil
 }

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"unsafe"
 
 	"github.com/asticode/go-astiav"
@@ -22,42 +21,8 @@ import (
 // source's unit.
 const PartTag = "vidfilter_part"
 
-// PartsErrorf says why parts cannot be joined to a video.
-func PartsErrorf(format string, args ...any) error {
-	return hint.Errorf("make all parts with the same options, of one source, or filter it whole", "join: "+format, args...)
-}
-
 // ErrCut is wrapped by the error of a container that cannot hold the streams to be cut out.
 var ErrCut = errors.New("the container cannot hold the streams")
-
-// precoded is the state of an output whose video is already encoded.
-type precoded struct {
-	joined bool
-	order  order
-}
-
-// order gives packets their decode times, which are those of x264 in a single run. The first few
-// lie before the first frame is shown, as many as reordering needs. Each later packet is decoded
-// when the frame that many places before it is shown, which is never later than its own time.
-type order struct {
-	started, led bool
-	first        int64
-	times        []int64 // sorted: of packets so far, less those used as decode times
-}
-
-func (o *order) next(pts, dts int64) int64 {
-	if !o.started {
-		o.started, o.first = true, pts
-	}
-	at, _ := slices.BinarySearch(o.times, pts)
-	o.times = slices.Insert(o.times, at, pts)
-	if o.led = o.led || dts >= o.first; !o.led {
-		return dts
-	}
-	first := o.times[0]
-	o.times = o.times[1:]
-	return first
-}
 
 // Begin starts an output of video that was encoded in parts, instead of Put. It borrows f, the
 // video's first frame, from which it takes the properties that Put would. header is the parts'
@@ -145,23 +110,5 @@ func (o *Output) WriteVideo(p *astiav.Packet) error {
 	}
 	o.frames++
 	o.time.Store(max(o.time.Load(), o.micros(p.Pts()+p.Duration())))
-	return o.writeVideo()
-}
-
-// exactTimes makes MP4 count in the unit of the input, so that differences of times survive.
-func (o *Output) exactTimes(d **C.AVDictionary) error {
-	const finest = 1e7 // durations have 32 bits
-	den := int(o.unit.den)
-	if den <= 0 || den > finest {
-		return Refusal("filter the file whole", "a part cannot be exact in units of %d/%d s", int(o.unit.num), den)
-	}
-	if o.unit != rational(o.in.Video.TimeBase()) {
-		return Refusal("filter the file whole", "a part has the times of its source, and the filters change their unit")
-	}
-	set(d, "video_track_timescale", strconv.Itoa(den))
-	set(d, "movie_timescale", strconv.Itoa(den))
-	if o.precoded != nil {
-		set(d, "use_editlist", "0") // times begin at 0, and are read back as they are
-	}
-	return nil
+	return o.writeVideo(o.pkt)
 }

@@ -22,127 +22,120 @@ import (
 	"vidfilter/pipeline"
 )
 
-func (o *Output) source() *C.AVFormatContext { return (*C.AVFormatContext)(av.FormatPtr(o.in.Context)) }
-
-func inputStream(s *astiav.Stream) *C.AVStream { return (*C.AVStream)(av.StreamPtr(s)) }
-
 // mapStreams makes an output stream for every input stream that the container can hold, in the
 // input's order, and warns of the others.
-func (o *Output) mapStreams() error {
-	o.mapped = true
-	all := append(slices.Clone(o.in.Others), o.in.Video)
+func (m *muxer) mapStreams() error {
+	m.mapped = true
+	all := append(slices.Clone(m.in.Others), m.in.Video)
 	slices.SortFunc(all, func(a, b *astiav.Stream) int { return a.Index() - b.Index() })
-	if o.form.Family == formats.Broadcast { // begins with the video
-		all = slices.DeleteFunc(all, func(s *astiav.Stream) bool { return s.Index() == o.in.Video.Index() })
-		all = slices.Insert(all, 0, o.in.Video)
+	if m.form.Family == formats.Broadcast { // begins with the video
+		all = slices.DeleteFunc(all, func(s *astiav.Stream) bool { return s.Index() == m.in.Video.Index() })
+		all = slices.Insert(all, 0, m.in.Video)
 	}
 	for _, s := range all {
-		if s.Index() == o.in.Video.Index() {
-			if o.video = C.avformat_new_stream(o.oc, nil); o.video == nil {
+		if s.Index() == m.in.Video.Index() {
+			if m.video = C.avformat_new_stream(m.oc, nil); m.video == nil {
 				return errors.New("encode: out of memory")
 			}
 			continue
 		}
-		if !o.carries() {
+		if !m.carries() {
 			continue
 		}
-		if err := o.mapStream(s); err != nil {
+		if err := m.mapStream(s); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// carries reports whether the format holds other streams than the video.
-func (o *Output) carries() bool { return o.form.Video() && !o.form.Alone }
-
-func (o *Output) mapStream(s *astiav.Stream) error {
+func (m *muxer) mapStream(s *astiav.Stream) error {
 	in := inputStream(s)
 	par := in.codecpar
 	switch {
-	case in.disposition&C.AV_DISPOSITION_ATTACHED_PIC != 0 && o.form.Attachments:
-		return o.attachPicture(s)
-	case o.silent(par):
+	case in.disposition&C.AV_DISPOSITION_ATTACHED_PIC != 0 && m.form.Attachments:
+		return m.attachPicture(s)
+	case m.silent(par):
 		return nil
 	case par.codec_type == C.AVMEDIA_TYPE_AUDIO && par.sample_rate <= 0: // cut off early
-		o.undescribed[s.Index()] = true
-		o.leaveOut(s, "the input does not describe its audio")
+		m.undescribed[s.Index()] = true
+		m.leaveOut(s, "the input does not describe its audio")
 		return nil
 	case par.codec_type == C.AVMEDIA_TYPE_VIDEO && par.width <= 0 && par.codec_id != C.AV_CODEC_ID_NONE:
-		o.undescribed[s.Index()] = true
-		o.leaveOut(s, "the input does not describe its pictures")
+		m.undescribed[s.Index()] = true
+		m.leaveOut(s, "the input does not describe its pictures")
 		return nil
-	case o.holds(in) && o.readsBack(s):
-		if err := o.refusal(s); err != nil {
-			o.spoilt(s, fmt.Errorf("%s takes none of its first packets: %w", o.opts.Format, err))
+	case m.holds(in) && m.readsBack(s):
+		if err := m.refusal(s); err != nil {
+			m.spoilt(s, fmt.Errorf("%s takes none of its first packets: %w", m.opts.Format, err))
 			return nil
 		}
-		return o.copyStream(s)
+		return m.copyStream(s)
 	case par.codec_type == C.AVMEDIA_TYPE_SUBTITLE:
-		if to, ok := o.textFor(par.codec_id); ok {
-			return o.convertSubtitles(s, to)
+		if to, ok := m.textFor(par.codec_id); ok {
+			return m.convertSubtitles(s, to)
 		}
-	case par.codec_type == C.AVMEDIA_TYPE_AUDIO && o.form.Audio != formats.Dropped:
-		err := o.convertAudio(s)
+	case par.codec_type == C.AVMEDIA_TYPE_AUDIO && m.form.Audio != formats.Dropped:
+		err := m.convertAudio(s)
 		switch {
 		case err == nil:
 			return nil
-		case errors.Is(err, astiav.ErrInvaliddata) && C.avformat_query_codec(o.oc.oformat, par.codec_id, C.FF_COMPLIANCE_NORMAL) == 1:
-			o.spoilt(s, fmt.Errorf("its header is damaged: %w", err))
+		case errors.Is(err, astiav.ErrInvaliddata) && C.avformat_query_codec(m.oc.oformat, par.codec_id, C.FF_COMPLIANCE_NORMAL) == 1:
+			m.spoilt(s, fmt.Errorf("its header is damaged: %w", err))
 			return nil
 		}
 	}
-	why := o.opts.Format + " cannot hold it"
+	why := m.opts.Format + " cannot hold it"
 	if par.codec_id == C.AV_CODEC_ID_NONE {
 		why = "its codec is not known to FFmpeg"
 	}
-	o.leaveOut(s, why)
+	m.leaveOut(s, why)
 	return nil
 }
 
 // leaveOut says that a stream is not in the output.
-func (o *Output) leaveOut(s *astiav.Stream, why string) {
-	o.told.Add(fidelity.Stream, strconv.Itoa(s.Index()), "")
-	o.warn("%s is left out: %s", streamName(s), why)
+func (m *muxer) leaveOut(s *astiav.Stream, why string) {
+	m.told.Add(fidelity.Stream, strconv.Itoa(s.Index()), "")
+	m.warn("%s is left out: %s", streamName(s), why)
 }
 
 // nameEmpty says which streams MP4 leaves out, since there was no packet of them.
-func (o *Output) nameEmpty() {
-	if !o.mp4() {
+func (m *muxer) nameEmpty() {
+	if !m.mp4() {
 		return
 	}
-	for _, s := range o.in.Others {
-		l := o.lanes[s.Index()]
-		if l != nil && o.given[int(l.st.index)] == nil && l.st.disposition&C.AV_DISPOSITION_ATTACHED_PIC == 0 {
-			o.leaveOut(s, "it is empty")
+	for _, s := range m.in.Others {
+		l := m.lanes[s.Index()]
+		if l != nil && m.given[int(l.st.index)] == nil && l.st.disposition&C.AV_DISPOSITION_ATTACHED_PIC == 0 {
+			m.leaveOut(s, "it is empty")
 		}
 	}
 }
 
 // spoilt leaves out a stream with faulty data, and counts it as damage.
-func (o *Output) spoilt(s *astiav.Stream, reason error) {
-	o.leftOut++
-	o.leaveOut(s, reason.Error())
+func (m *muxer) spoilt(s *astiav.Stream, reason error) {
+	m.leftOut++
+	m.leaveOut(s, reason.Error())
 }
 
 // refusal writes the first packets of a stream, each to a file of its own in memory, and returns
 // the error if all fail: a faulty header shows only in packets. The first packet of a broadcast
 // may be cut off, and proves nothing.
-func (o *Output) refusal(s *astiav.Stream) (err error) {
-	if o.form.Family == formats.Broadcast {
+func (m *muxer) refusal(s *astiav.Stream) (err error) {
+	if m.form.Family == formats.Broadcast {
 		return nil
 	}
 	least, tried := 1, 0
-	if from := o.source().iformat; from != nil && from.flags&C.AVFMT_TS_DISCONT != 0 {
+	if from := m.source().iformat; from != nil && from.flags&C.AVFMT_TS_DISCONT != 0 {
 		least = 2
 	}
 	in := inputStream(s)
-	for _, p := range o.early {
+	for _, p := range m.early {
 		if p.StreamIndex() != s.Index() {
 			continue
 		}
 		tried++
-		if err = av.Error(int(C.vf_try_packet(o.oc.oformat, in, o.codecTag(in.codecpar), (*C.AVPacket)(av.PacketPtr(p))))); err == nil {
+		if err = av.Error(int(C.vf_try_packet(m.oc.oformat, in, m.codecTag(in.codecpar), (*C.AVPacket)(av.PacketPtr(p))))); err == nil {
 			return nil
 		}
 	}
@@ -155,159 +148,100 @@ func (o *Output) refusal(s *astiav.Stream) (err error) {
 // readsBack reports whether sound that the format seems to hold is still there when the file is
 // read: muxers write codecs of RIFF that readers find nothing in. The lists of formats with Codecs
 // promise it.
-func (o *Output) readsBack(s *astiav.Stream) bool {
+func (m *muxer) readsBack(s *astiav.Stream) bool {
 	in := inputStream(s)
-	if in.codecpar.codec_type != C.AVMEDIA_TYPE_AUDIO || o.form.Codecs != nil {
+	if in.codecpar.codec_type != C.AVMEDIA_TYPE_AUDIO || m.form.Codecs != nil {
 		return true
 	}
-	if o.mp4() && C.av_codec_get_tag(o.oc.oformat.codec_tag, in.codecpar.codec_id) == 0 {
+	if m.mp4() && C.av_codec_get_tag(m.oc.oformat.codec_tag, in.codecpar.codec_id) == 0 {
 		return false // FFmpeg makes up a tag
 	}
 	var packets []*C.AVPacket
-	for _, p := range o.early {
+	for _, p := range m.early {
 		if p.StreamIndex() == s.Index() {
 			packets = append(packets, (*C.AVPacket)(av.PacketPtr(p)))
 		}
 	}
-	if len(packets) == 0 || o.refusal(s) != nil {
+	if len(packets) == 0 || m.refusal(s) != nil {
 		return true // mapStream tells of a refusal
 	}
 	list := (**C.AVPacket)(C.calloc(C.size_t(len(packets)), C.size_t(unsafe.Sizeof(packets[0]))))
 	defer C.free(unsafe.Pointer(list))
 	copy(unsafe.Slice(list, len(packets)), packets)
-	return C.vf_reads_back(o.oc.oformat, in, o.codecTag(in.codecpar), list, C.int(len(packets))) != 0
-}
-
-// streamName names a stream in messages: "stream 3 (subtitle hdmv_pgs_subtitle, eng)".
-func streamName(s *astiav.Stream) string {
-	par := inputStream(s).codecpar
-	kind, codec := s.CodecParameters().MediaType().String(), " "+C.GoString(C.avcodec_get_name(par.codec_id))
-	switch {
-	case par.codec_type == C.AVMEDIA_TYPE_UNKNOWN:
-		kind, codec = "of an unknown kind", ""
-	case par.codec_id == C.AV_CODEC_ID_NONE:
-		codec = " of an unknown codec"
-	}
-	name := fmt.Sprintf("stream %d (%s%s", s.Index(), kind, codec)
-	for _, k := range []string{"language", "filename"} {
-		if v := metadata(inputStream(s).metadata, k); v != "" {
-			name += ", " + v
-		}
-	}
-	return name + ")"
+	return C.vf_reads_back(m.oc.oformat, in, m.codecTag(in.codecpar), list, C.int(len(packets))) != 0
 }
 
 // silent reports a timecode track, which MP4's muxer makes anew from the metadata.
-func (o *Output) silent(par *C.AVCodecParameters) bool {
-	return par.codec_type == C.AVMEDIA_TYPE_DATA && par.codec_tag == tag("tmcd") && o.mp4()
+func (m *muxer) silent(par *C.AVCodecParameters) bool {
+	return par.codec_type == C.AVMEDIA_TYPE_DATA && par.codec_tag == tag("tmcd") && m.mp4()
 }
 
 // holds reports whether the container takes a stream unchanged. The muxer has to begin a file of
 // that stream alone, since the lists of codecs that muxers publish promise too much.
-func (o *Output) holds(in *C.AVStream) bool {
+func (m *muxer) holds(in *C.AVStream) bool {
 	switch {
-	case o.opts.CodeSound && C.av_get_exact_bits_per_sample(in.codecpar.codec_id) > 0:
+	case m.opts.CodeSound && C.av_get_exact_bits_per_sample(in.codecpar.codec_id) > 0:
 		return false
-	case o.form.Family == formats.Broadcast: // its muxer takes sound beside pictures only
-		return slices.Contains(o.form.Codecs, C.GoString(C.avcodec_get_name(in.codecpar.codec_id))) &&
+	case m.form.Family == formats.Broadcast: // its muxer takes sound beside pictures only
+		return slices.Contains(m.form.Codecs, C.GoString(C.avcodec_get_name(in.codecpar.codec_id))) &&
 			in.codecpar.codec_type == C.AVMEDIA_TYPE_AUDIO && in.codecpar.sample_rate == 48000
-	case slices.Contains(o.form.Misread, C.GoString(C.avcodec_get_name(in.codecpar.codec_id))):
+	case slices.Contains(m.form.Misread, C.GoString(C.avcodec_get_name(in.codecpar.codec_id))):
 		_, ok := flacOf(pcmOf(in.codecpar), in.codecpar.ch_layout.nb_channels)
-		return !ok && muxes(o.oc.oformat, o.form, in, o.codecTag(in.codecpar))
-	case o.form.Codecs != nil:
-		return muxes(o.oc.oformat, o.form, in, 0)
+		return !ok && muxes(m.oc.oformat, m.form, in, m.codecTag(in.codecpar))
+	case m.form.Codecs != nil:
+		return muxes(m.oc.oformat, m.form, in, 0)
 	case in.codecpar.codec_type == C.AVMEDIA_TYPE_ATTACHMENT:
-		return o.form.Attachments
-	case in.disposition&C.AV_DISPOSITION_ATTACHED_PIC != 0 && o.form.NoCoverArt,
+		return m.form.Attachments
+	case in.disposition&C.AV_DISPOSITION_ATTACHED_PIC != 0 && m.form.NoCoverArt,
 		in.codecpar.codec_type == C.AVMEDIA_TYPE_DATA && in.codecpar.codec_tag == tag("text") &&
-			o.mp4(): // chapters without their list
+			m.mp4(): // chapters without their list
 		return false // the muxer takes it and then does not write it
 	}
-	return muxes(o.oc.oformat, o.form, in, o.codecTag(in.codecpar))
-}
-
-// muxes reports whether a muxer takes a stream so that readers find it again.
-func muxes(muxer *C.AVOutputFormat, f formats.Format, st *C.AVStream, tag C.uint32_t) bool {
-	known := f.Codecs == nil || slices.Contains(f.Codecs, C.GoString(C.avcodec_get_name(st.codecpar.codec_id)))
-	return known && C.vf_can_mux(muxer, st, tag) != 0
+	return muxes(m.oc.oformat, m.form, in, m.codecTag(in.codecpar))
 }
 
 // codecTag returns the codec tag of a stream in the new container, 0 for the muxer's choice. Tags
 // belong to a container, so one is kept only if it means the same in the new one.
-func (o *Output) codecTag(par *C.AVCodecParameters) C.uint32_t {
-	if o.opts.Format == formats.MOV && par.codec_tag == tag("gpmd") { // for which its muxer has no table
+func (m *muxer) codecTag(par *C.AVCodecParameters) C.uint32_t {
+	if m.opts.Format == formats.MOV && par.codec_tag == tag("gpmd") { // for which its muxer has no table
 		return par.codec_tag
 	}
-	if tags := o.oc.oformat.codec_tag; tags != nil && C.av_codec_get_id(tags, par.codec_tag) == par.codec_id {
+	if tags := m.oc.oformat.codec_tag; tags != nil && C.av_codec_get_id(tags, par.codec_tag) == par.codec_id {
 		return par.codec_tag
 	}
 	return 0
 }
 
 // textFor returns the codec for text subtitles that the container cannot hold as they are.
-func (o *Output) textFor(id C.enum_AVCodecID) (C.enum_AVCodecID, bool) {
+func (m *muxer) textFor(id C.enum_AVCodecID) (C.enum_AVCodecID, bool) {
 	d := C.avcodec_descriptor_get(id)
 	if d == nil || d.props&C.AV_CODEC_PROP_TEXT_SUB == 0 {
 		return 0, false
 	}
-	if o.form.Text == "" {
+	if m.form.Text == "" {
 		return 0, false
 	}
-	return codecNamed(o.form.Text).id, true
-}
-
-// newStream makes an output stream with all properties but the codec's.
-func (o *Output) newStream(s *astiav.Stream) (*C.AVStream, error) {
-	st := C.avformat_new_stream(o.oc, nil)
-	if st == nil {
-		return nil, errors.New("encode: out of memory")
-	}
-	in := inputStream(s)
-	st.disposition = in.disposition
-	st.time_base = in.time_base
-	st.avg_frame_rate, st.r_frame_rate = in.avg_frame_rate, in.r_frame_rate
-	st.sample_aspect_ratio = in.sample_aspect_ratio
-	st.discard = in.discard
-	if o.form.KeepsIDs {
-		st.id = in.id // the PID
-	}
-	if err := av.Error(int(C.av_dict_copy(&st.metadata, in.metadata, 0))); err != nil {
-		return st, err
-	}
-	stampTime(&st.metadata)
-	if to := o.form.LanguageCode(metadata(st.metadata, "language")); to != "" {
-		set(&st.metadata, "language", to)
-	}
-	o.keepNames(&st.metadata, "encoding_tool")
-	o.nameHandler(st)
-	return st, nil
-}
-
-// nameHandler writes a stream's title where most programs look for it in MP4.
-func (o *Output) nameHandler(st *C.AVStream) {
-	if title := metadata(st.metadata, "title"); title != "" && o.mp4() {
-		setDefault(&st.metadata, "handler_name", title)
-	}
+	return codecNamed(m.form.Text).id, true
 }
 
 // copyStream copies a stream bit for bit.
-func (o *Output) copyStream(s *astiav.Stream) error {
-	st, err := o.newStream(s)
+func (m *muxer) copyStream(s *astiav.Stream) error {
+	st, err := m.newStream(s)
 	if err != nil {
 		return err
 	}
 	in := inputStream(s)
-	if err := av.Error(int(C.vf_copy_parameters(st.codecpar, in.codecpar, o.codecTag(in.codecpar)))); err != nil {
+	if err := av.Error(int(C.vf_copy_parameters(st.codecpar, in.codecpar, m.codecTag(in.codecpar)))); err != nil {
 		return err
 	}
-	o.lanes[s.Index()] = &lane{st: st, from: in.time_base, last: av.NoPTS}
+	m.lanes[s.Index()] = &lane{st: st, from: in.time_base, last: av.NoPTS}
 	return nil
 }
 
 // attachPicture makes cover art an attachment, as usual in Matroska.
-func (o *Output) attachPicture(s *astiav.Stream) error {
+func (m *muxer) attachPicture(s *astiav.Stream) error {
 	in := inputStream(s)
-	st := C.avformat_new_stream(o.oc, nil)
+	st := C.avformat_new_stream(m.oc, nil)
 	if st == nil {
 		return errors.New("encode: out of memory")
 	}
@@ -326,21 +260,21 @@ func (o *Output) attachPicture(s *astiav.Stream) error {
 	return nil
 }
 
-func (o *Output) convertSubtitles(s *astiav.Stream, to C.enum_AVCodecID) error {
+func (m *muxer) convertSubtitles(s *astiav.Stream, to C.enum_AVCodecID) error {
 	subs := (*C.vf_subs)(C.calloc(1, C.sizeof_vf_subs))
 	if err := av.Error(int(C.vf_subs_open(subs, inputStream(s), to))); err != nil {
 		C.free(unsafe.Pointer(subs))
-		o.leaveOut(s, fmt.Sprintf("it cannot be converted: %v", err))
+		m.leaveOut(s, fmt.Sprintf("it cannot be converted: %v", err))
 		return nil
 	}
-	st, err := o.newStream(s)
+	st, err := m.newStream(s)
 	l := &lane{st: st, from: inputStream(s).time_base, last: av.NoPTS, subs: subs}
-	o.lanes[s.Index()] = l // Close frees it from here on
+	m.lanes[s.Index()] = l // Close frees it from here on
 	if err != nil {
 		return err
 	}
-	o.told.Add(fidelity.Stream, strconv.Itoa(s.Index()), "codec")
-	o.warn("%s becomes %s", streamName(s), C.GoString(C.avcodec_get_name(to)))
+	m.told.Add(fidelity.Stream, strconv.Itoa(s.Index()), "codec")
+	m.warn("%s becomes %s", streamName(s), C.GoString(C.avcodec_get_name(to)))
 	return av.Error(int(C.avcodec_parameters_from_context(st.codecpar, subs.enc)))
 }
 
@@ -396,173 +330,100 @@ func (o *Output) describeVideo(f *pipeline.Frame) error {
 }
 
 // describeDisplay has the stream say how pictures like f are shown.
-func (o *Output) describeDisplay(f *pipeline.Frame) error {
-	par := o.video.codecpar
+func (m *muxer) describeDisplay(f *pipeline.Frame) error {
+	par := m.video.codecpar
 	if props := propsFrame(f); props != nil {
 		if err := av.Error(int(C.vf_frame_display(par, props))); err != nil {
 			return err
 		}
 	}
-	if o.has("transfer") { // see untrue
+	if m.has("transfer") { // see untrue
 		for _, kind := range []C.enum_AVPacketSideDataType{
 			C.AV_PKT_DATA_MASTERING_DISPLAY_METADATA, C.AV_PKT_DATA_CONTENT_LIGHT_LEVEL, C.AV_PKT_DATA_AMBIENT_VIEWING_ENVIRONMENT,
 		} {
 			C.av_packet_side_data_remove(par.coded_side_data, &par.nb_coded_side_data, kind)
 		}
 	}
-	m := f.Video.Matrix
-	if m == [9]int32{} {
+	matrix := f.Video.Matrix
+	if matrix == [9]int32{} {
 		return nil
 	}
-	o.keepOrientation(int(C.vf_orientation((*C.int32_t)(&m[0]))))
-	return av.Error(int(C.vf_put_side_data(par, C.AV_PKT_DATA_DISPLAYMATRIX, (*C.uint8_t)(unsafe.Pointer(&m[0])), C.size_t(unsafe.Sizeof(m)))))
+	m.keepOrientation(int(C.vf_orientation((*C.int32_t)(&matrix[0]))))
+	return av.Error(int(C.vf_put_side_data(par, C.AV_PKT_DATA_DISPLAYMATRIX, (*C.uint8_t)(unsafe.Pointer(&matrix[0])), C.size_t(unsafe.Sizeof(matrix)))))
 }
 
 // keepCrop has the container hide the edges that the input's hides, or says that they are shown.
-func (o *Output) keepCrop(f *pipeline.Frame, in *C.AVCodecParameters) error {
+func (m *muxer) keepCrop(f *pipeline.Frame, in *C.AVCodecParameters) error {
 	crop := C.av_packet_side_data_get(in.coded_side_data, in.nb_coded_side_data, C.AV_PKT_DATA_FRAME_CROPPING)
 	why := ""
 	switch {
-	case crop == nil || o.in.Part:
+	case crop == nil || m.in.Part:
 		return nil
 	case f.Width != int(in.width) || f.Height != int(in.height):
 		why = "the pictures have another size than it says"
-	case o.form.Family != formats.ISO && o.form.Family != formats.Matroska:
-		why = o.opts.Format + " has no place for a crop"
+	case m.form.Family != formats.ISO && m.form.Family != formats.Matroska:
+		why = m.opts.Format + " has no place for a crop"
 	default:
-		return av.Error(int(C.vf_put_side_data(o.video.codecpar, crop._type, crop.data, crop.size)))
+		return av.Error(int(C.vf_put_side_data(m.video.codecpar, crop._type, crop.data, crop.size)))
 	}
-	o.told.Add(fidelity.Video, "", "crop")
-	o.warn("the edges that the input's container hides are shown: %s", why)
+	m.told.Add(fidelity.Video, "", "crop")
+	m.warn("the edges that the input's container hides are shown: %s", why)
 	return nil
 }
 
-// dropTags removes the tags that match.
-func dropTags(d **C.AVDictionary, match func(key string) bool) {
-	for k := range tags(*d) {
-		if match(k) {
-			set(d, k, "")
-		}
-	}
-}
-
-// stampTime gives a time of creation its zone: muxers take one without for local time.
-func stampTime(d **C.AVDictionary) {
-	if t := metadata(*d, "creation_time"); t != "" {
-		set(d, "creation_time", fidelity.UTC(t))
-	}
-}
-
-// keepNames keeps FFmpeg's muxer for Matroska from leaving out tags of the given names, and from
-// renaming those that end like a language of two letters: no language at the end is none.
-func (o *Output) keepNames(d **C.AVDictionary, omitted ...string) {
-	if o.form.Family != formats.Matroska {
-		return
-	}
-	for k, v := range tags(*d) {
-		name := strings.ToLower(k)
-		if slices.Contains(omitted, name) || len(k) > 3 && k[len(k)-3] == '-' {
-			set(d, k, "")
-			set(d, k+"-und", v)
-		}
-	}
-}
-
-func (o *Output) videoMetadata(st, in *C.AVStream) error {
+func (m *muxer) videoMetadata(st, in *C.AVStream) error {
 	if err := av.Error(int(C.av_dict_copy(&st.metadata, in.metadata, 0))); err != nil {
 		return err
 	}
 	dropTags(&st.metadata, fidelity.OfCoding)
 	stampTime(&st.metadata)
-	o.keepNames(&st.metadata, "encoding_tool")
-	o.nameHandler(st)
-	set(&st.metadata, "encoder", strings.TrimSpace(o.opts.Software+" "+o.opts.codec().Name))
+	m.keepNames(&st.metadata, "encoding_tool")
+	m.nameHandler(st)
+	set(&st.metadata, "encoder", strings.TrimSpace(m.opts.Software+" "+m.opts.codec().Name))
 	return nil
 }
 
 // fileMetadata copies the file's tags, chapters and programs.
-func (o *Output) fileMetadata(first int64) error {
-	if o.in.Part {
-		key, value := o.in.Tag(first)
-		set(&o.oc.metadata, key, value)
+func (m *muxer) fileMetadata(first int64) error {
+	if m.in.Part {
+		key, value := m.in.Tag(first)
+		set(&m.oc.metadata, key, value)
 		return nil
 	}
-	src := o.source()
-	if err := av.Error(int(C.av_dict_copy(&o.oc.metadata, src.metadata, 0))); err != nil {
+	src := m.source()
+	if err := av.Error(int(C.av_dict_copy(&m.oc.metadata, src.metadata, 0))); err != nil {
 		return err
 	}
-	dropTags(&o.oc.metadata, fidelity.OfContainer)
-	stampTime(&o.oc.metadata)
-	o.keepNames(&o.oc.metadata, "encoding_tool", "stereo_mode")
+	dropTags(&m.oc.metadata, fidelity.OfContainer)
+	stampTime(&m.oc.metadata)
+	m.keepNames(&m.oc.metadata, "encoding_tool", "stereo_mode")
 	for _, c := range av.Slice(src.chapters, int(src.nb_chapters)) {
 		us := C.AVRational{1, 1000000}
-		start := int64(C.av_rescale_q(c.start, c.time_base, us)) + o.in.Shift
-		end := int64(C.av_rescale_q(c.end, c.time_base, us)) + o.in.Shift
-		if o.in.Cut {
-			if end <= o.in.Start || o.in.End > 0 && start >= o.in.End {
+		start := int64(C.av_rescale_q(c.start, c.time_base, us)) + m.in.Shift
+		end := int64(C.av_rescale_q(c.end, c.time_base, us)) + m.in.Shift
+		if m.in.Cut {
+			if end <= m.in.Start || m.in.End > 0 && start >= m.in.End {
 				continue
 			}
-			start = max(start, o.in.Start)
-			if o.in.End > 0 {
-				end = min(end, o.in.End)
+			start = max(start, m.in.Start)
+			if m.in.End > 0 {
+				end = min(end, m.in.End)
 			}
 		}
-		if err := av.Error(int(C.vf_add_chapter(o.oc, C.int64_t(c.id), C.int64_t(start), C.int64_t(end), c.metadata))); err != nil {
+		if err := av.Error(int(C.vf_add_chapter(m.oc, C.int64_t(c.id), C.int64_t(start), C.int64_t(end), c.metadata))); err != nil {
 			return err
 		}
 	}
-	if !o.form.KeepsIDs {
+	if !m.form.KeepsIDs {
 		return nil
 	}
 	indexes := make([]C.int, src.nb_streams)
 	for i := range indexes {
 		indexes[i] = -1
-		if l := o.lanes[i]; l != nil {
+		if l := m.lanes[i]; l != nil {
 			indexes[i] = l.st.index
 		}
 	}
-	indexes[o.in.Video.Index()] = o.video.index
-	return av.Error(int(C.vf_copy_programs(o.oc, src, &indexes[0])))
-}
-
-// HasChapter reports whether the output has a chapter of this title.
-func (o *Output) HasChapter(title string) bool {
-	return slices.ContainsFunc(av.Slice(o.oc.chapters, int(o.oc.nb_chapters)), func(c *C.AVChapter) bool {
-		return metadata(c.metadata, "title") == title
-	})
-}
-
-func tag(s string) C.uint32_t {
-	return C.uint32_t(s[0]) | C.uint32_t(s[1])<<8 | C.uint32_t(s[2])<<16 | C.uint32_t(s[3])<<24
-}
-
-// set writes a tag; an empty value removes it.
-func set(d **C.AVDictionary, key, value string) {
-	av.SetOption(unsafe.Pointer(d), key, value)
-}
-
-func setDefault(d **C.AVDictionary, key, value string) {
-	if metadata(*d, key) == "" {
-		set(d, key, value)
-	}
-}
-
-func metadata(d *C.AVDictionary, key string) string {
-	k := C.CString(key)
-	defer C.free(unsafe.Pointer(k))
-	if e := C.av_dict_get(d, k, nil, 0); e != nil {
-		return C.GoString(e.value)
-	}
-	return ""
-}
-
-func tags(d *C.AVDictionary) map[string]string {
-	m := map[string]string{}
-	var e *C.AVDictionaryEntry
-	for {
-		if e = C.av_dict_iterate(d, e); e == nil {
-			return m
-		}
-		m[C.GoString(e.key)] = C.GoString(e.value)
-	}
+	indexes[m.in.Video.Index()] = m.video.index
+	return av.Error(int(C.vf_copy_programs(m.oc, src, &indexes[0])))
 }

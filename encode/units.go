@@ -26,7 +26,7 @@ type carrier struct {
 	texts   []*byte                // captions of the latest frame, by their memory
 	waiting map[int64][]units.Unit // by time of the frame
 	frames  map[int64]bool         // progressive pictures among interlaced ones, likewise
-	lost    []string               // names of kinds
+	lost    *losses                // names of kinds
 }
 
 // setUnits are parameters of encoders by which the user sets units.
@@ -46,10 +46,10 @@ var boxedUnits = map[string][]units.Kind{
 }
 
 // newCarrier returns a carrier for packets of a codec by FFmpeg's name.
-func newCarrier(codec string, o *Options, d dolby) carrier {
-	c := carrier{stream: units.StreamOf(codec, nil), clocks: codec != "h264" || o.clocks, boxed: boxedUnits[o.Format], dolby: d, waiting: map[int64][]units.Unit{}, frames: map[int64]bool{}}
+func newCarrier(codec string, o *Options, d dolby, lost *losses) carrier {
+	c := carrier{stream: units.StreamOf(codec, nil), clocks: codec != "h264" || o.clocks, boxed: boxedUnits[o.Format], dolby: d, lost: lost, waiting: map[int64][]units.Unit{}, frames: map[int64]bool{}}
 	if d.lost != "" {
-		c.lose(d.lost)
+		c.lost.add(d.lost)
 	}
 	for _, p := range append(slices.Clone(o.Params.list), o.EncoderParams.list...) {
 		if k := setUnits[p.name]; k != 0 {
@@ -75,13 +75,6 @@ func (c *carrier) carries(k units.Kind) bool {
 	return c.stream.Carries(k) && !slices.Contains(c.set, k) && !slices.Contains(c.untrue, k)
 }
 
-// lose names a loss, once.
-func (c *carrier) lose(name string) {
-	if !slices.Contains(c.lost, name) {
-		c.lost = append(c.lost, name)
-	}
-}
-
 // take keeps the units of a frame until its packet comes.
 func (c *carrier) take(f *pipeline.Frame) {
 	var list []units.Unit
@@ -99,7 +92,7 @@ func (c *carrier) take(f *pipeline.Frame) {
 			list = append(list, u)
 		case u.Kind == units.DolbyVision && c.dolby.lost != "", u.Kind == units.FramePacking: // see planDolby, nameLost
 		case !slices.Contains(c.set, u.Kind) && !boxed:
-			c.lose(u.Kind.String())
+			c.lost.add(u.Kind.String())
 		}
 	}
 	if len(list) > 0 {
@@ -141,7 +134,7 @@ func (c *carrier) putBeside(p *C.AVPacket, list []units.Unit) {
 	for _, u := range list {
 		b := units.DynamicHDROf(u.Payload)
 		if C.vf_hdr10plus(p, (*C.uint8_t)(unsafe.SliceData(b)), C.size_t(len(b))) < 0 {
-			c.lose(u.Kind.String())
+			c.lost.add(u.Kind.String())
 		}
 	}
 }
@@ -176,23 +169,23 @@ func (o *Output) nameLost(par *C.AVCodecParameters, f *pipeline.Frame) {
 	for _, p := range places {
 		inPictures := p.kind == C.AV_PKT_DATA_STEREO3D && packed
 		if hasSideData(par, p.kind) && o.form.Video() && !slices.Contains(p.formats, o.form.Name) && !inPictures {
-			o.carrier.lose(p.name)
+			o.lost.add(p.name)
 		}
 	}
 	if hasSideData(par, C.AV_PKT_DATA_ICC_PROFILE) && o.form.Family == formats.ISO && !o.coloursInPictures() {
-		o.carrier.lose("ICC profile")
+		o.lost.add("ICC profile")
 	}
 	// AV1 has two places for chroma, and 0 for all others (6.4.2).
 	if par.codec_id == C.AV_CODEC_ID_AV1 && par.chroma_location > C.AVCHROMA_LOC_LEFT && par.chroma_location != C.AVCHROMA_LOC_TOPLEFT &&
 		o.form.Family != formats.Matroska {
-		o.carrier.lose("chroma location")
+		o.lost.add("chroma location")
 	}
 }
 
 // coloursInPictures reports whether the colour tags are in the coded pictures. MP4 has a place for
 // them or for an ICC profile, not for both.
-func (o *Output) coloursInPictures() bool {
-	switch o.video.codecpar.codec_id {
+func (m *muxer) coloursInPictures() bool {
+	switch m.video.codecpar.codec_id {
 	case C.AV_CODEC_ID_H264, C.AV_CODEC_ID_HEVC, C.AV_CODEC_ID_AV1, C.AV_CODEC_ID_PRORES:
 		return true
 	}

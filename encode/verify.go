@@ -57,26 +57,26 @@ func (o *Output) Verify() error {
 }
 
 // readable returns the finished file's name for FFmpeg. Its folder may have another name by now.
-func (o *Output) readable() string {
+func (m *muxer) readable() string {
 	var file unix.Stat_t
-	_, err := os.Lstat(strings.TrimPrefix(o.path, "file:"))
-	if err == nil || o.again == nil || unix.Fstat(int(o.again.Fd()), &file) != nil || file.Nlink == 0 {
-		return o.path
+	_, err := os.Lstat(strings.TrimPrefix(m.path, "file:"))
+	if err == nil || m.again == nil || unix.Fstat(int(m.again.Fd()), &file) != nil || file.Nlink == 0 {
+		return m.path
 	}
-	return fmt.Sprintf("file:/proc/self/fd/%d", o.again.Fd())
+	return fmt.Sprintf("file:/proc/self/fd/%d", m.again.Fd())
 }
 
 // altered names a stream that differs from the muxer's input when read back, "" for none. If the
 // muxer refused a packet, of an unknown stream, that has been reported as damage already.
-func (o *Output) altered(got *inspection) string {
-	if o.refused > 0 {
+func (m *muxer) altered(got *inspection) string {
+	if m.refused > 0 {
 		return ""
 	}
 	left := slices.Collect(maps.Values(got.read))
-	streams := av.Slice(o.oc.streams, int(o.oc.nb_streams))
+	streams := av.Slice(m.oc.streams, int(m.oc.nb_streams))
 	for _, unknown := range []bool{false, true} { // which takes any of its kind
 		for i, st := range streams {
-			want := o.given[i]
+			want := m.given[i]
 			if want == nil || want.unknown != unknown || want.packets == 0 || unknown && want.kind != C.AVMEDIA_TYPE_AUDIO {
 				continue
 			}
@@ -108,9 +108,9 @@ func countStreams(fc *C.AVFormatContext, count func(*C.AVStream) bool) (n int) {
 
 // filled counts the streams that a file must have: MP4 omits streams without a packet, which a job
 // interrupted early leaves behind.
-func (o *Output) filled(count func(*C.AVStream) bool) int {
-	return countStreams(o.oc, func(st *C.AVStream) bool {
-		given := o.given[int(st.index)]
+func (m *muxer) filled(count func(*C.AVStream) bool) int {
+	return countStreams(m.oc, func(st *C.AVStream) bool {
+		given := m.given[int(st.index)]
 		return count(st) && (given != nil && given.packets > 0 || st.codecpar.codec_type == C.AVMEDIA_TYPE_ATTACHMENT)
 	})
 }
@@ -253,9 +253,9 @@ func (i *inspection) readPackets(fc *C.AVFormatContext, each func(*C.AVPacket)) 
 }
 
 // nthVideo is the place of the filtered stream among the video streams of the output.
-func (o *Output) nthVideo() int {
+func (m *muxer) nthVideo() int {
 	n := 0
-	for _, st := range av.Slice(o.oc.streams, int(o.video.index)) {
+	for _, st := range av.Slice(m.oc.streams, int(m.video.index)) {
 		if isVideo(st) {
 			n++
 		}

@@ -14,7 +14,7 @@ import (
 
 // An encoder that swallows a frame is found out, though the file holds all that it gave.
 func TestVerifyCountsWhatTheEncoderGave(t *testing.T) {
-	o := &Output{coder: coder{frames: 12}, written: 11}
+	o := &Output{common: &common{frames: 12}, muxer: muxer{written: 11}}
 	if err := o.Verify(); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "12 frames went into the encoder and 11 came out") {
 		t.Errorf("%v", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"vidfilter/decode"
 	"vidfilter/encode"
 	"vidfilter/encode/formats"
+	"vidfilter/encode/target"
 	"vidfilter/gpu"
 	"vidfilter/kernels"
 	"vidfilter/lab/papers"
@@ -51,7 +52,7 @@ type Rendering struct {
 	Indexes []int // the GPU to use, at most one; empty: the first usable one
 
 	Input  string
-	Output *encode.Target // prepared; Render commits it
+	Output *target.File   // prepared; Render commits it
 	Format formats.Format // of the output
 	Enter  func() error   // called once the device is open, before the input is read
 

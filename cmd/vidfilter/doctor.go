@@ -121,7 +121,7 @@ func (a *app) examine(guarded bool) (findings, error) {
 	if !guarded {
 		found.Missing = []string{"--sandbox off: all of it"}
 		e.doors = sandbox.Try(e.bait)
-	} else if code, err := a.runWard(&ward{about: "doctor", service: e}); err != nil {
+	} else if code, err := a.runChild(&child{about: "doctor", service: e}); err != nil {
 		return findings{}, err
 	} else if code != 0 {
 		return findings{}, fmt.Errorf("doctor: the process in the sandbox ended with code %d", code)

@@ -11,6 +11,7 @@ import (
 	"vidfilter/batch/queue/jetstream"
 	"vidfilter/decode"
 	"vidfilter/encode"
+	"vidfilter/encode/target"
 	"vidfilter/gpu"
 	"vidfilter/internal/av"
 	"vidfilter/internal/cli"
@@ -30,7 +31,7 @@ func TestExitCode(t *testing.T) {
 		{cli.Usagef("hint", "x"), 2},
 		{fmt.Errorf("wrapped: %w", cli.Usagef("hint", "x")), 2},
 		{fmt.Errorf("decode: %w", decode.ErrUnreadable), 3},
-		{fmt.Errorf("encode: %w", encode.ErrOutput), 4},
+		{fmt.Errorf("encode: %w", target.ErrOutput), 4},
 		{fmt.Errorf("write: %w", syscall.EPIPE), 4},
 		{fmt.Errorf("info: %w", &fs.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.ENOSPC}), 4},
 		{fmt.Errorf("info: %w", &fs.PathError{Op: "read", Path: "/dev/stdin", Err: syscall.EIO}), 1},
@@ -44,7 +45,7 @@ func TestExitCode(t *testing.T) {
 		{cli.Interruption{Signal: syscall.SIGQUIT}, 131},
 		{cli.Interruption{Signal: syscall.SIGTERM}, 143},
 		{cli.Interruption{Signal: syscall.SIGHUP}, 143},
-		{fmt.Errorf("%w: %w", encode.ErrOutput, cli.Interruption{Signal: syscall.SIGINT}), 130},
+		{fmt.Errorf("%w: %w", target.ErrOutput, cli.Interruption{Signal: syscall.SIGINT}), 130},
 	}
 	for _, test := range tests {
 		if got := contract.ExitCode(test.err); got != test.want {

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"vidfilter/encode"
+	"vidfilter/encode/target"
 	"vidfilter/internal/av"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
@@ -23,15 +23,15 @@ import (
 	"vidfilter/internal/sandbox"
 )
 
-// ward is a command that runs as a child in the sandbox. This process then keeps the rights on
-// the output's folder, passes signals on and reports a crash.
-type ward struct {
+// child is a command that runs in the sandbox, in a process of its own. This one keeps the rights
+// on the output's folder, passes signals on and reports a crash.
+type child struct {
 	about   string          // names the input in messages
 	ui      *cli.UI         // asks and reports for a job; nil: plain errors
 	verbose bool            // print the last words of a crash
 	signals bool            // the child ends cleanly by them
-	keeper  encode.Keeper   // of its outputs
-	service sandbox.Service // nil: the keeper
+	broker  target.Broker   // of its outputs
+	service sandbox.Service // nil: the broker
 	idle    time.Duration   // the longest that it may make no progress; 0: for ever
 	stalled atomic.Bool     // it made none
 }
@@ -67,20 +67,20 @@ func (a *app) guard(cmd *cobra.Command) *cobra.Command {
 		if in := cmd.Flags().Lookup("input"); in != nil {
 			about = in.Value.String()
 		}
-		a.code, err = a.runWard(&ward{about: about, signals: cmd.Name() == "cut"})
+		a.code, err = a.runChild(&child{about: about, signals: cmd.Name() == "cut"})
 		return err
 	}
 	return cmd
 }
 
-// runWard runs this command line as a child, and returns its exit code.
-func (a *app) runWard(w *ward) (code int, err error) {
+// runChild runs this command line as a child, and returns its exit code.
+func (a *app) runChild(c *child) (code int, err error) {
 	stop := make(chan struct{})
-	if w.ui != nil {
-		w.keeper.Ask = func(path string) error { return w.ui.Confirm(path, stop) }
+	if c.ui != nil {
+		c.broker.Ask = func(path string) error { return c.ui.Confirm(path, stop) }
 	}
-	if w.service == nil {
-		w.service = &w.keeper
+	if c.service == nil {
+		c.service = &c.broker
 	}
 	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
 	cmd.Args[0] = os.Args[0]
@@ -88,12 +88,12 @@ func (a *app) runWard(w *ward) (code int, err error) {
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.ExtraFiles = named(os.Args[1:])
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	g, err := sandbox.Prepare(cmd, w.service, w.signals)
+	g, err := sandbox.Prepare(cmd, c.service, c.signals)
 	if err != nil {
 		return 0, err
 	}
 	var signals chan os.Signal
-	if w.signals {
+	if c.signals {
 		signals = make(chan os.Signal, 3)
 		signal.Notify(signals, cli.WantedSignals()...)
 		defer signal.Stop(signals)
@@ -107,22 +107,22 @@ func (a *app) runWard(w *ward) (code int, err error) {
 	g.Started()
 	ended, passed := make(chan struct{}), make(chan syscall.Signal)
 	go func() { passed <- pass(signals, g, cmd.Process, stop, ended) }()
-	alive := w.watch(g, cmd.Process)
+	alive := c.watch(g, cmd.Process)
 	err = cmd.Wait()
 	alive()
 	close(ended)
 	killed := <-passed
 	words, crash := g.End(cmd.ProcessState)
-	return a.endWard(w, cmd, killed, words, crash, err)
+	return a.endChild(c, cmd, killed, words, crash, err)
 }
 
 // watch kills a child without progress, until the returned function is called.
-func (w *ward) watch(g *sandbox.Guard, p *os.Process) (stop func()) {
-	if w.idle == 0 {
+func (c *child) watch(g *sandbox.Guard, p *os.Process) (stop func()) {
+	if c.idle == 0 {
 		return func() {}
 	}
-	return g.Idle(w.idle, func() {
-		w.stalled.Store(true)
+	return g.Idle(c.idle, func() {
+		c.stalled.Store(true)
 		_ = p.Kill()
 	})
 }
@@ -156,8 +156,8 @@ func pass(signals <-chan os.Signal, g *sandbox.Guard, p *os.Process, stop, ended
 	}
 }
 
-// endWard reports an end that the child has not reported itself.
-func (a *app) endWard(w *ward, cmd *exec.Cmd, killed syscall.Signal, words string, crash, waited error) (int, error) {
+// endChild reports an end that the child has not reported itself.
+func (a *app) endChild(c *child, cmd *exec.Cmd, killed syscall.Signal, words string, crash, waited error) (int, error) {
 	var exit *exec.ExitError
 	switch {
 	case waited != nil && !errors.As(waited, &exit):
@@ -167,16 +167,16 @@ func (a *app) endWard(w *ward, cmd *exec.Cmd, killed syscall.Signal, words strin
 		return cmd.ProcessState.ExitCode(), nil
 	case killed != 0:
 		crash = cli.Interruption{Signal: killed}
-	case w.stalled.Load():
-		crash = hint.Says(fmt.Sprintf("%s: no progress for %v", w.about, w.idle), "its decoder or its disk hangs; -v prints what it did last")
+	case c.stalled.Load():
+		crash = hint.Says(fmt.Sprintf("%s: no progress for %v", c.about, c.idle), "its decoder or its disk hangs; -v prints what it did last")
 	default:
-		crash = hint.Wrap(fmt.Errorf("%s: %w", w.about, crash), adviceOn(crash))
-		if w.verbose {
+		crash = hint.Wrap(fmt.Errorf("%s: %w", c.about, crash), adviceOn(crash))
+		if c.verbose {
 			_, _ = io.WriteString(a.Err, words)
 		}
 	}
-	if w.ui != nil {
-		return w.ui.Finish(cli.Result{}, crash), nil
+	if c.ui != nil {
+		return c.ui.Finish(cli.Result{}, crash), nil
 	}
 	cli.PrintError(a.Err, crash)
 	return contract.ExitCode(crash), nil
@@ -208,7 +208,7 @@ func named(args []string) (files []*os.File) {
 			values = append(values, arg[2:]) // of -iFILE
 		}
 		for _, value := range values {
-			fd, ok := encode.DescriptorAt(value)
+			fd, ok := target.DescriptorAt(value)
 			if !ok || fd < 3 {
 				continue
 			}

@@ -16,7 +16,7 @@ import (
 	"vidfilter/decode"
 	"vidfilter/denoise"
 	"vidfilter/denoise/noise"
-	"vidfilter/encode"
+	"vidfilter/encode/target"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/job"
@@ -75,13 +75,13 @@ type fileInfo struct {
 // runInfo describes each file, also after one that cannot be read.
 func runInfo(files []string, o infoOptions, stdout io.Writer) (err error) {
 	var also sandbox.Policy
-	var saved *encode.Target
+	var saved *target.File
 	if o.save != "" {
-		policy := encode.Refuse
+		policy := target.Refuse
 		if o.overwrite {
-			policy = encode.Replace
+			policy = target.Replace
 		}
-		if saved, err = encode.PrepareTarget(o.save, policy, files); err != nil {
+		if saved, err = target.Prepare(o.save, policy, files); err != nil {
 			return err
 		}
 		defer func() { err = cmp.Or(err, saved.Discard()) }()
@@ -111,7 +111,7 @@ func runInfo(files []string, o infoOptions, stdout io.Writer) (err error) {
 }
 
 // saveNoise writes a noise profile.
-func saveNoise(to *encode.Target, m noise.Model) error {
+func saveNoise(to *target.File, m noise.Model) error {
 	if err := to.Open(); err != nil {
 		return err
 	}

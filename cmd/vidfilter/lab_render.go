@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"vidfilter/encode"
 	"vidfilter/encode/formats"
+	"vidfilter/encode/target"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/job"
 	"vidfilter/internal/sandbox"
@@ -121,17 +121,17 @@ func (a *app) runRender(cmd *cobra.Command, o *labOptions, s cli.Stdio) error {
 		return err
 	}
 	if a.guards(cmd) {
-		code, err := a.runWard(&ward{about: r.Input, signals: true})
+		code, err := a.runChild(&child{about: r.Input, signals: true})
 		a.code = code
 		return err
 	}
 	sayWithoutSandbox(r.sandbox, s)
-	policy := encode.Refuse
+	policy := target.Refuse
 	if r.overwrite {
-		policy = encode.Replace
+		policy = target.Replace
 	}
 	var err error
-	if r.Output, err = encode.PrepareTarget(r.output, policy, []string{r.Input}); err != nil {
+	if r.Output, err = target.Prepare(r.output, policy, []string{r.Input}); err != nil {
 		return err
 	}
 	r.Log = cli.NewLogger(s.Err, false)

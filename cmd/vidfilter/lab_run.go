@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 
 	"vidfilter/decode"
-	"vidfilter/encode"
+	"vidfilter/encode/target"
 	"vidfilter/gpu"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/hint"
@@ -116,7 +116,7 @@ func (o *labOptions) openPlots() error {
 		return nil
 	}
 	if err := os.MkdirAll(o.Plot, 0o777); err != nil {
-		return fmt.Errorf("%w: %w", encode.ErrOutput, err)
+		return fmt.Errorf("%w: %w", target.ErrOutput, err)
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func (o *labOptions) draw(r *lab.Report) error {
 		return err
 	}
 	for _, e := range r.Experiments {
-		t, err := encode.OpenTarget(filepath.Join(o.Plot, e.ID+".svg"), encode.Replace, nil)
+		t, err := target.Open(filepath.Join(o.Plot, e.ID+".svg"), target.Replace, nil)
 		if err != nil {
 			return err
 		}

@@ -23,9 +23,9 @@ is the camera of the viewer. The page's address is printed on stdout.`, contract
 				if err := cli.ApplyEnvironment(cmd.Flags(), s.Env); err != nil {
 					return err
 				}
-				w := &ward{about: o.Input, ui: o.OpenUI(s), verbose: o.Verbose, signals: true}
-				w.service = &liverun.Service{Keeper: &w.keeper, Env: s.Env}
-				a.code, err = a.runWard(w)
+				c := &child{about: o.Input, ui: o.OpenUI(s), verbose: o.Verbose, signals: true}
+				c.service = &liverun.Service{Broker: &c.broker, Env: s.Env}
+				a.code, err = a.runChild(c)
 				return err
 			}
 			return liverun.Run(o, cmd.Flags(), s, unknownEnvironment(s.Env))

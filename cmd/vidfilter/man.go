@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
 
-	"vidfilter/encode"
+	"vidfilter/encode/target"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 )
@@ -32,7 +32,7 @@ func writeManual(root *cobra.Command, dir string) error {
 		err = doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "vidfilter " + cli.Version(), Manual: "vidfilter"}, dir)
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", encode.ErrOutput, err)
+		return fmt.Errorf("%w: %w", target.ErrOutput, err)
 	}
 	return nil
 }

@@ -69,11 +69,11 @@ func (a *app) runJob(cmd *cobra.Command, o *job.Options, complete func() error) 
 		if err := cli.ApplyEnvironment(cmd.Flags(), a.Env); err != nil {
 			return contract.ExitUsage, err
 		}
-		w := &ward{about: o.Input, ui: o.OpenUI(s), verbose: o.Verbose, signals: true}
+		c := &child{about: o.Input, ui: o.OpenUI(s), verbose: o.Verbose, signals: true}
 		if !o.MayStall() {
-			w.idle = longestIdle
+			c.idle = longestIdle
 		}
-		return a.runWard(w)
+		return a.runChild(c)
 	}
 	if err := complete(); err != nil {
 		return contract.ExitUsage, err

@@ -26,6 +26,7 @@ import (
 	"vidfilter/batch/tasks"
 	"vidfilter/decode"
 	"vidfilter/encode"
+	"vidfilter/encode/target"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/durable"
@@ -240,7 +241,7 @@ func (b *batchJob) run(ctx context.Context) error {
 	stillThere := func() error {
 		err := lock.Check()
 		if err != nil {
-			err = hint.Wrap(fmt.Errorf("%w: %w", encode.ErrOutput, err), hint.Of(err))
+			err = hint.Wrap(fmt.Errorf("%w: %w", target.ErrOutput, err), hint.Of(err))
 		}
 		return err
 	}
@@ -277,7 +278,7 @@ func (b *batchJob) run(ctx context.Context) error {
 // unwritable marks the error of a read-only folder as one of the output.
 func unwritable(err error) error {
 	if errors.As(err, new(*fs.PathError)) {
-		return fmt.Errorf("%w: %w", encode.ErrOutput, err)
+		return fmt.Errorf("%w: %w", target.ErrOutput, err)
 	}
 	return err
 }
@@ -402,7 +403,7 @@ func (b *batchJob) openQueue() (err error) {
 		// recovers.
 		options.Failing = func() {
 			b.giveUp(hint.Wrap(
-				fmt.Errorf("%w: the queue in %s cannot be written: its disk is full or failing", encode.ErrOutput, state),
+				fmt.Errorf("%w: the queue in %s cannot be written: its disk is full or failing", target.ErrOutput, state),
 				"make room; the same command goes on where this one stopped",
 			))
 		}
@@ -410,7 +411,7 @@ func (b *batchJob) openQueue() (err error) {
 		b.own, err = jetstream.Embedded(dir, options)
 		b.engine = b.own
 		if err != nil && !errors.As(err, new(*jetstream.Error)) {
-			err = encode.OutputError("open the queue in", dir, err)
+			err = target.OutputError("open the queue in", dir, err)
 		}
 	}
 	if err != nil {
@@ -541,7 +542,7 @@ func programOf(mode string, env []string, tasksAtOnce int) tasks.Program {
 	if mode == "off" {
 		return p
 	}
-	p.Service = func() sandbox.Service { return new(encode.Keeper) }
+	p.Service = func() sandbox.Service { return new(target.Broker) }
 	return p
 }
 

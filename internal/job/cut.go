@@ -10,6 +10,7 @@ import (
 
 	"vidfilter/decode"
 	"vidfilter/encode"
+	"vidfilter/encode/target"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/sandbox"
 	"vidfilter/kernels"
@@ -104,23 +105,23 @@ func CutPart(o *SegmentOptions, s cli.Stdio) error {
 func cutOut(ctx context.Context, o *SegmentOptions, u *cli.UI, stop <-chan struct{}) error {
 	ctx, unwatch := untilStop(ctx, stop)
 	defer unwatch()
-	policy := encode.Refuse
+	policy := target.Refuse
 	if o.Overwrite {
-		policy = encode.Replace
+		policy = target.Replace
 	}
-	target, err := encode.PrepareTarget(o.Output, policy, []string{o.Input})
+	out, err := target.Prepare(o.Output, policy, []string{o.Input})
 	if err != nil {
 		return err
 	}
 	defer func() {
-		if err := target.Discard(); err != nil {
+		if err := out.Discard(); err != nil {
 			u.Warn(err.Error())
 		}
 	}()
-	if target.Direct() {
+	if out.Direct() {
 		return cli.Usagef("name a file", "cut writes to a file")
 	}
-	also := sandbox.Policy{Write: []string{target.Path()}}
+	also := sandbox.Policy{Write: []string{out.Path()}}
 	if err := EnterSandbox(func(string) {}, also, o.decodeOptions(), o.Input); err != nil {
 		return err
 	}
@@ -129,21 +130,21 @@ func cutOut(ctx context.Context, o *SegmentOptions, u *cli.UI, stop <-chan struc
 		return cli.WhyCancelled(ctx, err)
 	}
 	defer cut.Close()
-	if err := target.Open(); err != nil {
+	if err := out.Open(); err != nil {
 		return err
 	}
-	u.OnAbandon(target.Abandon)
-	err = writeCut(ctx, cut, target.Path(), "mov")
+	u.OnAbandon(out.Abandon)
+	err = writeCut(ctx, cut, out.Path(), "mov")
 	if errors.Is(err, encode.ErrCut) {
-		err = writeCut(ctx, cut, target.Path(), "mp4")
+		err = writeCut(ctx, cut, out.Path(), "mp4")
 	}
 	if err == nil {
-		err = cut.Check(ctx, target.Path())
+		err = cut.Check(ctx, out.Path())
 	}
 	if err != nil {
 		return cli.WhyCancelled(ctx, err)
 	}
-	return target.Commit()
+	return out.Commit()
 }
 
 func writeCut(ctx context.Context, cut *decode.Cut, path, format string) error {

@@ -5,11 +5,11 @@ import (
 	"io"
 	"path/filepath"
 
-	"vidfilter/encode"
+	"vidfilter/encode/target"
 )
 
 // Document is the file of a report or drawing; nil if none was requested.
-type Document struct{ target *encode.Target }
+type Document struct{ target *target.File }
 
 // OpenDocument checks that a file can be written before any work is done. The file must not be
 // one of inputs.
@@ -17,7 +17,7 @@ func OpenDocument(name string, inputs []string) (*Document, error) {
 	if name == "" {
 		return nil, nil
 	}
-	t, err := encode.OpenTarget(filepath.Clean(name), encode.Replace, inputs)
+	t, err := target.Open(filepath.Clean(name), target.Replace, inputs)
 	if err != nil {
 		return nil, err
 	}
@@ -42,10 +42,10 @@ func (d *Document) Write(write func(io.Writer) error) error {
 
 // WriteTarget writes a file and gives it the target's name. After an error the caller discards
 // the target.
-func WriteTarget(t *encode.Target, write func(io.Writer) error) error {
-	f, err := t.File()
+func WriteTarget(t *target.File, write func(io.Writer) error) error {
+	f, err := t.OpenFile()
 	if err != nil {
-		return fmt.Errorf("%w: %w", encode.ErrOutput, err)
+		return fmt.Errorf("%w: %w", target.ErrOutput, err)
 	}
 	err = write(f)
 	if e := f.Close(); err == nil {

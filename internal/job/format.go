@@ -4,8 +4,8 @@ import (
 	"path"
 	"strings"
 
-	"vidfilter/encode"
 	"vidfilter/encode/formats"
+	"vidfilter/encode/target"
 	"vidfilter/internal/cli"
 )
 
@@ -36,7 +36,7 @@ func OutputFormat(file, format string) (string, error) {
 }
 
 func isDescriptor(name string) bool {
-	_, ok := encode.Descriptor(name)
+	_, ok := target.Descriptor(name)
 	return ok
 }
 

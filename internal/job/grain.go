@@ -6,6 +6,7 @@ import (
 
 	"vidfilter/denoise/grain"
 	"vidfilter/encode"
+	"vidfilter/encode/target"
 	"vidfilter/internal/cli"
 	"vidfilter/pipeline"
 )
@@ -65,5 +66,5 @@ func (j *job) writeGrainTable(res cli.Result) error {
 		unit := j.in.Video().TimeBase()
 		return grain.WriteTable(w, j.grain.Segments(), unit.Num(), unit.Den())
 	})
-	return encode.OutputError("write", j.o.GrainTable, err)
+	return target.OutputError("write", j.o.GrainTable, err)
 }

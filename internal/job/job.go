@@ -20,6 +20,7 @@ import (
 	"vidfilter/denoise/grain"
 	"vidfilter/encode"
 	"vidfilter/encode/formats"
+	"vidfilter/encode/target"
 	"vidfilter/gpu"
 	"vidfilter/internal/av"
 	"vidfilter/internal/cli"
@@ -36,7 +37,7 @@ type job struct {
 	ui      *cli.UI
 	stop    <-chan struct{}
 	backend kernels.Backend
-	target  *encode.Target // nil if nothing is written
+	target  *target.File   // nil if nothing is written
 	frames  *pipeline.Pool // for decoders
 
 	decoding *gpu.Decoding // nil: on the CPU
@@ -46,8 +47,8 @@ type job struct {
 	chain  *pipeline.Chain // of the filters, for the video as one stream; nil: not open yet
 	halves *pipeline.Pool  // for --compare
 
-	grain      *grain.Filter  // nil: grain is not measured
-	grainTable *encode.Target // nil: none is written
+	grain      *grain.Filter // nil: grain is not measured
+	grainTable *target.File  // nil: none is written
 
 	late      *encode.LateFieldsError // of a job that begins again; nil: it does not
 	undecided *Options                // before settleCodec chose a codec; nil: it did not
@@ -285,13 +286,13 @@ func (j *job) prepareTargets() (inputs []string, err error) {
 	}
 	policy := j.o.OverwritePolicy(j.ui, j.stop)
 	if j.o.Format != "null" {
-		if j.target, err = encode.PrepareTarget(j.o.Output, policy, inputs); err != nil {
+		if j.target, err = target.Prepare(j.o.Output, policy, inputs); err != nil {
 			return inputs, err
 		}
 		j.ui.OnAbandon(j.target.Abandon)
 	}
 	if j.o.GrainTable != "" { // which must be none of the job's other files
-		j.grainTable, err = encode.PrepareTarget(j.o.GrainTable, policy, []string{j.o.Input, j.o.Output})
+		j.grainTable, err = target.Prepare(j.o.GrainTable, policy, []string{j.o.Input, j.o.Output})
 	}
 	return inputs, err
 }
@@ -306,8 +307,8 @@ func (j *job) openTargets() error {
 }
 
 // targets are the job's outputs.
-func (j *job) targets() []*encode.Target {
-	return slices.DeleteFunc([]*encode.Target{j.target, j.grainTable}, func(t *encode.Target) bool { return t == nil })
+func (j *job) targets() []*target.File {
+	return slices.DeleteFunc([]*target.File{j.target, j.grainTable}, func(t *target.File) bool { return t == nil })
 }
 
 // outputSize returns the size of the output's pictures, by the input's header.
@@ -530,7 +531,7 @@ func (j *job) name(res *cli.Result) (fault, err error) {
 	default:
 		err = j.target.Commit()
 		as = j.target.Final()
-		if unnamed := err; errors.Is(unnamed, encode.ErrUnnamed) {
+		if unnamed := err; errors.Is(unnamed, target.ErrUnnamed) {
 			if as, err = j.target.Keep("finished"); err != nil {
 				return nil, unnamed
 			}
@@ -546,7 +547,7 @@ func (j *job) name(res *cli.Result) (fault, err error) {
 	case filepath.Base(as) != filepath.Base(j.o.Output):
 		res.Spared = contract.Name(j.o.Output)
 	case fault == nil:
-		fault = encode.Refusal("", "the folder of %q was renamed or replaced meanwhile; the output is %s", j.o.Output, as)
+		fault = target.Refusal("", "the folder of %q was renamed or replaced meanwhile; the output is %s", j.o.Output, as)
 	}
 	if st, err := os.Stat(as); err == nil && st.Mode().IsRegular() {
 		res.Size = st.Size()

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"vidfilter/encode"
+	"vidfilter/encode/target"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/e2e"
@@ -25,10 +25,10 @@ func TestNameOfOutput(t *testing.T) {
 	} {
 		t.Chdir(t.TempDir())
 		e2e.Must(t, os.WriteFile("out.mp4", []byte("old"), 0o600))
-		target, err := encode.OpenTarget("out.mp4", encode.Replace, nil)
+		out, err := target.Open("out.mp4", target.Replace, nil)
 		e2e.Must(t, err)
-		e2e.Must(t, os.WriteFile(target.Path(), []byte("fresh"), 0o600))
-		j := &job{o: &Options{Output: "out.mp4"}, target: target}
+		e2e.Must(t, os.WriteFile(out.Path(), []byte("fresh"), 0o600))
+		j := &job{o: &Options{Output: "out.mp4"}, target: out}
 		res := cli.Result{Done: c.done}
 		fault, err := j.name(&res)
 		if err != nil || fault != nil {
@@ -71,11 +71,11 @@ func TestFinishedOutputIsKept(t *testing.T) {
 	} {
 		t.Chdir(t.TempDir())
 		e2e.Must(t, os.Mkdir("dir", 0o700))
-		target, err := encode.OpenTarget("dir/out.mp4", encode.Refuse, nil)
+		out, err := target.Open("dir/out.mp4", target.Refuse, nil)
 		e2e.Must(t, err)
-		e2e.Must(t, os.WriteFile(target.Path(), []byte("fresh"), 0o600))
+		e2e.Must(t, os.WriteFile(out.Path(), []byte("fresh"), 0o600))
 		e2e.Must(t, c.meanwhile())
-		j := &job{o: &Options{Output: "dir/out.mp4"}, target: target}
+		j := &job{o: &Options{Output: "dir/out.mp4"}, target: out}
 		var res cli.Result
 		fault, err := j.name(&res)
 		if err != nil || fault == nil || contract.ExitCode(fault) != contract.ExitOutput || !strings.HasPrefix(fault.Error(), c.message) {
@@ -88,7 +88,7 @@ func TestFinishedOutputIsKept(t *testing.T) {
 		if now, err := os.ReadFile(filepath.Clean(c.want)); string(now) != "fresh" {
 			t.Errorf("%s: %q, %v", c.what, now, err)
 		}
-		e2e.Must(t, target.Discard())
+		e2e.Must(t, out.Discard())
 		if left, _ := filepath.Glob("*/.out*"); left != nil {
 			t.Errorf("%s: %v is left", c.what, left)
 		}

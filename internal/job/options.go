@@ -17,6 +17,7 @@ import (
 	"vidfilter/denoise/noise"
 	"vidfilter/encode"
 	"vidfilter/encode/formats"
+	"vidfilter/encode/target"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/machine"
 	"vidfilter/kernels"
@@ -200,10 +201,10 @@ func (o *Options) checkFiles() (err error) {
 		return cli.Usagef("write a video, and take pictures from it: ffmpeg -i out.mkv "+filepath.Base(o.Output),
 			"the output %q: %s holds one picture, and files are not numbered", o.Output, f.Names[0])
 	}
-	if n, ok := encode.Descriptor(o.Input); ok && n == 0 {
+	if n, ok := target.Descriptor(o.Input); ok && n == 0 {
 		o.Input = "-"
 	}
-	if n, ok := encode.Descriptor(o.Output); ok && n == 1 {
+	if n, ok := target.Descriptor(o.Output); ok && n == 1 {
 		o.Output = "-"
 	}
 	return nil
@@ -230,7 +231,7 @@ func (o *Options) outputHint() string {
 
 // inputName returns the name of the input's file, "" if it has none.
 func (o *Options) inputName() string {
-	_, open := encode.Descriptor(o.Input)
+	_, open := target.Descriptor(o.Input)
 	if o.Input == "" || open || strings.Contains(o.Input, "://") {
 		return ""
 	}

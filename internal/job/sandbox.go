@@ -6,7 +6,7 @@ import (
 	"os"
 
 	"vidfilter/decode"
-	"vidfilter/encode"
+	"vidfilter/encode/target"
 	"vidfilter/gpu"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/hint"
@@ -96,7 +96,7 @@ func PolicyOf(o decode.Options, inputs ...string) sandbox.Policy {
 func (j *job) enter(inputs []string) error {
 	var also sandbox.Policy
 	for _, t := range j.targets() {
-		if _, open := encode.Descriptor(t.Path()); !open {
+		if _, open := target.Descriptor(t.Path()); !open {
 			also.Write = append(also.Write, t.Path())
 		}
 	}

@@ -1,7 +1,7 @@
 package job
 
 import (
-	"vidfilter/encode"
+	"vidfilter/encode/target"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/sandbox"
 )
@@ -27,14 +27,14 @@ func CheckPipes(o *Options, s cli.Stdio) error {
 
 // OverwritePolicy decides about an existing output: -y replaces it, a person at a terminal is
 // asked, otherwise it is refused. stop ends a pending question.
-func (o *Options) OverwritePolicy(u *cli.UI, stop <-chan struct{}) encode.OverwritePolicy {
+func (o *Options) OverwritePolicy(u *cli.UI, stop <-chan struct{}) target.Policy {
 	switch {
 	case o.Overwrite:
-		return encode.Replace
+		return target.Replace
 	case !u.CanAsk:
-		return encode.Refuse
+		return target.Refuse
 	case sandbox.Inside() != nil:
-		return encode.AskParent
+		return target.AskParent
 	}
 	return func(path string) error { return u.Confirm(path, stop) }
 }

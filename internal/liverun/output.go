@@ -12,7 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"vidfilter/encode"
+	"vidfilter/encode/target"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/job"
 	"vidfilter/internal/site"
@@ -71,7 +71,7 @@ func (l *liveRun) openDevice() (err error) {
 	if errors.Is(err, os.ErrPermission) {
 		advice = "your user needs the group of the device, mostly video"
 	}
-	return encode.Refusal(advice, "--output %s: %v", l.o.Target, err)
+	return target.Refusal(advice, "--output %s: %v", l.o.Target, err)
 }
 
 // write gives the picture to the program behind --output until the session ends. A reader that goes
@@ -96,9 +96,9 @@ func (l *liveRun) write(ctx context.Context) error {
 		l.ui.Notice("the reader of stdout has gone away: the session ends")
 		return over
 	case l.device == nil:
-		return encode.OutputError("write", "stdout", err)
+		return target.OutputError("write", "stdout", err)
 	}
-	return encode.OutputError("write", l.o.Target, err)
+	return target.OutputError("write", l.o.Target, err)
 }
 
 // over is the cause of a session that ends as it should, as by Ctrl-C.

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"vidfilter/encode"
+	"vidfilter/encode/target"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/text"
 	"vidfilter/live"
@@ -21,7 +21,7 @@ import (
 type recording struct {
 	ui     *cli.UI
 	name   string
-	folder *encode.Folder // that the finished file is moved into; nil if it has its name
+	folder *target.Folder // that the finished file is moved into; nil if it has its name
 	rec    *record.Recorder
 	stop   context.CancelFunc // set by recorder.run
 
@@ -46,7 +46,7 @@ type recording struct {
 // with a file as input, reading waits.
 const recordDepth = 8
 
-func openRecording(o *Options, u *cli.UI, path string, policy encode.OverwritePolicy) (*recording, error) {
+func openRecording(o *Options, u *cli.UI, path string, policy target.Policy) (*recording, error) {
 	rec, err := record.New(path, record.Options{
 		CRF: o.RecordCRF, Preset: o.RecordPreset, FrameRate: o.FPS, Threads: o.Threads, Software: "vidfilter " + cli.Version(),
 		Inputs: []string{o.Input}, Policy: policy, Log: u.Logger,

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"vidfilter/encode"
+	"vidfilter/encode/target"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/durable"
 	"vidfilter/internal/text"
@@ -21,7 +21,7 @@ import (
 type recorder struct {
 	o      *Options
 	ui     *cli.UI
-	folder *encode.Folder // of viewers' recordings; nil: they can begin none
+	folder *target.Folder // of viewers' recordings; nil: they can begin none
 	why    string         // the reason
 
 	session *live.Session
@@ -56,7 +56,7 @@ func (r *recorder) openFolder() (err error) {
 	if r.o.RecordDir == "" {
 		return nil
 	}
-	if r.folder, err = encode.OpenFolder(r.o.RecordDir); err != nil {
+	if r.folder, err = target.OpenFolder(r.o.RecordDir); err != nil {
 		return err
 	}
 	r.why = ""
@@ -150,7 +150,7 @@ func (r *recorder) start(busy bool) error {
 		return err
 	}
 	base := "live-" + time.Now().Format("20060102-150405") + ".mp4"
-	rec, err := openRecording(r.o, r.ui, filepath.Join(r.folder.Work(), base), encode.Refuse)
+	rec, err := openRecording(r.o, r.ui, filepath.Join(r.folder.Work(), base), target.Refuse)
 	if err != nil {
 		return withHint(err)
 	}
@@ -198,7 +198,7 @@ const spare = 64 << 20
 func enoughSpace(folder string, recorded int64) error {
 	free, _, err := durable.Space(folder)
 	if err == nil && free < recorded+spare {
-		return fmt.Errorf("%w: the disk is nearly full: %s left", encode.ErrOutput, text.Size(free))
+		return fmt.Errorf("%w: the disk is nearly full: %s left", target.ErrOutput, text.Size(free))
 	}
 	return nil
 }

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"strings"
 
-	"vidfilter/encode"
+	"vidfilter/encode/target"
 	"vidfilter/internal/sandbox"
 	"vidfilter/live"
 )
 
-// Operations that a process in a sandbox asks of its parent, beside those of encode.Keeper.
+// Operations that a process in a sandbox asks of its parent, beside those of target.Broker.
 const (
 	listening = "listening" // at the page with this address
 	browse    = "browse"    // has the desktop open it
@@ -19,7 +19,7 @@ const (
 // Service does what a session in a sandbox needs the user's rights for: it keeps the recording, and
 // opens the page in a browser, once. It is a sandbox.Service.
 type Service struct {
-	*encode.Keeper
+	*target.Broker
 	Env []string
 
 	page   string
@@ -31,7 +31,7 @@ type Service struct {
 func (s *Service) Do(op string, body json.RawMessage) (any, error) {
 	if op != listening && op != browse {
 		s.sealed = s.sealed || op == sandbox.Sealed
-		return s.Keeper.Do(op, body)
+		return s.Broker.Do(op, body)
 	}
 	var url string
 	if err := json.Unmarshal(body, &url); err != nil {

@@ -6,12 +6,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"vidfilter/encode"
+	"vidfilter/encode/target"
 )
 
 // reserve creates the recording file under a free name.
 func (r *Recorder) reserve() error {
-	for n := 1; n <= encode.MaxBeside; n++ {
+	for n := 1; n <= target.MaxBeside; n++ {
 		name := r.target.Beside("recording", ".mp4", n)
 		made, err := r.target.CreateBeside("recording", ".mp4", n)
 		if err != nil {
@@ -23,13 +23,13 @@ func (r *Recorder) reserve() error {
 		}
 		if r.file, err = os.OpenFile(name, os.O_RDWR, 0); err != nil {
 			_ = r.target.RemoveBeside("recording", ".mp4", n)
-			return encode.OutputError("create", name, err)
+			return target.OutputError("create", name, err)
 		}
 		r.number = n
 		_ = unix.Flock(int(r.file.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		return nil
 	}
-	return encode.Refusal("remove or rename those that are not needed", "there are %d unfinished recordings of %q", encode.MaxBeside, r.target.Name())
+	return target.Refusal("remove or rename those that are not needed", "there are %d unfinished recordings of %q", target.MaxBeside, r.target.Name())
 }
 
 // remove removes the recording file.

@@ -8,6 +8,7 @@ import (
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/encode"
+	"vidfilter/encode/target"
 )
 
 // Finish makes the file from the recording without encoding again, under a temporary name, checks
@@ -21,7 +22,7 @@ func (r *Recorder) Finish(ctx context.Context) error {
 		return err
 	}
 	if r.out == nil {
-		return encode.Refusal("", "record to %q: there was no picture", r.target.Name())
+		return target.Refusal("", "record to %q: there was no picture", r.target.Name())
 	}
 	if err := r.flush(ctx); err != nil {
 		r.stop(err)
@@ -49,12 +50,12 @@ func (r *Recorder) copy(ctx context.Context, frames int64) error {
 		return errors.New("record: out of memory")
 	}
 	if err := in.OpenInput("file:"+r.file.Name(), nil, nil); err != nil {
-		return fmt.Errorf("%w: read the recording: %w", encode.ErrOutput, err) // FFmpeg freed in
+		return fmt.Errorf("%w: read the recording: %w", target.ErrOutput, err) // FFmpeg freed in
 	}
 	defer in.Free()
 	defer in.CloseInput()
 	if err := in.FindStreamInfo(nil); err != nil {
-		return fmt.Errorf("%w: read the recording: %w", encode.ErrOutput, err)
+		return fmt.Errorf("%w: read the recording: %w", target.ErrOutput, err)
 	}
 	out, err := encode.Create("file:"+r.target.Path(), encode.Template{Context: in, Video: in.Streams()[0], Others: in.Streams()[1:]}, r.options(r.format))
 	if err != nil {
@@ -94,7 +95,7 @@ func (r *Recorder) copyPackets(ctx context.Context, in *astiav.FormatContext, ou
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("%w: read the recording: %w", encode.ErrOutput, err)
+			return fmt.Errorf("%w: read the recording: %w", target.ErrOutput, err)
 		}
 		if p.StreamIndex() != 0 {
 			err = out.WritePacket(p)

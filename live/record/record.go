@@ -17,6 +17,7 @@ import (
 
 	"vidfilter/encode"
 	"vidfilter/encode/formats"
+	"vidfilter/encode/target"
 	"vidfilter/internal/av"
 	"vidfilter/live/sound"
 	"vidfilter/pipeline"
@@ -29,8 +30,8 @@ type Options struct {
 	FrameRate float64  // expected frames a second, 0 for 30
 	Threads   int      // 0 for one per core
 	Software  string   // written as the file's encoder
-	Inputs    []string // files being read: see encode.OpenTarget
-	Policy    encode.OverwritePolicy
+	Inputs    []string // files being read: see target.Open
+	Policy    target.Policy
 	Log       *slog.Logger // warnings for the user; nil drops them
 }
 
@@ -54,7 +55,7 @@ const (
 type Recorder struct {
 	opts   Options
 	format string
-	target *encode.Target
+	target *target.File
 	file   *os.File // the recording file, locked while it grows; FFmpeg writes it by name
 	number int      // in its name
 
@@ -81,24 +82,24 @@ type Recorder struct {
 	bytes  atomic.Int64
 }
 
-// New checks that path can be written, as encode.OpenTarget does with Policy and Inputs, and
+// New checks that path can be written, as target.Open does with Policy and Inputs, and
 // creates the recording file. The ending of path chooses one of the formats that can be recorded.
 // If an earlier run has left a recording file, New warns of it and uses another name. Errors wrap
-// encode.ErrOutput.
+// target.ErrOutput.
 func New(path string, o Options) (*Recorder, error) {
 	format, ok := formats.ByEnding(filepath.Ext(path))
 	if !ok || !format.Recordable {
 		endings := formats.Endings(func(f formats.Format) bool { return f.Recordable })
-		return nil, encode.Refusal("give it a name that ends in "+strings.Join(endings, " or "),
+		return nil, target.Refusal("give it a name that ends in "+strings.Join(endings, " or "),
 			"record to %q: its ending is none of a format that can be recorded", path)
 	}
 	r := &Recorder{opts: o.withDefaults(), format: format.Name}
 	var err error
-	if r.target, err = encode.OpenTarget(path, r.opts.Policy, r.opts.Inputs); err != nil {
+	if r.target, err = target.Open(path, r.opts.Policy, r.opts.Inputs); err != nil {
 		return nil, err
 	}
 	if r.target.Direct() {
-		return nil, encode.Refusal("name a file", "record to %q: it is not a file", path)
+		return nil, target.Refusal("name a file", "record to %q: it is not a file", path)
 	}
 	if err := r.reserve(); err != nil {
 		_ = r.target.Discard()
@@ -110,7 +111,7 @@ func New(path string, o Options) (*Recorder, error) {
 func (o Options) withDefaults() Options {
 	o.Preset, o.FrameRate = cmp.Or(o.Preset, "veryfast"), cmp.Or(o.FrameRate, defaultRate)
 	if o.Policy == nil {
-		o.Policy = encode.Refuse
+		o.Policy = target.Refuse
 	}
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o
@@ -131,7 +132,7 @@ func (r *Recorder) Expect(rate float64) {
 
 // Put records a frame, which it takes, at a time since any fixed moment. Times that do not rise
 // are moved to the next possible one. The first frame fixes size and format; others are converted.
-// Put takes as long as encoding a frame. After an error, which wraps encode.ErrOutput if the disk
+// Put takes as long as encoding a frame. After an error, which wraps target.ErrOutput if the disk
 // is its cause, the recording is over: frames before it stay in the recording file, and every
 // further call returns the same error.
 func (r *Recorder) Put(ctx context.Context, f *pipeline.Frame, at time.Duration) error {

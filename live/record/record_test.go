@@ -20,7 +20,7 @@ import (
 
 	"github.com/asticode/go-astiav"
 
-	"vidfilter/encode"
+	"vidfilter/encode/target"
 	"vidfilter/internal/av"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/e2e"
@@ -211,13 +211,13 @@ func TestRecorderRefusals(t *testing.T) {
 	old := filepath.Join(dir, "old.mp4")
 	e2e.Must(t, os.WriteFile(old, []byte("old"), 0o600))
 	for _, path := range []string{old, filepath.Join(dir, "out.avi"), filepath.Join(dir, "out"), "-", filepath.Join(dir, "no", "out.mp4")} {
-		if _, err := record.New(path, record.Options{CRF: 18}); !errors.Is(err, encode.ErrOutput) {
+		if _, err := record.New(path, record.Options{CRF: 18}); !errors.Is(err, target.ErrOutput) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
 	livetest.WantFiles(t, dir, "old.mp4")
-	r := newTape(t, old, record.Options{CRF: 18, Policy: encode.Replace})
-	if err := r.Finish(context.Background()); !errors.Is(err, encode.ErrOutput) {
+	r := newTape(t, old, record.Options{CRF: 18, Policy: target.Replace})
+	if err := r.Finish(context.Background()); !errors.Is(err, target.ErrOutput) {
 		t.Errorf("without a frame: %v", err)
 	}
 	r.Close()
@@ -225,7 +225,7 @@ func TestRecorderRefusals(t *testing.T) {
 		t.Error("finished after Close")
 	}
 	livetest.WantFiles(t, dir, "old.mp4")
-	r = newTape(t, old, record.Options{CRF: 18, Policy: encode.Replace})
+	r = newTape(t, old, record.Options{CRF: 18, Policy: target.Replace})
 	r.fill(livetest.NewCamera(t, livetest.YUV420(64, 64)), 2)
 	if err := r.Finish(context.Background()); err != nil {
 		t.Error(err)
@@ -244,7 +244,7 @@ func TestRecorderTargetAppears(t *testing.T) {
 	r.fill(livetest.NewCamera(t, livetest.YUV420(64, 64)), 9)
 	e2e.Must(t, os.WriteFile(path, []byte("another"), 0o600))
 	err := r.Finish(context.Background())
-	if !errors.Is(err, encode.ErrOutput) || !strings.Contains(err.Error(), "out.mkv\" has appeared meanwhile") || !strings.Contains(err.Error(), "out.recording.mp4\", which plays") {
+	if !errors.Is(err, target.ErrOutput) || !strings.Contains(err.Error(), "out.mkv\" has appeared meanwhile") || !strings.Contains(err.Error(), "out.recording.mp4\", which plays") {
 		t.Errorf("%v", err)
 	}
 	r.Close()
@@ -315,7 +315,7 @@ func TestRecordingProcess(t *testing.T) {
 	for n := 0; ; n++ {
 		if err := r.put(c, n, recordedAt(n)); err != nil {
 			fmt.Printf("failed at %d: %v\n", n, err)
-			if again := r.put(c, n, recordedAt(n)); again != err || !errors.Is(err, encode.ErrOutput) || r.Finish(context.Background()) != err {
+			if again := r.put(c, n, recordedAt(n)); again != err || !errors.Is(err, target.ErrOutput) || r.Finish(context.Background()) != err {
 				t.Errorf("%v, then %v", err, again)
 			}
 			r.Close()
@@ -407,7 +407,7 @@ func TestRecorderDiskFullAtEnd(t *testing.T) {
 		e2e.Must(t, r.put(c, n, recordedAt(n)))
 	}
 	err = r.Finish(context.Background())
-	if !errors.Is(err, syscall.ENOSPC) || !errors.Is(err, encode.ErrOutput) || !strings.Contains(err.Error(), `out.mp4": disk full`) ||
+	if !errors.Is(err, syscall.ENOSPC) || !errors.Is(err, target.ErrOutput) || !strings.Contains(err.Error(), `out.mp4": disk full`) ||
 		!strings.Contains(err.Error(), `out.recording.mp4", which plays`) {
 		t.Errorf("%v", err)
 	}

@@ -1,4 +1,4 @@
-package encode
+package target
 
 import (
 	"encoding/json"
@@ -8,12 +8,12 @@ import (
 	"vidfilter/internal/sandbox"
 )
 
-// A process in a sandbox writes the temporary files of its targets, and its parent's Keeper does
+// A process in a sandbox writes the temporary files of its targets, and its parent's Broker does
 // what needs rights on their folders. The process names its targets before it enters the sandbox.
 // Later ones are refused, but for those in the working folder of a Folder: all that it can then do
 // is to put what it has written where it was told to, or to leave it.
 
-// request is a process's to its Keeper.
+// request is a process's to its Broker.
 type request struct {
 	Target int    `json:"target,omitempty"` // as prepare numbered it, from 1
 	Word   string `json:"word,omitempty"`   // of keep, create and remove
@@ -42,41 +42,41 @@ func as[To, From ~string](names []From) (all []To) {
 	return all
 }
 
-// Keeper keeps the targets of a process in a sandbox. It is a sandbox.Service.
-type Keeper struct {
-	Ask OverwritePolicy // for a process that may ask; nil refuses
+// Broker keeps the targets of a process in a sandbox. It is a sandbox.Service.
+type Broker struct {
+	Ask Policy // for a process that may ask; nil refuses
 
-	targets []*Target
+	targets []*File
 	folder  *Folder // or nil
 	sealed  bool
 }
 
 var faultKinds = map[string]error{"output": ErrOutput, "exists": errExists, "unnamed": ErrUnnamed}
 
-// Kinds returns the errors that Target's methods wrap.
-func (k *Keeper) Kinds() map[string]error { return faultKinds }
+// Kinds returns the errors that File's methods wrap.
+func (b *Broker) Kinds() map[string]error { return faultKinds }
 
 // Do does a request.
-func (k *Keeper) Do(op string, body json.RawMessage) (any, error) {
+func (b *Broker) Do(op string, body json.RawMessage) (any, error) {
 	var r request
 	if err := json.Unmarshal(body, &r); err != nil {
 		return nil, err
 	}
 	switch op {
 	case sandbox.Sealed:
-		k.sealed = true
+		b.sealed = true
 		return nil, nil
 	case "prepare":
-		return k.prepare(r)
+		return b.prepare(r)
 	case "folder":
-		return k.openFolder(r)
+		return b.openFolder(r)
 	case "publish":
-		return k.publish(r)
+		return b.publish(r)
 	}
-	if r.Target < 1 || r.Target > len(k.targets) {
-		return nil, fmt.Errorf("%s of target %d, of %d", op, r.Target, len(k.targets))
+	if r.Target < 1 || r.Target > len(b.targets) {
+		return nil, fmt.Errorf("%s of target %d, of %d", op, r.Target, len(b.targets))
 	}
-	t := k.targets[r.Target-1]
+	t := b.targets[r.Target-1]
 	switch op {
 	case "open":
 		return nil, t.Open()
@@ -103,29 +103,29 @@ func (k *Keeper) Do(op string, body json.RawMessage) (any, error) {
 	return nil, fmt.Errorf("unknown operation %q", op)
 }
 
-func (k *Keeper) prepare(r request) (any, error) {
-	if k.sealed && !k.mayName(string(r.Name)) {
+func (b *Broker) prepare(r request) (any, error) {
+	if b.sealed && !b.mayName(string(r.Name)) {
 		return nil, fmt.Errorf("a new target %q from inside the sandbox", r.Name)
 	}
-	policy := map[string]OverwritePolicy{"replace": Replace, "ask": k.Ask}[r.Overwrite]
-	if policy == nil || k.sealed {
+	policy := map[string]Policy{"replace": Replace, "ask": b.Ask}[r.Overwrite]
+	if policy == nil || b.sealed {
 		policy = Refuse
 	}
-	t, err := PrepareTarget(string(r.Name), policy, as[string](r.Inputs))
+	t, err := Prepare(string(r.Name), policy, as[string](r.Inputs))
 	if err != nil {
 		return nil, err
 	}
-	k.targets = append(k.targets, t)
-	return preparation{Target: len(k.targets), Path: contract.Name(t.path), Temp: contract.Name(t.temp), Direct: t.direct}, nil
+	b.targets = append(b.targets, t)
+	return preparation{Target: len(b.targets), Path: contract.Name(t.path), Temp: contract.Name(t.temp), Direct: t.direct}, nil
 }
 
 // Close removes what the process has neither committed nor discarded.
-func (k *Keeper) Close() {
-	for _, t := range k.targets {
+func (b *Broker) Close() {
+	for _, t := range b.targets {
 		_ = t.Discard()
 	}
-	if k.folder != nil {
-		k.folder.Close()
+	if b.folder != nil {
+		b.folder.Close()
 	}
 }
 
@@ -144,7 +144,7 @@ func (r *remote) do(op string, about request, out any) error {
 	return sandbox.Restore(r.box.Ask(op, about, out), faultKinds)
 }
 
-func prepareRemote(box *sandbox.Box, name string, policy OverwritePolicy, inputs []string) (*Target, error) {
+func prepareRemote(box *sandbox.Box, name string, policy Policy, inputs []string) (*File, error) {
 	r := request{Name: contract.Name(name), Inputs: as[contract.Name](inputs), Overwrite: "refuse"}
 	switch policy(name) {
 	case nil:
@@ -156,5 +156,5 @@ func prepareRemote(box *sandbox.Box, name string, policy OverwritePolicy, inputs
 	if err := sandbox.Restore(box.Ask("prepare", r, &p), faultKinds); err != nil {
 		return nil, err
 	}
-	return &Target{name: name, path: string(p.Path), temp: string(p.Temp), direct: p.Direct, distant: &remote{box, p.Target}}, nil
+	return &File{name: name, path: string(p.Path), temp: string(p.Temp), direct: p.Direct, distant: &remote{box, p.Target}}, nil
 }

@@ -1,4 +1,4 @@
-package encode
+package target
 
 import (
 	"errors"
@@ -8,11 +8,15 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"github.com/asticode/go-astiav"
 	"golang.org/x/sys/unix"
 
+	"vidfilter/internal/contract"
 	"vidfilter/internal/hint"
 )
+
+// ErrOutput is wrapped by every error of the output: it exists, cannot be written, the disk is
+// full, or the container cannot hold a stream.
+var ErrOutput = contract.NewClass(contract.ExitOutput, "output not written")
 
 // Refusal returns an error that wraps ErrOutput. advice may be "".
 func Refusal(advice, format string, args ...any) error {
@@ -46,7 +50,6 @@ var causes = []struct {
 	{fs.ErrNotExist, "no such file or directory", ""},
 	{syscall.ENOTDIR, "a part of the path is not a directory", ""},
 	{syscall.ELOOP, "too many symbolic links", ""},
-	{astiav.ErrPatchwelcome, "FFmpeg cannot write this", "choose another format or codec"},
 }
 
 func cause(path string, err error) (what, hint string) {

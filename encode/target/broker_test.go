@@ -1,4 +1,4 @@
-package encode
+package target
 
 import (
 	"encoding/json"
@@ -14,23 +14,23 @@ import (
 	"vidfilter/internal/sandbox"
 )
 
-// asked has a keeper do a request of a process, given as JSON.
-func asked(k *Keeper, op, body string) (any, error) { return k.Do(op, json.RawMessage(body)) }
+// asked has a broker do a request of a process, given as JSON.
+func asked(b *Broker, op, body string) (any, error) { return b.Do(op, json.RawMessage(body)) }
 
-// kept makes a keeper with one target in a folder, out.mp4, and returns its number and the
+// kept makes a broker with one target in a folder, out.mp4, and returns its number and the
 // temporary file.
-func kept(t testing.TB, dir, overwrite string) (k *Keeper, target int, temp string) {
+func kept(t testing.TB, dir, overwrite string) (b *Broker, target int, temp string) {
 	t.Helper()
-	k = &Keeper{}
+	b = &Broker{}
 	body, err := json.Marshal(request{Name: contract.Name(filepath.Join(dir, "out.mp4")), Overwrite: overwrite})
 	e2e.Must(t, err)
-	answer, err := k.Do("prepare", body)
+	answer, err := b.Do("prepare", body)
 	e2e.Must(t, err)
 	p := answer.(preparation)
-	if _, err := asked(k, sandbox.Sealed, "null"); err != nil {
+	if _, err := asked(b, sandbox.Sealed, "null"); err != nil {
 		t.Fatal(err)
 	}
-	return k, p.Target, string(p.Temp)
+	return b, p.Target, string(p.Temp)
 }
 
 func fileNames(t testing.TB, dir string) string {
@@ -44,33 +44,33 @@ func fileNames(t testing.TB, dir string) string {
 	return strings.Join(names, " ")
 }
 
-func TestKeeper(t *testing.T) {
+func TestBroker(t *testing.T) {
 	dir := t.TempDir()
-	k, _, temp := kept(t, dir, "refuse")
+	b, _, temp := kept(t, dir, "refuse")
 	e2e.Must(t, os.WriteFile(temp, []byte("video"), 0o600))
-	if _, err := asked(k, "commit", `{"target":1}`); err != nil {
+	if _, err := asked(b, "commit", `{"target":1}`); err != nil {
 		t.Fatal(err)
 	}
-	k.Close()
+	b.Close()
 	if b, err := os.ReadFile(filepath.Join(dir, "out.mp4")); err != nil || string(b) != "video" || fileNames(t, dir) != "out.mp4" {
 		t.Errorf("%q, %v: %s", b, err, fileNames(t, dir))
 	}
-	k, _, temp = kept(t, dir, "refuse")
-	_, err := asked(k, "commit", `{"target":1}`)
+	b, _, temp = kept(t, dir, "refuse")
+	_, err := asked(b, "commit", `{"target":1}`)
 	if !errors.Is(err, ErrOutput) || !errors.Is(err, errExists) {
 		t.Errorf("a file that exists: %v", err)
 	}
-	if name, err := asked(k, "keep", `{"target":1,"word":"interrupted"}`); err == nil {
+	if name, err := asked(b, "keep", `{"target":1,"word":"interrupted"}`); err == nil {
 		t.Errorf("kept as %v", name) // it was refused, which opens nothing
 	}
-	k.Close()
+	b.Close()
 	if _, err := os.Stat(temp); err == nil || fileNames(t, dir) != "out.mp4" {
 		t.Errorf("left: %s", fileNames(t, dir))
 	}
 }
 
-// Names are bytes: those that are not UTF-8 reach the keeper, and come back, as they are.
-func TestKeeperKeepsTheBytesOfNames(t *testing.T) {
+// Names are bytes: those that are not UTF-8 reach the broker, and come back, as they are.
+func TestBrokerKeepsTheBytesOfNames(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "Fr\xfchling")
 	e2e.Must(t, os.Mkdir(dir, 0o700))
 	name := contract.Name(filepath.Join(dir, "K\xe4se.mp4"))
@@ -79,11 +79,11 @@ func TestKeeperKeepsTheBytesOfNames(t *testing.T) {
 		e2e.Must(t, err)
 		return b
 	}
-	k := &Keeper{}
-	defer k.Close()
+	b := &Broker{}
+	defer b.Close()
 	do := func(op string, r request, answer any) {
 		t.Helper()
-		a, err := k.Do(op, wire(r))
+		a, err := b.Do(op, wire(r))
 		if err != nil {
 			t.Fatalf("%s: %v", op, err)
 		}
@@ -105,7 +105,7 @@ func TestKeeperKeepsTheBytesOfNames(t *testing.T) {
 		t.Errorf("the names are %q and %q, want %q and %q", final, kept, name, want)
 	}
 	var f folderAnswer
-	k.sealed = false
+	b.sealed = false
 	do("folder", request{Name: contract.Name(dir)}, &f)
 	if string(f.Dir) != dir || filepath.Dir(string(f.Work)) != dir {
 		t.Errorf("the folder is %q, with %q", f.Dir, f.Work)
@@ -115,16 +115,16 @@ func TestKeeperKeepsTheBytesOfNames(t *testing.T) {
 // Without a temporary file there is no name to replace in a message.
 func TestExplainWithoutTemp(t *testing.T) {
 	err := errors.New("disk full")
-	if got := (&Target{name: "out.mp4"}).Explain(err); got != err {
+	if got := (&File{name: "out.mp4"}).Explain(err); got != err {
 		t.Error(got)
 	}
 }
 
 // What a process asks for after it has entered its sandbox touches nothing but its target.
-func TestKeeperRefuses(t *testing.T) {
+func TestBrokerRefuses(t *testing.T) {
 	dir := t.TempDir()
-	k, _, _ := kept(t, dir, "replace")
-	defer k.Close()
+	b, _, _ := kept(t, dir, "replace")
+	defer b.Close()
 	for _, r := range []struct{ op, body string }{
 		{"prepare", `{"name":"` + dir + `/other.mp4","overwrite":"replace"}`},
 		{"commit", `{"target":0}`}, {"commit", `{"target":2}`}, {"commit", `{"target":-1}`}, {"commit", `[`},
@@ -136,14 +136,14 @@ func TestKeeperRefuses(t *testing.T) {
 		{"folder", `{"name":"` + dir + `"}`}, {"publish", `{"name":"out.mp4"}`},
 		{"listen", `{"target":1}`}, {"", `{"target":1}`},
 	} {
-		if answer, err := asked(k, r.op, r.body); err == nil {
+		if answer, err := asked(b, r.op, r.body); err == nil {
 			t.Errorf("%s %s: %v", r.op, r.body, answer)
 		}
 	}
 }
 
-// FuzzKeeper has a captured process ask for anything: lines of an operation and its JSON.
-func FuzzKeeper(f *testing.F) {
+// FuzzBroker has a captured process ask for anything: lines of an operation and its JSON.
+func FuzzBroker(f *testing.F) {
 	f.Add("commit {\"target\":1}\n", true)
 	f.Add("open {\"target\":1}\nkeep {\"target\":1,\"word\":\"unverified\"}\ndiscard {\"target\":1}", false)
 	f.Add("remove {\"target\":1,\"word\":\"recording\",\"ending\":\".mp4\",\"n\":1}\nkeep {\"target\":1,\"word\":\"interrupted\"}", false)
@@ -158,12 +158,12 @@ func FuzzKeeper(f *testing.F) {
 		if exists {
 			e2e.Must(t, os.WriteFile(filepath.Join(dir, "out.mp4"), []byte("theirs"), 0o600))
 		}
-		k, _, _ := kept(t, dir, "refuse")
+		b, _, _ := kept(t, dir, "refuse")
 		for line := range strings.Lines(text) {
 			op, body, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-			_, _ = asked(k, op, body)
+			_, _ = asked(b, op, body)
 		}
-		k.Close()
+		b.Close()
 		if b, err := os.ReadFile(filepath.Join(dir, "secret.mp4")); err != nil || string(b) != "secret.mp4" {
 			t.Errorf("another file: %q, %v", b, err)
 		}

@@ -1,4 +1,4 @@
-package encode
+package target
 
 import (
 	"errors"
@@ -21,16 +21,16 @@ import (
 )
 
 // mustOpen opens a target that is discarded at the end of the test.
-func mustOpen(t *testing.T, path string, policy OverwritePolicy, inputs ...string) *Target {
+func mustOpen(t *testing.T, path string, policy Policy, inputs ...string) *File {
 	t.Helper()
-	target, err := OpenTarget(path, policy, inputs)
+	target, err := Open(path, policy, inputs)
 	e2e.Must(t, err)
 	t.Cleanup(func() { target.Discard() })
 	return target
 }
 
 // write puts text where the target wants it, by name as FFmpeg does.
-func write(t *testing.T, target *Target, text string) {
+func write(t *testing.T, target *File, text string) {
 	t.Helper()
 	f, err := os.OpenFile(target.Path(), os.O_WRONLY|os.O_TRUNC, 0)
 	e2e.Must(t, err)
@@ -55,15 +55,15 @@ func wantContent(t *testing.T, path, text string) {
 }
 
 // wantRefused checks that the target cannot be opened, and why.
-func wantRefused(t *testing.T, why, path string, policy OverwritePolicy, inputs ...string) {
+func wantRefused(t *testing.T, why, path string, policy Policy, inputs ...string) {
 	t.Helper()
-	target, err := OpenTarget(path, policy, inputs)
+	target, err := Open(path, policy, inputs)
 	if err == nil {
 		target.Discard()
-		t.Fatalf("OpenTarget(%q) succeeds, want an error about %q", path, why)
+		t.Fatalf("Open(%q) succeeds, want an error about %q", path, why)
 	}
 	if !errors.Is(err, ErrOutput) || !strings.Contains(err.Error(), why) {
-		t.Errorf("OpenTarget(%q): %v; want an ErrOutput about %q", path, err, why)
+		t.Errorf("Open(%q): %v; want an ErrOutput about %q", path, err, why)
 	}
 	if target != nil {
 		t.Error("a target comes with the error")
@@ -130,12 +130,12 @@ func TestPolicy(t *testing.T) {
 	dir := t.TempDir()
 	path := put(t, filepath.Join(dir, "out.mp4"), "old")
 	wantRefused(t, "exists", path, Refuse)
-	if _, err := OpenTarget(path, Refuse, nil); err == nil || strings.Count(err.Error(), "exists") != 1 {
+	if _, err := Open(path, Refuse, nil); err == nil || strings.Count(err.Error(), "exists") != 1 {
 		t.Errorf("error %v", err)
 	}
 	declined := errors.New("declined")
 	asked := ""
-	_, err := OpenTarget(path, func(p string) error { asked = p; return declined }, nil)
+	_, err := Open(path, func(p string) error { asked = p; return declined }, nil)
 	if !errors.Is(err, declined) || !errors.Is(err, ErrOutput) || asked != path {
 		t.Errorf("asked about %q, error %v", asked, err)
 	}
@@ -148,7 +148,7 @@ func TestPolicy(t *testing.T) {
 func TestFileAppearsMeanwhile(t *testing.T) {
 	for _, policy := range []struct {
 		name string
-		f    OverwritePolicy
+		f    Policy
 		want string
 	}{{"refuse", Refuse, "other"}, {"replace", Replace, "new"}} {
 		t.Run(policy.name, func(t *testing.T) {
@@ -280,7 +280,7 @@ func TestDescriptors(t *testing.T) {
 		if !target.Direct() || target.URL() != "pipe:"+n || target.Path() != "/dev/fd/"+n {
 			t.Errorf("%s: direct %v, %s, %s", name, target.Direct(), target.URL(), target.Path())
 		}
-		w, err := target.File()
+		w, err := target.OpenFile()
 		e2e.Must(t, err)
 		_, err = w.WriteString("new ")
 		e2e.Must(t, errors.Join(err, w.Close(), target.Commit()))
@@ -320,7 +320,7 @@ func TestBadPlaces(t *testing.T) {
 	wantRefused(t, "directory does not exist", dir+"/no/out.mp4", Replace)
 	wantRefused(t, "not a directory", file+"/out.mp4", Replace)
 	wantRefused(t, "name too long", dir+"/"+strings.Repeat("x", 300), Replace)
-	_, err := OpenTarget(dir+"/no/out.mp4", Replace, nil)
+	_, err := Open(dir+"/no/out.mp4", Replace, nil)
 	if !strings.Contains(hint.Of(err), "mkdir") {
 		t.Errorf("hint %q", hint.Of(err))
 	}

@@ -1,4 +1,4 @@
-package encode
+package target
 
 import (
 	"encoding/json"
@@ -19,9 +19,9 @@ import (
 // its own, nothing is replaced, and what is unfinished is kept.
 func TestFolder(t *testing.T) {
 	dir := t.TempDir()
-	k := &Keeper{}
+	b := &Broker{}
 	do := func(op, format string, args ...any) (string, error) {
-		answer, err := k.Do(op, json.RawMessage(fmt.Sprintf(format, args...)))
+		answer, err := b.Do(op, json.RawMessage(fmt.Sprintf(format, args...)))
 		b, _ := json.Marshal(answer)
 		return string(b), err
 	}
@@ -34,7 +34,7 @@ func TestFolder(t *testing.T) {
 		return answer
 	}
 	must("folder", `{"name":%q}`, dir)
-	work := k.folder.Work()
+	work := b.folder.Work()
 	must(sandbox.Sealed, "null")
 	for _, name := range []string{
 		dir + "/a.mp4", work + "/../a.mp4", work + "/b/a.mp4", work + "/.a.mp4", work, work + "/", "a.mp4",
@@ -50,7 +50,7 @@ func TestFolder(t *testing.T) {
 	}
 	put(t, filepath.Join(dir, "a.mp4"), "theirs")
 	must("prepare", `{"name":%q,"overwrite":"replace"}`, work+"/a.mp4")
-	put(t, k.targets[0].Path(), "new")
+	put(t, b.targets[0].Path(), "new")
 	must("commit", `{"target":1}`)
 	if got := must("publish", `{"name":"a.mp4"}`); got != `"a-2.mp4"` {
 		t.Errorf("published as %s", got)
@@ -69,7 +69,7 @@ func TestFolder(t *testing.T) {
 			t.Errorf("unfinished target %d: %v", n, err)
 		}
 	}
-	k.Close()
+	b.Close()
 	livetest.WantFiles(t, dir, "a-2.mp4", "a.mp4", "b.recording.mp4")
 }
 

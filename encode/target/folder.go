@@ -1,4 +1,4 @@
-package encode
+package target
 
 import (
 	"errors"
@@ -180,23 +180,23 @@ func isPlain(base string) bool {
 }
 
 // openFolder is OpenFolder for a process that is about to enter its sandbox.
-func (k *Keeper) openFolder(r request) (any, error) {
-	if k.sealed || k.folder != nil {
+func (b *Broker) openFolder(r request) (any, error) {
+	if b.sealed || b.folder != nil {
 		return nil, fmt.Errorf("another folder %q", r.Name)
 	}
 	f, err := OpenFolder(string(r.Name))
 	if err != nil {
 		return nil, err
 	}
-	k.folder = f
+	b.folder = f
 	return folderAnswer{contract.Name(f.dir), contract.Name(f.work), as[contract.Name](f.left)}, nil
 }
 
-func (k *Keeper) publish(r request) (any, error) {
-	if k.folder == nil {
+func (b *Broker) publish(r request) (any, error) {
+	if b.folder == nil {
 		return nil, fmt.Errorf("publish %q: there is no folder", r.Name)
 	}
-	name, err := k.folder.Publish(string(r.Name))
+	name, err := b.folder.Publish(string(r.Name))
 	return contract.Name(name), err
 }
 
@@ -204,12 +204,12 @@ func (k *Keeper) publish(r request) (any, error) {
 const mostUnfinished = 4
 
 // mayName reports whether a process in a sandbox may name a target: only in the working folder.
-func (k *Keeper) mayName(name string) bool {
+func (b *Broker) mayName(name string) bool {
 	unfinished := 0
-	for _, t := range k.targets {
+	for _, t := range b.targets {
 		if t.state < committed {
 			unfinished++
 		}
 	}
-	return k.folder != nil && filepath.Dir(name) == k.folder.work && isPlain(filepath.Base(name)) && unfinished <= mostUnfinished
+	return b.folder != nil && filepath.Dir(name) == b.folder.work && isPlain(filepath.Base(name)) && unfinished <= mostUnfinished
 }

@@ -1,4 +1,4 @@
-package encode
+package target
 
 import (
 	"cmp"
@@ -19,7 +19,7 @@ var errDiscarded = errors.New("the target was discarded")
 // data. After an error the target is as before, and can be discarded, unless only its folder could
 // not be synced, which the error says. An error that wraps ErrUnnamed leaves an output that Keep
 // can name. A second call after success does nothing.
-func (t *Target) Commit() error {
+func (t *File) Commit() error {
 	return t.settle(func() error {
 		if t.distant != nil {
 			var name contract.Name
@@ -36,12 +36,12 @@ func (t *Target) Commit() error {
 }
 
 // Final returns the name that Commit gave the output: Name, or another if its folder was renamed.
-func (t *Target) Final() string { return cmp.Or(t.final, t.name) }
+func (t *File) Final() string { return cmp.Or(t.final, t.name) }
 
 // Keep commits an output that is less than was asked for, or that Commit could not name. It never
 // replaces a file: if there is one, the output is named out.WORD.mp4, or out.WORD-2.mp4 if that is
 // taken. It returns the name.
-func (t *Target) Keep(word string) (name string, err error) {
+func (t *File) Keep(word string) (name string, err error) {
 	name = t.name
 	err = t.settle(func() (err error) {
 		if t.distant != nil {
@@ -57,7 +57,7 @@ func (t *Target) Keep(word string) (name string, err error) {
 }
 
 // settle calls commit unless that is done, or cannot be.
-func (t *Target) settle(commit func() error) error {
+func (t *File) settle(commit func() error) error {
 	switch {
 	case t.direct || t.state == committed:
 		return nil
@@ -75,7 +75,7 @@ func (t *Target) settle(commit func() error) error {
 }
 
 // Discard removes the temporary file. After Commit or Discard it does nothing.
-func (t *Target) Discard() error {
+func (t *File) Discard() error {
 	if t.state >= committed {
 		return nil
 	}
@@ -89,7 +89,7 @@ func (t *Target) Discard() error {
 // Abandon removes the temporary file for a process that must end at once: unlike the other methods
 // it may be called from any goroutine. After Commit it does nothing. In a sandbox the parent
 // removes it.
-func (t *Target) Abandon() {
+func (t *File) Abandon() {
 	if !t.direct && t.own != nil {
 		_ = os.Remove(t.temp)
 	}
@@ -97,12 +97,12 @@ func (t *Target) Abandon() {
 
 // Beside returns the nth name, up to MaxBeside, of a file that goes with the target: out.WORD.mp4,
 // then out.WORD-2.mp4.
-func (t *Target) Beside(word, ending string, n int) string {
+func (t *File) Beside(word, ending string, n int) string {
 	return asNamed(t.name, t.path, aside(t.path, word, ending, n))
 }
 
 // CreateBeside makes the file of that name, empty, unless there is one.
-func (t *Target) CreateBeside(word, ending string, n int) (made bool, err error) {
+func (t *File) CreateBeside(word, ending string, n int) (made bool, err error) {
 	if t.distant != nil {
 		err = t.distant.do("create", request{Word: word, Ending: ending, N: n}, &made)
 		return made, err
@@ -119,7 +119,7 @@ func (t *Target) CreateBeside(word, ending string, n int) (made bool, err error)
 }
 
 // RemoveBeside removes the file of that name.
-func (t *Target) RemoveBeside(word, ending string, n int) error {
+func (t *File) RemoveBeside(word, ending string, n int) error {
 	if t.distant != nil {
 		return t.distant.do("remove", request{Word: word, Ending: ending, N: n}, nil)
 	}

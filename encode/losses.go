@@ -1,8 +1,5 @@
 package encode
 
-//#include "glue.h"
-import "C"
-
 import (
 	"bytes"
 	"slices"
@@ -14,13 +11,11 @@ import (
 // the extras that it lacks, and what its codec or container has no place for. It is known after the
 // last frame.
 func (o *Output) NotKept(extras []string) []string {
-	lost := slices.DeleteFunc(slices.Clone(extras), func(x string) bool {
+	lost := losses(slices.DeleteFunc(slices.Clone(extras), func(x string) bool {
 		return x == av.Alpha && o.alphaKept || x == av.Grain && o.grain != nil
-	})
-	for _, name := range o.carrier.lost {
-		if !slices.Contains(lost, name) {
-			lost = append(lost, name)
-		}
+	}))
+	for _, name := range o.lost {
+		lost.add(name)
 	}
 	return lost
 }
@@ -28,8 +23,8 @@ func (o *Output) NotKept(extras []string) []string {
 // Join takes over from a coder, whose packets the output has, what it could not keep. It fails if
 // the coder has described its part in another way than the output.
 func (o *Output) Join(c *Coder) error {
-	for _, name := range c.carrier.lost {
-		o.carrier.lose(name)
+	for _, name := range c.lost {
+		o.lost.add(name)
 	}
 	o.alphaKept = o.alphaKept || c.alphaKept
 	for i, is := range c.fields.kinds {
