@@ -89,7 +89,7 @@ func (o *Output) openFile() error {
 	if err := av.Error(int(C.avio_open2(&o.oc.pb, cpath, C.AVIO_FLAG_WRITE, nil, nil))); err != nil {
 		return o.writeError("open", err)
 	}
-	if name, ok := strings.CutPrefix(o.path, "file:"); ok {
+	if name, ok := strings.CutPrefix(o.path, "file:"); ok && o.seekable() { // we must not be a pipe's last reader
 		o.again, _ = os.Open(name) // for Verify, whatever name the folder has by then
 	}
 	return nil
