@@ -91,6 +91,21 @@ func TestDepthKeepsWhite(t *testing.T) {
 	}
 }
 
+// Gray of two depths is compared in its own range.
+func TestCompareGray(t *testing.T) {
+	in, scores := drawn(t, "in.y4m", "mono", 64, 48, 2), map[string]float64{}
+	for _, depth := range []string{"8", "10"} {
+		out := filepath.Join(t.TempDir(), "out.mkv")
+		if code, said := runJob(t, slices.Concat(quiet, []string{"-i", in, "-o", out, "--codec", "ffv1", "-r", "2", "--depth", depth})...); code != 0 {
+			t.Fatalf("%s bits: exit code %d:\n%s", depth, code, said)
+		}
+		scores[depth] = psnr(t, in, out)
+	}
+	if math.Abs(scores["8"]-scores["10"]) > 0.8 {
+		t.Errorf("the PSNR of a result is %.2f in 8 bits and %.2f in 10", scores["8"], scores["10"])
+	}
+}
+
 // squareError returns the mean square of the difference of two videos, in 8-bit levels.
 func squareError(t *testing.T, a, b string) float64 {
 	t.Helper()
