@@ -47,8 +47,8 @@ func (o *Options) checkDepth() error {
 
 // filteredDepth returns the bits that the samples of frames get before the filter. The denoiser's
 // results have as many as the encoder needs, by a shift: where the largest sample is white, frames
-// get them first. Other filters have as many as their frames. Where bits are lost afterwards, results
-// of most bits are rounded once.
+// get them first. Other filters have as many as their frames. Where bits are lost afterwards,
+// results of most bits are rounded once.
 func (o *Options) filteredDepth(f pipeline.Format) int {
 	const most = 16
 	has, want := f.Layout.Info().Depth, max(o.depth(), o.leastDepth())
