@@ -293,7 +293,11 @@ func (e *coder) encoderFormat(codec *astiav.Codec, f *pipeline.Frame) (encoderFo
 	}
 	if has, gets := av.Depth(av.PixelFormat(f.Layout)), av.Depth(want); gets < has && e.opts.PixelFormat == "" && e.opts.Depth == 0 {
 		e.told.Add(fidelity.Video, "", "depth")
-		e.warn("%s takes no %v: %d bits become %d, dithered", codec.Name(), f.Layout, has, gets)
+		how := ""
+		if pipeline.Dither(gets) > 0 {
+			how = ", dithered"
+		}
+		e.warn("%s takes no %v: %d bits become %d%s", codec.Name(), f.Layout, has, gets, how)
 	}
 	desc := want.Descriptor()
 	to := encoderFormat{pixelFormat: want, format: av.AsYUV(f.Format), isYUV: !desc.Flags().Has(astiav.PixelFormatDescriptorFlagRgb)}

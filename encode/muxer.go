@@ -261,7 +261,7 @@ func (m *muxer) openFile() error {
 	if err := av.Error(int(C.avio_open2(&m.oc.pb, cpath, C.AVIO_FLAG_WRITE, nil, nil))); err != nil {
 		return m.writeError("open", err)
 	}
-	if name, ok := strings.CutPrefix(m.path, "file:"); ok {
+	if name, ok := strings.CutPrefix(m.path, "file:"); ok && m.seekable() { // we must not be a pipe's last reader
 		m.again, _ = os.Open(name) // for Verify, whatever name the folder has by then
 	}
 	return nil

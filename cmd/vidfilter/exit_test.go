@@ -32,6 +32,8 @@ func TestExitCode(t *testing.T) {
 		{fmt.Errorf("wrapped: %w", cli.Usagef("hint", "x")), 2},
 		{fmt.Errorf("decode: %w", decode.ErrUnreadable), 3},
 		{fmt.Errorf("encode: %w", target.ErrOutput), 4},
+		{fmt.Errorf("encode: %w: %w", target.ErrOutput, syscall.EPIPE), 141},
+		{fmt.Errorf("info: %w", &fs.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.EPIPE}), 141},
 		{fmt.Errorf("write: %w", syscall.EPIPE), 4},
 		{fmt.Errorf("info: %w", &fs.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.ENOSPC}), 4},
 		{fmt.Errorf("info: %w", &fs.PathError{Op: "read", Path: "/dev/stdin", Err: syscall.EIO}), 1},

@@ -96,7 +96,7 @@ func TestHelpNamesExitCodes(t *testing.T) {
 	for _, args := range []string{"--help", "help options"} {
 		_, help, _ := try(nil, strings.Fields(args)...)
 		help = strings.Join(strings.Fields(help), " ")
-		for i, code := range []int{0, 1, 2, 3, 4, 5, 6, 7, 130, 131, 143} {
+		for i, code := range []int{0, 1, 2, 3, 4, 5, 6, 7, 130, 131, 141, 143} {
 			if contract.ExitTexts[i].Code != code {
 				t.Errorf("exit code %d is not in its place", code)
 			}

@@ -23,7 +23,12 @@ func Usagef(hint, format string, args ...any) error {
 	return &UsageError{fmt.Sprintf(format, args...), hint}
 }
 
+// PrintError prints an error and its advice. It prints nothing where the reader of the output has
+// gone: programs in a pipeline end silently then.
 func PrintError(w io.Writer, err error) {
+	if contract.ExitCode(err) == contract.ExitPipe {
+		return
+	}
 	fmt.Fprintf(w, "vidfilter: %s\n", text.OneLine(err.Error()))
 	if h := hint.Of(err); h != "" {
 		fmt.Fprintf(w, "hint: %s\n", text.OneLine(h))

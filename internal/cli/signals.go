@@ -33,8 +33,8 @@ func (i Interruption) Unwrap() error {
 }
 
 // IgnoreWriteSignals makes writes to a closed pipe or beyond the file size limit fail with
-// EPIPE and EFBIG, in Go and C, so that they are reported instead of killing the program
-// silently.
+// EPIPE and EFBIG, in Go and C, instead of killing the program: temporary files are removed,
+// and a full disk is reported.
 func IgnoreWriteSignals() {
 	signal.Ignore(syscall.SIGPIPE, syscall.SIGXFSZ)
 }

@@ -20,6 +20,7 @@ const (
 	ExitQueue      = 7
 	ExitInterrupt  = 130 // 128 + SIGINT, as in shells
 	ExitQuit       = 131 // 128 + SIGQUIT
+	ExitPipe       = 141 // 128 + SIGPIPE
 	ExitTerminated = 143 // 128 + SIGTERM
 )
 
@@ -38,13 +39,14 @@ var ExitTexts = []struct {
 	{ExitQueue, "no queue"},
 	{ExitInterrupt, "interrupted"},
 	{ExitQuit, "quit"},
+	{ExitPipe, "reader gone"},
 	{ExitTerminated, "terminated"},
 }
 
 // precedence orders the codes of an error that is of several classes: a shortage may look like any
 // other failure, and a damaged input may be why the output is damaged.
 var precedence = []int{
-	ExitFailed, ExitUsage, ExitInterrupt, ExitQuit, ExitTerminated, ExitQueue, ExitDevice, ExitOutput, ExitDamaged, ExitInput,
+	ExitFailed, ExitUsage, ExitInterrupt, ExitQuit, ExitTerminated, ExitQueue, ExitDevice, ExitPipe, ExitOutput, ExitDamaged, ExitInput,
 }
 
 // Class returns the error that stands for an exit code: errors that cause the code match it by
@@ -68,11 +70,16 @@ func ExitCode(err error) int {
 		return ExitDone
 	}
 	for _, code := range precedence {
-		if errors.Is(err, Class(code)) || code == ExitOutput && (errors.Is(err, syscall.EPIPE) || isWrite(err)) {
+		if errors.Is(err, Class(code)) || code == ExitPipe && isPipe(err) || code == ExitOutput && (errors.Is(err, syscall.EPIPE) || isWrite(err)) {
 			return code
 		}
 	}
 	return ExitFailed
+}
+
+// isPipe reports whether the reader of the output has closed it; connections fail so as well.
+func isPipe(err error) bool {
+	return errors.Is(err, syscall.EPIPE) && (errors.Is(err, Class(ExitOutput)) || isWrite(err))
 }
 
 // isWrite reports whether printing failed: package os names the operation.

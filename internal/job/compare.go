@@ -46,7 +46,7 @@ func CompareVideos(ctx context.Context, a, b Clip) (quality.Score, error) {
 // openBoth opens two videos for frames of the same depth that are gray, or RGB in planes, both or
 // neither.
 func openBoth(ctx context.Context, a, b Clip, pool *pipeline.Pool) (x, y *decode.Input, err error) {
-	for _, layouts := range []func(pipeline.Layout) bool{kernels.Bilateral{}.Takes, common, pipeline.Layout.Basic} {
+	for _, layouts := range []func(pipeline.Layout) bool{kernels.Bilateral{}.Takes, common, shallow, pipeline.Layout.Basic} {
 		a.opts.Layouts, b.opts.Layouts = layouts, layouts
 		if x, err = decode.Open(ctx, a.Path, pool, a.opts); err != nil {
 			return nil, nil, err
@@ -67,6 +67,9 @@ func openBoth(ctx context.Context, a, b Clip, pool *pipeline.Pool) (x, y *decode
 // common reports whether a layout serves all pictures of its depth: gray is also YUV without
 // colour, and RGB of 8 bits is packed.
 func common(l pipeline.Layout) bool { return l.Valid() && !l.Info().Gray() && l != pipeline.GBRP }
+
+// shallow reports whether a layout has 8 bits: gray keeps its range, unlike as YUV without colour.
+func shallow(l pipeline.Layout) bool { return l.Basic() || l == pipeline.GRAY }
 
 type frameKind struct {
 	depth           int

@@ -45,16 +45,19 @@ func (o *Options) checkDepth() error {
 	return nil
 }
 
-// filteredDepth returns the bits that the samples of frames get before the filter. The denoiser has
-// more in its results than in its frames, but for samples whose largest is white in both; other
-// filters have as many. Where bits are lost afterwards, results of most bits are rounded once.
+// filteredDepth returns the bits that the samples of frames get before the filter. The denoiser's
+// results have as many as the encoder needs, by a shift: where the largest sample is white, frames
+// get them first. Other filters have as many as their frames. Where bits are lost afterwards,
+// results of most bits are rounded once.
 func (o *Options) filteredDepth(f pipeline.Format) int {
 	const most = 16
 	has, want := f.Layout.Info().Depth, max(o.depth(), o.leastDepth())
 	ends := f.FullRange || f.Layout.Info().RGB
 	denoises := slices.ContainsFunc(o.filters(), func(s kernels.Stage) bool { _, is := s.(kernels.Denoise); return is })
 	switch {
-	case denoises && !ends, want == 0, o.passes() && want < has:
+	case denoises && ends:
+		return max(has, new(o.encodeOptions(nil)).ResultDepth(has))
+	case denoises, want == 0, o.passes() && want < has:
 		return has
 	case o.depth() > 0 && o.depth() < has:
 		return most

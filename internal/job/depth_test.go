@@ -65,6 +65,47 @@ func TestDepth(t *testing.T) {
 	}
 }
 
+// White of full range stays white where the encoder has more bits than the source.
+func TestDepthKeepsWhite(t *testing.T) {
+	for _, args := range []string{
+		"--depth 10 --codec ffv1 --noise 2", "--pixel-format gray10le --codec ffv1 --noise 2", "--pixel-format gray16le --codec ffv1 --noise 2",
+		"--pixel-format yuv420p10le --codec hevc --noise 2", "--pixel-format gray10le --codec ffv1 -r 1",
+	} {
+		out := filepath.Join(t.TempDir(), "out.mkv")
+		in := filepath.Join(t.TempDir(), "in.y4m") // of mono, whose range is full
+		e2e.Must(t, os.WriteFile(in, []byte("YUV4MPEG2 W64 H64 F25:1 Ip A1:1 Cmono\nFRAME\n"+strings.Repeat("\xff", 64*64)), 0o666))
+		if code, said := runJob(t, slices.Concat(quiet, []string{"-i", in, "-o", out}, strings.Fields(args))...); code != 0 {
+			t.Fatalf("%s: exit code %d:\n%s", args, code, said)
+		}
+		clip := openClip(t, out, nil, hostPool(t), nil)
+		f := next(t, clip)
+		least := 255.
+		for _, v := range levels(f, 0, 32) {
+			least = min(least, v)
+		}
+		if least < 255 || f.Layout.Info().Depth == 8 {
+			t.Errorf("%s: white becomes %.2f of 255 in %v", args, least, f.Layout)
+		}
+		f.Release()
+		clip.Close()
+	}
+}
+
+// Gray of two depths is compared in its own range.
+func TestCompareGray(t *testing.T) {
+	in, scores := drawn(t, "in.y4m", "mono", 64, 48, 2), map[string]float64{}
+	for _, depth := range []string{"8", "10"} {
+		out := filepath.Join(t.TempDir(), "out.mkv")
+		if code, said := runJob(t, slices.Concat(quiet, []string{"-i", in, "-o", out, "--codec", "ffv1", "-r", "2", "--depth", depth})...); code != 0 {
+			t.Fatalf("%s bits: exit code %d:\n%s", depth, code, said)
+		}
+		scores[depth] = psnr(t, in, out)
+	}
+	if math.Abs(scores["8"]-scores["10"]) > 0.8 {
+		t.Errorf("the PSNR of a result is %.2f in 8 bits and %.2f in 10", scores["8"], scores["10"])
+	}
+}
+
 // squareError returns the mean square of the difference of two videos, in 8-bit levels.
 func squareError(t *testing.T, a, b string) float64 {
 	t.Helper()
