@@ -160,7 +160,11 @@ func TestCompletionOffersEveryFlag(t *testing.T) {
 				t.Errorf("%s--%s is not offered: %q", path, f.Name, offered)
 			}
 			c, named := f.Value.(interface{ Choices() []string })
-			if named && !slices.Equal(complete(t, path+"--"+f.Name+" "), append([]string(nil), c.Choices()...)) {
+			before := " "
+			if f.NoOptDefVal != "" {
+				before = "="
+			}
+			if named && !slices.Equal(complete(t, path+"--"+f.Name+before), append([]string(nil), c.Choices()...)) {
 				t.Errorf("%s--%s: its values are not offered", path, f.Name)
 			}
 		})

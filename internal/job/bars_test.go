@@ -10,6 +10,7 @@ import (
 
 	"vidfilter/internal/e2e"
 	"vidfilter/internal/hint"
+	"vidfilter/internal/stages"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
@@ -55,7 +56,8 @@ func TestFindBars(t *testing.T) {
 	}
 	o := NewOptions()
 	o.Input = "-"
-	_, err := o.findBars(context.Background(), nil)
+	kernels.Edit(&o.Filters, func(c *stages.Crop) { c.Box = "auto" })
+	err := o.checkStages()
 	if err == nil || !strings.Contains(hint.Of(err), "save the input to a file first") {
 		t.Errorf("a pipe: %v", err)
 	}

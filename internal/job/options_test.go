@@ -14,9 +14,11 @@ import (
 
 	"vidfilter/decode"
 	"vidfilter/denoise/noise"
+	"vidfilter/enhance"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/e2e"
+	"vidfilter/internal/stages"
 	"vidfilter/kernels"
 )
 
@@ -127,6 +129,14 @@ var goodFlags = []struct {
 		decode.Range{Span: decode.Span{Start: -5, End: 1000, Frames: 25}, Around: decode.Span{Start: -9, End: 1004, Frames: 31}}},
 	{"parts", "4", func(o *Options) any { return o.Parts }, 4},
 	{"join", "parts.txt", func(o *Options) any { return o.Join }, "parts.txt"},
+	{"before", "bwdif=1", func(o *Options) any { return o.Stages()[0] }, stages.Before{Graph: "bwdif=1"}},
+	{"crop", "auto", func(o *Options) any { return o.Stages()[0] }, stages.Crop{Box: "auto"}},
+	{"deinterlace", "bob", func(o *Options) any { return o.Stages()[0] }, stages.Deinterlace{Mode: enhance.DeinterlaceBob}},
+	{"sharpen", "0.5", func(o *Options) any { return o.Stages()[1] }, stages.Sharpen{Amount: 0.5}},
+	{"deband", "true", func(o *Options) any { return o.Stages()[1] }, stages.Deband{On: true}},
+	{"scale", "1080p", func(o *Options) any { return o.Stages()[1] }, stages.Scale{Size: "1080p"}},
+	{"fps", "25", func(o *Options) any { return o.Stages()[1] }, stages.Rate{Rate: "25"}},
+	{"after", "hflip", func(o *Options) any { return o.Stages()[1] }, stages.After{Graph: "hflip"}},
 	{"field-order", "tff", func(o *Options) any { return o.FieldOrder }, "tff"},
 	{"compare", "split", func(o *Options) any { return o.Compare }, "split"},
 	{"stats", "true", func(o *Options) any { return o.Stats }, true},
@@ -179,6 +189,9 @@ func TestEveryFlag(t *testing.T) {
 // it.
 func TestFilterOptions(t *testing.T) {
 	for _, opt := range kernels.Options() {
+		if opt.Kind == kernels.Text { // which goodFlags has
+			continue
+		}
 		for _, filter := range opt.Filters() {
 			d, _ := opt.In(filter)
 			want, text := d.Max, fmt.Sprint(d.Max)
@@ -253,6 +266,14 @@ var badValues = map[string][]string{
 	"duration":         {"0", "-1", "0ms", "x"},
 	"frames":           {"0", "-1", "x", "1.5"},
 	"part":             {"x", "1:2", "5:5:1", "6:5:1", "0:5:0", "0:5:-1", "0:5:1:2", "0.5:5:1", "0:99999999999999999999:1"},
+	"before":           {"nosuch", "movie=a"},
+	"crop":             {"1920", "8:8"},
+	"deinterlace":      {"yadif"},
+	"sharpen":          {"2", "-1"},
+	"deband":           {"maybe"},
+	"scale":            {"big", "0"},
+	"fps":              {"fast", "0"},
+	"after":            {"nosuch", "bwdif=9"},
 	"field-order":      {"top", "TFF"},
 	"compare":          {"both"},
 	"max-error-rate":   {"-0.1", "1.1", "66%", "x"},
@@ -353,8 +374,8 @@ func TestUsageErrors(t *testing.T) {
 		{"-i a -o b.mp4 --filter recursive --sigma-s 20000", []string{"sigma-s 20000", "0.01 to 10000"}},
 		{"-i a -o b.mp4 --sigma-r 1e308", []string{`--sigma-r "1e308"`, "at most 1e+09"}},
 		{"-i a -o b.mp4 --filter recusive", []string{`did you mean "recursive"`}},
-		{"-i a -o b.mp4 -vf x", []string{"--filter", "ffmpeg -i IN -vf FILTERS"}},
-		{"-i a -o b.mp4 --scale 2", []string{"unknown option --scale", "ffmpeg -i IN -vf FILTERS"}},
+		{"-i a -o b.mp4 -vf x", []string{"unknown option -vf", "--before or --after"}},
+		{"-i a -o b.mp4 --size 2", []string{"unknown option --size", "use --scale"}},
 		{"-i a -o b.mp4 --crf 99", []string{"must be 0 to 51 for libx264"}},
 		{"-i a -o b%03d.png", []string{`"b%03d.png": png holds one picture`, "ffmpeg -i"}},
 		{"-i a.avi", []string{"-o FILE is missing", `-o "a-filtered.mkv"`}},
