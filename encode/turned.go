@@ -36,7 +36,7 @@ func (e *coder) describe(f *pipeline.Frame) error {
 	if e.in.Allow == nil {
 		return nil
 	}
-	return e.in.Allow(e.turned)
+	return e.in.Allow(f, e.turned)
 }
 
 // has reports whether filters have changed one of some properties.

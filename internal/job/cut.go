@@ -69,11 +69,19 @@ func SegmentsOf(o *SegmentOptions, fs *pflag.FlagSet, env []string) (any, error)
 		Noise string `json:"noise,omitempty"` // for --noise-profile of the parts
 	}
 	var err error
-	if found.Cuts, err = decode.Scan(ctx, o.Input, o.decodeOptions(), o.length, o.window()); err != nil || o.NoiseFrom == nil {
+	if found.Cuts, err = decode.Scan(ctx, o.Input, o.decodeOptions(), o.length, o.window()); err != nil {
 		return found, err
 	}
 	pool := pipeline.NewPool(kernels.Host{}, 1)
 	defer pool.Close()
+	if whole, err := o.retimes(ctx, pool); err != nil {
+		return found, err
+	} else if whole != "" && found.Whole == "" {
+		found.Parts, found.Whole = []decode.Range{}, whole
+	}
+	if o.NoiseFrom == nil {
+		return found, nil
+	}
 	if err := o.measureNoise(ctx, pool, func(string) {}); err != nil {
 		return nil, err
 	}

@@ -56,6 +56,7 @@ type job struct {
 	inFlight int      // frames that may wait for the encoder
 
 	in      *decode.Input
+	to      turned // of in, by the filters
 	out     *encode.Output
 	unwatch func() // ends untilStop
 	rest    func() // ends reports of progress to the parent; may be nil
@@ -210,6 +211,12 @@ func (j *job) open(ctx context.Context) (err error) {
 		}
 		return err
 	}
+	if err := j.foresee(watched); err != nil {
+		if j.stopped() {
+			return cli.Interruption{}
+		}
+		return err
+	}
 	j.settleCodec()
 	j.settleDepth()
 	if unprepared != nil {
@@ -312,8 +319,7 @@ func (j *job) targets() []*encode.Target {
 
 // outputSize returns the size of the output's pictures, by the input's header.
 func (j *job) outputSize() (width, height int) {
-	v := j.in.Video().CodecParameters()
-	width, height = v.Width(), v.Height()
+	width, height = j.to.width, j.to.height
 	if j.o.Compare == "side" {
 		width *= 2
 	}
