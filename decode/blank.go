@@ -13,7 +13,7 @@ import (
 )
 
 // Blank returns a frame without a picture at time 0, described as the header describes the video's.
-// Frames may differ from it. It is an error if the header lacks their size or pixel format.
+// Its memory is of the input's pool. Frames may differ from it. It is an error if the header lacks their size or pixel format.
 func (in *Input) Blank() (*pipeline.Frame, error) {
 	par := (*C.AVStream)(av.StreamPtr(in.video)).codecpar
 	pf := astiav.PixelFormat(par.format)
@@ -42,12 +42,22 @@ func (in *Input) Blank() (*pipeline.Frame, error) {
 	if !layout.Info().RGB {
 		format.Matrix = av.MatrixOf(int(par.color_space), format.Height)
 	}
-	f := pipeline.Blank(format)
-	f.SetProps(props)
+	f, err := in.pool.TakeFrame(format, props)
+	if err != nil {
+		props.Release()
+		return nil, err
+	}
+	for i, y := range f.Rows() {
+		clear(f.Row(i, y))
+	}
 	v := in.videoOf(c)
 	f.Video, f.Interlaced = &v, in.Interlaced() || in.MayBeInterlaced()
 	if v.Rate.Known() && v.TimeBase.Known() {
 		f.Duration = int64(1/(v.Rate.Float64()*v.TimeBase.Float64()) + 0.5)
 	}
-	return f, in.addStated(props)
+	if err := in.addStated(props); err != nil {
+		f.Release()
+		return nil, err
+	}
+	return f, nil
 }

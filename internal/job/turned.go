@@ -54,7 +54,11 @@ func (j *job) through(ctx context.Context, f *pipeline.Frame) (first *pipeline.F
 	emit := func(out *pipeline.Frame) error {
 		defer out.Release()
 		if more = first != nil; !more {
-			first = pipeline.Blank(out.Format) // the memory of out ends with the chain
+			own, err := j.frames.TakeFrame(out.Format, nil) // the memory of out ends with the chain
+			if err != nil {
+				return err
+			}
+			first = own
 			first.CopySamples(out)
 			first.CopyTiming(out)
 		}
@@ -134,7 +138,7 @@ func (o *Options) retimes(ctx context.Context, frames *pipeline.Pool) (string, e
 		return "", err
 	}
 	defer in.Close()
-	j := job{o: o, in: in, backend: cpu}
+	j := job{o: o, in: in, backend: cpu, frames: frames}
 	err = j.foresee(ctx)
 	return j.to.retimed, err
 }
