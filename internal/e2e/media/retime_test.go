@@ -69,7 +69,11 @@ func isRetimed(t *testing.T, plain, out, graph string) {
 	if len(now) == 0 || len(sound) == 0 {
 		t.Fatalf("%d packets of sound, not %d", len(now), len(sound))
 	}
-	if d := (now[0] - got[0]) - (sound[0] - video[0] - shift); math.Abs(d) > exact {
+	near := exact
+	if graph == "decimate" { // which begins a fifth of a frame earlier in FFmpeg 5
+		near += 0.01
+	}
+	if d := (now[0] - got[0]) - (sound[0] - video[0] - shift); math.Abs(d) > near {
 		t.Errorf("sound begins %f after the first frame, not %f", now[0]-got[0], sound[0]-video[0]-shift)
 	}
 	if rate := ratio(probe(t, out).video(t).Rate); len(got) > 5 {
