@@ -115,14 +115,14 @@ func ParseArguments(fs *pflag.FlagSet, args []string, help string) error {
 	if err := ForeignFlag(fs, args); err != nil {
 		return err
 	}
-	if err := fs.Parse(joined(fs, args)); err != nil {
+	if err := fs.Parse(Joined(fs, args)); err != nil {
 		return FlagError(fs, err, help)
 	}
 	return SwallowedFlag(fs)
 }
 
-// joined joins options that may stand alone with the value that follows: --deinterlace bob.
-func joined(fs *pflag.FlagSet, args []string) (all []string) {
+// Joined joins options that may stand alone with the value that follows: --deinterlace bob.
+func Joined(fs *pflag.FlagSet, args []string) (all []string) {
 	for i := 0; i < len(args); i++ {
 		if args[i] == "--" {
 			return append(all, args[i:]...)
