@@ -12,6 +12,7 @@ import (
 	"vidfilter/encode"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/sandbox"
+	"vidfilter/internal/stages"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
@@ -67,6 +68,7 @@ func SegmentsOf(o *SegmentOptions, fs *pflag.FlagSet, env []string) (any, error)
 	var found struct {
 		*decode.Cuts
 		Noise string `json:"noise,omitempty"` // for --noise-profile of the parts
+		Crop  string `json:"crop,omitempty"`  // for --crop of the parts
 	}
 	var err error
 	if found.Cuts, err = decode.Scan(ctx, o.Input, o.decodeOptions(), o.length, o.window()); err != nil {
@@ -74,19 +76,23 @@ func SegmentsOf(o *SegmentOptions, fs *pflag.FlagSet, env []string) (any, error)
 	}
 	pool := pipeline.NewPool(kernels.Host{}, 1)
 	defer pool.Close()
-	if whole, err := o.retimes(ctx, pool); err != nil {
-		return found, err
-	} else if whole != "" && found.Whole == "" {
-		found.Parts, found.Whole = []decode.Range{}, whole
-	}
-	if o.NoiseFrom == nil {
-		return found, nil
-	}
 	if err := o.measureNoise(ctx, pool, func(string) {}); err != nil {
 		return nil, err
 	}
-	found.Noise = compact(*kernels.Of[kernels.Denoise](o.Filters).Known)
-	return found, nil
+	if o.NoiseFrom != nil {
+		found.Noise = compact(*kernels.Of[kernels.Denoise](o.Filters).Known)
+	}
+	if o.cropsAuto() {
+		if err := o.measureCrop(ctx, pool, func(string) {}); err != nil {
+			return found, err
+		}
+		found.Crop = kernels.Of[stages.Crop](o.Filters).Box
+	}
+	whole, err := o.retimes(ctx, pool)
+	if whole != "" && found.Whole == "" {
+		found.Parts, found.Whole = []decode.Range{}, whole
+	}
+	return found, err
 }
 
 // CutPart copies the packets that a part needs.

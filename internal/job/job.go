@@ -26,6 +26,7 @@ import (
 	"vidfilter/internal/contract"
 	"vidfilter/internal/hint"
 	"vidfilter/internal/machine"
+	"vidfilter/internal/stages"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
@@ -211,7 +212,11 @@ func (j *job) open(ctx context.Context) (err error) {
 		}
 		return err
 	}
-	if err := j.foresee(watched); err != nil {
+	err = j.o.measureCrop(watched, j.frames, func(s string) { j.ui.Info(s) })
+	if err == nil {
+		err = j.foresee(watched)
+	}
+	if err != nil {
 		if j.stopped() {
 			return cli.Interruption{}
 		}
@@ -355,6 +360,7 @@ func (j *job) encodeOptions(log *slog.Logger) encode.Options {
 	switch {
 	case j.late != nil:
 		o.Interlaced, o.TopFieldFirst = true, j.late.TopFieldFirst
+	case !kernels.Of[stages.Deinterlace](j.o.Filters).Identity(): // no picture is interlaced
 	case !j.again() && j.o.Part == nil && j.o.Join == "" && j.o.FieldOrder == "auto": // no picture can say it in time
 		o.Interlaced, o.TopFieldFirst = j.in.MayBeInterlaced(), true
 	}
