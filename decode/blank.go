@@ -13,7 +13,8 @@ import (
 )
 
 // Blank returns a frame without a picture at time 0, described as the header describes the video's.
-// Its memory is of the input's pool. Frames may differ from it. It is an error if the header lacks their size or pixel format.
+// Its memory is of the input's pool. Frames may differ from it. It is an error if the header lacks
+// their size or pixel format.
 func (in *Input) Blank() (*pipeline.Frame, error) {
 	par := (*C.AVStream)(av.StreamPtr(in.video)).codecpar
 	pf := astiav.PixelFormat(par.format)
