@@ -32,9 +32,12 @@ func TestRetimed(t *testing.T) {
 	for i, src := range sources {
 		for k, graph := range graphs {
 			for n, way := range ways {
+				if (i+k)%4 != n { // every graph meets every way, and every source all of both
+					continue
+				}
 				to := []string{"mp4", "mkv", "ts"}[(i+k+n)%3]
 				t.Run(src.name+"/"+graph+"/"+way+" to "+to, func(t *testing.T) {
-					e2e.Start(t, (i+k)%4 == n)
+					e2e.Start(t, true)
 					clip(t, "retime.mp4", retimed)
 					in := clip(t, "retime-"+src.name, src.args)
 					out, said := filter(t, in, to, "--after "+graph+" "+way)
