@@ -76,8 +76,9 @@ type Template struct {
 	// Look returns what the first frame of the input says. What the first frame that is put says
 	// otherwise was changed on purpose. nil: nothing was.
 	Look func() *fidelity.Look
-	// Allow refuses changes, by the keys of Look.Turned, before anything is written; may be nil.
-	Allow func(turned []string) error
+	// Allow refuses changes, by the keys of Look.Turned, before anything is written. It borrows the
+	// first frame that is put; may be nil.
+	Allow func(first *pipeline.Frame, turned []string) error
 	// Again means that the job can begin again: Put may return a LateFieldsError.
 	Again bool
 

@@ -36,7 +36,7 @@ func (s *common) describe(f *pipeline.Frame) error {
 	if s.in.Allow == nil {
 		return nil
 	}
-	return s.in.Allow(s.turned)
+	return s.in.Allow(f, s.turned)
 }
 
 // has reports whether filters have changed one of some properties.

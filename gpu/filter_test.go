@@ -95,7 +95,7 @@ func TestHeld(t *testing.T) {
 		t.Errorf("%d frames, %d in use, %v", out, pool.InUse(), err)
 	}
 	s := b.Stats()
-	if in, kernel, back := s.PerFrame(); s.Frames != 9 || in <= 0 || kernel <= 0 || back <= 0 || s.Overlap() < 0.5 || s.Overlap() > 3 {
+	if in, kernel, back := s.PerFrame(1); s.Frames != 9 || in <= 0 || kernel <= 0 || back <= 0 || s.Overlap() < 0.5 || s.Overlap() > 3 {
 		t.Errorf("measured %+v, overlap %g", s, s.Overlap())
 	}
 	if c := b.ColdStart(); c.Driver <= 0 || c.Context <= 0 || c.Module <= 0 || c.Buffers <= 0 || c.First < c.Driver {

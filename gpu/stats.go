@@ -9,7 +9,7 @@ import (
 // Stats are the times of a backend's work, measured by the devices. A stage's time includes its
 // wait for other frames in the same stage.
 type Stats struct {
-	Frames                  int64
+	Frames                  int64         // results: of several filters in a row, each has one for a frame
 	CopyIn, Kernel, CopyOut time.Duration // summed over all frames
 	Busy                    time.Duration // with a frame on the device, summed over devices
 }
@@ -23,9 +23,9 @@ func (s Stats) Overlap() float64 {
 	return float64(s.CopyIn+s.Kernel+s.CopyOut) / float64(s.Busy)
 }
 
-// PerFrame returns the average times of the stages.
-func (s Stats) PerFrame() (copyIn, kernel, copyOut time.Duration) {
-	n := time.Duration(max(s.Frames, 1))
+// PerFrame returns the average times of the stages for a frame that so many filters take in a row.
+func (s Stats) PerFrame(filters int) (copyIn, kernel, copyOut time.Duration) {
+	n := time.Duration(max(s.Frames/int64(max(filters, 1)), 1))
 	return s.CopyIn / n, s.Kernel / n, s.CopyOut / n
 }
 

@@ -5,12 +5,14 @@ package graph
 import "C"
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"runtime"
 	"runtime/cgo"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"unsafe"
 
@@ -48,7 +50,8 @@ type Options struct {
 //
 // A result that comes from a frame keeps its properties and whether it is context. Where the graph
 // scales no picture, it keeps the quantiser and the film grain as well. Captions and timecodes stay
-// with the first result of a frame; metadata of HDR goes where the transfer function changes.
+// with the first result of a frame; captions of a frame without one go to the next result. Metadata
+// of HDR goes where the transfer function changes.
 type Filter struct {
 	text  string
 	o     Options
@@ -58,6 +61,9 @@ type Filter struct {
 
 	run    *running
 	before source // of the frames that run is for
+
+	number  int64   // of the frames so far
+	dropped dropped // of which no result came
 
 	inside atomic.Int64 // frames that FFmpeg has references to
 	traces atomic.Int64 // frames of which something is left in the graph
@@ -120,6 +126,7 @@ func (r *running) close() {
 // trace is what is left of a frame in what filters make of it.
 type trace struct {
 	of        *Filter
+	number    int64
 	props     av.Props // the parts that FFmpeg does not know
 	transfer  C.enum_AVColorTransferCharacteristic
 	matrix    pipeline.Matrix
@@ -133,8 +140,40 @@ type trace struct {
 //export vfForget
 func vfForget(handle C.uintptr_t) {
 	h := cgo.Handle(handle)
-	h.Value().(*trace).of.traces.Add(-1)
+	t := h.Value().(*trace)
+	t.of.traces.Add(-1)
+	if !t.used && !t.context {
+		t.of.dropped.add(t)
+	}
 	h.Delete()
+}
+
+// dropped has the captions of frames without a result. Filters drop frames on any thread.
+type dropped struct {
+	mu   sync.Mutex
+	list []*trace // by number
+}
+
+func (d *dropped) add(t *trace) {
+	captions := slices.DeleteFunc(slices.Clone(t.props.Units), func(u units.Unit) bool { return u.Kind != units.Captions })
+	if len(captions) == 0 {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	at, _ := slices.BinarySearchFunc(d.list, t.number, func(t *trace, n int64) int { return cmp.Compare(t.number, n) })
+	d.list = slices.Insert(d.list, at, &trace{number: t.number, props: av.Props{Units: captions}})
+}
+
+// before takes the captions of the frames before one.
+func (d *dropped) before(number int64) (captions []units.Unit) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for len(d.list) > 0 && d.list[0].number < number {
+		captions = append(captions, d.list[0].props.Units...)
+		d.list = d.list[1:]
+	}
+	return captions
 }
 
 // Process filters a frame.
@@ -276,7 +315,8 @@ func (f *Filter) describe(picture *astiav.Frame, frame *pipeline.Frame) error {
 		c.color_range = C.AVCOL_RANGE_MPEG
 	}
 	c.sample_aspect_ratio = rational(frame.Video.Aspect)
-	t := &trace{of: f, transfer: c.color_trc, matrix: frame.Matrix, quantiser: frame.Quantiser,
+	f.number++
+	t := &trace{of: f, number: f.number, transfer: c.color_trc, matrix: frame.Matrix, quantiser: frame.Quantiser,
 		grain: frame.Grain, seed: frame.GrainSeed, context: frame.Context}
 	if p, ok := frame.Props().(*av.Props); ok && p != nil {
 		t.props = av.Props{Units: p.Units, Transfer: p.Transfer, Timecode: p.Timecode}
@@ -446,11 +486,15 @@ func (r *running) look(src source) {
 		v.Rate = pipeline.Ratio{}
 	}
 	r.paced = C.av_cmp_q(rational(rate), rational(v.Rate)) != 0
-	if r.paced {
+	unit := ratio(C.av_buffersink_get_time_base(r.sink))
+	switch {
+	case rate.Known() && unit == pipeline.Ratio{Num: rate.Den, Den: rate.Num} && unit != src.video.TimeBase: // it counts frames
+		r.paced, v.MeanRate = true, rate
+	case r.paced:
 		v.MeanRate = times(v.MeanRate, rate, v.Rate)
 	}
 	v.Rate = rate
-	v.TimeBase, v.Aspect = ratio(C.av_buffersink_get_time_base(r.sink)), ratio(C.av_buffersink_get_sample_aspect_ratio(r.sink))
+	v.TimeBase, v.Aspect = unit, ratio(C.av_buffersink_get_sample_aspect_ratio(r.sink))
 	r.video = &v
 }
 
@@ -618,6 +662,9 @@ func (f *Filter) props(picture *astiav.Frame, format pipeline.Format, t *trace) 
 	}
 	if !t.used {
 		props.Timecode = t.props.Timecode
+		if !t.context {
+			props.Units = f.dropped.before(t.number)
+		}
 	}
 	for _, u := range t.props.Units {
 		switch {

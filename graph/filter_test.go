@@ -487,6 +487,34 @@ func TestUnits(t *testing.T) {
 	}
 }
 
+// Captions of frames that a graph drops go to the next result, in order.
+func TestDropped(t *testing.T) {
+	for graph, want := range map[string]string{
+		"fps=25/2": "0|12|34|56|78|", "framestep=3": "0|123|456|789|", "fps=50": "0||1||2||3||4||5||6||7||8||9||",
+		"setpts=PTS,framestep=2,hflip": "0|12|34|56|78|",
+	} {
+		src := frames(clip(t, newPool(t, 1), small, 10))
+		for i, f := range src {
+			picture := astiav.AllocFrame()
+			props := av.PropsOf(picture)
+			picture.Free()
+			props.Units = []units.Unit{{Kind: units.HDR10Plus}, {Kind: units.Captions, Payload: []byte(fmt.Sprint(i))}}
+			f.SetProps(props)
+		}
+		got := ""
+		sink := looking(func(f *pipeline.Frame) {
+			for _, u := range av.Units(f) {
+				got += string(u.Payload)
+			}
+			got += "|"
+		})
+		must(t, pipeline.Run(t.Context(), &src, []pipeline.Filter{open(t, graph, Options{})}, sink, pipeline.Options{}))
+		if got != want {
+			t.Errorf("%s: %s, not %s", graph, got, want)
+		}
+	}
+}
+
 // Alpha goes the same way as the samples, through filters that take it.
 func TestAlpha(t *testing.T) {
 	for graph, want := range map[string]func(x int) byte{

@@ -22,6 +22,8 @@ type Filter struct {
 	originals []*pipeline.Frame // owned; of frames that inner still has, in order
 
 	seen    int64
+	format  pipeline.Format // of the first frame
+	video   *pipeline.Video // likewise
 	scene   Measure
 	last    thumbnail
 	grain   *pipeline.FilmGrain
@@ -67,6 +69,20 @@ func (f *Filter) Discard() {
 // Segments returns the grain of each scene, once all frames are through.
 func (f *Filter) Segments() []Segment { return f.done }
 
+// Fits reports whether pictures have the size of those whose grain is measured. It may be called
+// from any goroutine that has seen a frame of the filter's.
+func (f *Filter) Fits(of pipeline.Format) bool {
+	return f.video == nil || of.Width == f.format.Width && of.Height == f.format.Height
+}
+
+// TimeBase is the unit of the times of Segments; unknown without frames.
+func (f *Filter) TimeBase() pipeline.Ratio {
+	if f.video == nil {
+		return pipeline.Ratio{}
+	}
+	return f.video.TimeBase
+}
+
 // measured returns inner's emit: it compares the oldest original with its result.
 func (f *Filter) measured(emit pipeline.Emit) pipeline.Emit {
 	return func(out *pipeline.Frame) error {
@@ -76,6 +92,9 @@ func (f *Filter) measured(emit pipeline.Emit) pipeline.Emit {
 		}
 		in := f.originals[0]
 		f.originals = f.originals[1:]
+		if f.video == nil {
+			f.format, f.video = out.Format, out.Video
+		}
 		f.see(in, out)
 		in.Release()
 		return emit(out)

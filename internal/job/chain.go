@@ -39,10 +39,10 @@ func windowOf(s kernels.Stage) (w pipeline.Window) {
 	return w
 }
 
-// chainOn returns the job's filters on a backend, behind each of which so many frames may wait.
-func (j *job) chainOn(b kernels.Backend, waiting int) *pipeline.Chain {
+// chainOf returns filters on a backend, behind each of which so many frames may wait.
+func (j *job) chainOf(b kernels.Backend, stages []kernels.Stage, waiting int) *pipeline.Chain {
 	var links []pipeline.Link
-	for _, s := range j.o.filters() {
+	for _, s := range stages {
 		links = append(links, j.link(b, s))
 	}
 	return pipeline.NewChain(links, waiting)
@@ -55,7 +55,9 @@ func (j *job) link(b kernels.Backend, s kernels.Stage) pipeline.Link {
 		Name: s.Filter().Name, Window: windowOf(s), Takes: s.Takes, Results: b.Held(s), OnDevice: onDevice,
 		Pool: func(limit int, next *pipeline.Link) *pipeline.Pool {
 			results := pipeline.NewPool(b, limit)
-			j.keepOnDevice(b, results, next)
+			if onDevice {
+				j.keepOnDevice(b, results, next)
+			}
 			return results
 		},
 		Open: func(results *pipeline.Pool, next *pipeline.Link, later int) (pipeline.Filter, error) {
@@ -110,7 +112,7 @@ func (j *job) filter() (pipeline.Filter, error) {
 		j.chain.Close()
 		j.halves.Close()
 	}
-	j.chain = j.chainOn(j.backend, j.inFlight)
+	j.chain = j.chainOf(j.backend, j.o.filters(), j.inFlight)
 	j.halves = pipeline.NewPool(j.backend, j.inFlight)
 	f, err := j.chain.Open()
 	if err != nil {

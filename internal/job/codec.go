@@ -67,9 +67,12 @@ func (j *job) settleCodec() {
 	source := j.in.Video().CodecParameters()
 	pf, hdr := source.PixelFormat(), transfersHDR[source.ColorTransferCharacteristic()]
 	asked := j.o.depth()
-	depth := cmp.Or(asked, av.Depth(pf))
+	depth := cmp.Or(asked, j.to.depth, av.Depth(pf))
+	if j.to.hdr {
+		hdr = ""
+	}
 	// Our HEVC has no fields.
-	if !j.o.openCodec || j.in.Interlaced() || j.late != nil || depth <= 8 && hdr == "" || formats.Of(j.o.Format).Family == formats.Picture {
+	if !j.o.openCodec || j.in.Interlaced() && !j.to.progressive || j.late != nil || depth <= 8 && hdr == "" || formats.Of(j.o.Format).Family == formats.Picture {
 		return
 	}
 	o := *j.o
@@ -83,7 +86,7 @@ func (j *job) settleCodec() {
 		o.CRF = deep.CRF
 	}
 	if depth <= 8 && asked == 0 { // bands of HDR are wide
-		o.PixelFormat = deeper(pf, source.Width(), source.Height())
+		o.PixelFormat = deeper(pf, j.to.width, j.to.height)
 	}
 	j.o = &o
 	if o.Part == nil && o.Join == "" {

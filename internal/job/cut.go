@@ -72,7 +72,7 @@ func SegmentsOf(o *SegmentOptions, fs *pflag.FlagSet, env []string) (any, error)
 		Crop  string `json:"crop,omitempty"`  // for --crop of the parts
 	}
 	var err error
-	if found.Cuts, err = decode.Scan(ctx, o.Input, o.decodeOptions(), o.length, o.window()); err != nil || o.NoiseFrom == nil && !o.cropsAuto() {
+	if found.Cuts, err = decode.Scan(ctx, o.Input, o.decodeOptions(), o.length, o.window()); err != nil {
 		return found, err
 	}
 	pool := pipeline.NewPool(kernels.Host{}, 1)
@@ -84,8 +84,14 @@ func SegmentsOf(o *SegmentOptions, fs *pflag.FlagSet, env []string) (any, error)
 		found.Noise = compact(*kernels.Of[kernels.Denoise](o.Filters).Known)
 	}
 	if o.cropsAuto() {
-		err = o.measureCrop(ctx, pool, func(string) {})
+		if err := o.measureCrop(ctx, pool, func(string) {}); err != nil {
+			return found, err
+		}
 		found.Crop = kernels.Of[stages.Crop](o.Filters).Box
+	}
+	whole, err := o.retimes(ctx, pool)
+	if whole != "" && found.Whole == "" {
+		found.Parts, found.Whole = []decode.Range{}, whole
 	}
 	return found, err
 }

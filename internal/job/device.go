@@ -230,8 +230,18 @@ func (j *job) gpuTimes() *cli.GPUTimes {
 		return nil
 	}
 	s := b.Stats()
-	in, kernel, out := s.PerFrame()
+	in, kernel, out := s.PerFrame(j.o.onDevice())
 	return &cli.GPUTimes{CopyIn: in, Kernel: kernel, CopyOut: out, Overlap: s.Overlap()}
+}
+
+// onDevice returns how many of the job's filters run on the GPU.
+func (o *Options) onDevice() (n int) {
+	for _, s := range o.filters() {
+		if _, planned := s.(kernels.Planned); planned {
+			n++
+		}
+	}
+	return n
 }
 
 // tellGPU reports GPU times with --verbose.
@@ -244,7 +254,7 @@ func (j *job) tellGPU() {
 	if s.Frames == 0 {
 		return
 	}
-	in, kernel, out := s.PerFrame()
+	in, kernel, out := s.PerFrame(j.o.onDevice())
 	j.ui.Debugf("cold start: %v", b.ColdStart())
 	j.ui.Debugf("a frame on the GPU: copy in %s, kernel %s, copy out %s; overlap %.2f",
 		milliseconds(in), milliseconds(kernel), milliseconds(out), s.Overlap())

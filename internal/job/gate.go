@@ -9,6 +9,7 @@ import (
 	"vidfilter/internal/contract"
 	"vidfilter/internal/fidelity"
 	"vidfilter/internal/hint"
+	"vidfilter/pipeline"
 )
 
 // compare holds the finished file to its source and notes what differs. A loss that nothing told of
@@ -53,7 +54,11 @@ func (o *Options) told() (told fidelity.Told) {
 }
 
 // allow refuses options that do not go with what the filters change.
-func (j *job) allow(turned []string) error {
+func (j *job) allow(first *pipeline.Frame, turned []string) error {
+	if j.grain != nil && !j.grain.Fits(first.Format) {
+		return cli.Usagef("scale before: --before \"scale=...\"",
+			"film grain is measured in what the denoiser takes away, and the filters behind it change the size of the pictures")
+	}
 	for _, key := range turned {
 		if j.o.Stats && (key == "size" || key == fidelity.Rate) {
 			return cli.Usagef("leave it out", "--stats compares each picture with the one it was made of, and the filters change the %s of the pictures", key)

@@ -17,7 +17,7 @@ func TestAllow(t *testing.T) {
 		{true, []string{fidelity.Rate}, true}, {false, []string{"size", fidelity.Rate}, false},
 	} {
 		j := &job{o: &Options{Stats: c.stats}}
-		if err := j.allow(c.turned); (err != nil) != c.refused {
+		if err := j.allow(nil, c.turned); (err != nil) != c.refused {
 			t.Errorf("--stats %v, changes of %v: %v", c.stats, c.turned, err)
 		}
 	}

@@ -70,8 +70,8 @@ func (j *job) writeGrainTable(res cli.Result) error {
 		return nil
 	}
 	err := WriteTarget(j.grainTable, func(w io.Writer) error {
-		unit := j.in.Video().TimeBase()
-		return grain.WriteTable(w, j.grain.Segments(), unit.Num(), unit.Den())
+		unit := j.grain.TimeBase()
+		return grain.WriteTable(w, j.grain.Segments(), unit.Num, unit.Den)
 	})
 	return target.OutputError("write", j.o.GrainTable, err)
 }

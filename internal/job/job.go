@@ -58,6 +58,7 @@ type job struct {
 	inFlight int      // frames that may wait for the encoder
 
 	in      *decode.Input
+	to      turned // of in, by the filters
 	out     *encode.Output
 	unwatch func() // ends untilStop
 	rest    func() // ends reports of progress to the parent; may be nil
@@ -212,7 +213,11 @@ func (j *job) open(ctx context.Context) (err error) {
 		}
 		return err
 	}
-	if err := j.o.measureCrop(watched, j.frames, func(s string) { j.ui.Info(s) }); err != nil {
+	err = j.o.measureCrop(watched, j.frames, func(s string) { j.ui.Info(s) })
+	if err == nil {
+		err = j.foresee(watched)
+	}
+	if err != nil {
 		if j.stopped() {
 			return cli.Interruption{}
 		}
@@ -320,8 +325,7 @@ func (j *job) targets() []*target.File {
 
 // outputSize returns the size of the output's pictures, by the input's header.
 func (j *job) outputSize() (width, height int) {
-	v := j.in.Video().CodecParameters()
-	width, height = v.Width(), v.Height()
+	width, height = j.to.width, j.to.height
 	if j.o.Compare == "side" {
 		width *= 2
 	}

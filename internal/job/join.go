@@ -101,10 +101,13 @@ func (j *job) join(ctx context.Context) error {
 	}
 	if at := parts.First(); at != first.PTS {
 		err = encode.PartsErrorf("the parts begin at %d, the source at %d", at, first.PTS)
+		first.Release()
+	} else if first, err = j.filtered(ctx, first); err != nil {
+		err = encode.PartsErrorf("%v", err)
 	} else {
 		err = j.out.Begin(first, parts.Header())
+		first.Release()
 	}
-	first.Release()
 	for err == nil {
 		if j.stopped() {
 			return cli.Interruption{}

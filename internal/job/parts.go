@@ -99,6 +99,8 @@ func (j *job) choose(d *division) (whole string) {
 		return "it is a part"
 	case o.whole(oneFilter) != "":
 		return whole
+	case j.to.retimed != "":
+		return j.to.retimed
 	case j.target == nil && o.Format != formats.Null || j.target != nil && j.target.Direct():
 		return "the output is not a file"
 	case o.Parts > 1:
@@ -137,8 +139,7 @@ func (j *job) encoders() (n int, why string) {
 	if cores == 0 {
 		cores = runtime.GOMAXPROCS(0)
 	}
-	v := j.in.Video().CodecParameters()
-	alone := codec.Cores(v.Height())
+	alone := codec.Cores(j.to.height)
 	switch {
 	case 2*cores < 3*alone || alone == 0:
 		return 1, fmt.Sprintf("%s uses most of %d cores by itself", codec.Name, cores)
@@ -155,10 +156,14 @@ func (j *job) encoders() (n int, why string) {
 	return n, ""
 }
 
-// frameSize returns the bytes of a frame, by the input's header.
+// frameSize returns the bytes of a frame before or behind the filters, whichever is larger, by the
+// input's header.
 func (j *job) frameSize() int {
 	v := j.in.Video().CodecParameters()
 	f := pipeline.Format{Layout: pipeline.YUV420P, Width: v.Width(), Height: v.Height()}
+	if j.to.width*j.to.height > f.Width*f.Height {
+		f.Width, f.Height = j.to.width, j.to.height
+	}
 	if l, _, native := av.LayoutOf(v.PixelFormat()); native {
 		f.Layout = l
 	}
@@ -228,10 +233,15 @@ func (j *job) runParts(ctx context.Context, d division) error {
 	case err != nil:
 		return apart{err}
 	}
+	if at := first.PTS; at != d.parts[0].Start {
+		first.Release()
+		return apart{fmt.Errorf("the video begins at %d instead of %d", at, d.parts[0].Start)}
+	}
+	if first, err = j.filtered(ctx, first); err != nil {
+		return apart{err}
+	}
 	format := first.Format
-	if first.PTS != d.parts[0].Start {
-		err = apart{fmt.Errorf("the video begins at %d instead of %d", first.PTS, d.parts[0].Start)}
-	} else if d.coded {
+	if d.coded {
 		err = j.out.BeginCoded(first)
 	}
 	first.Release()
@@ -404,7 +414,7 @@ func (j *job) newWorker(workers, waiting int) (w *worker, err error) {
 	if w.options.Threads == 0 {
 		w.options.Threads = max(1, runtime.GOMAXPROCS(0)/workers)
 	}
-	w.chain = j.chainOn(w.backend, j.inFlight+waiting)
+	w.chain = j.chainOf(w.backend, j.o.filters(), j.inFlight+waiting)
 	return w, nil
 }
 

@@ -132,7 +132,7 @@ func (r *run) stepRow(ctx context.Context, b *gpu.Backend, p kernels.Bilateral, 
 		return row, err
 	}
 	stages := since(b.Stats(), before)
-	in, kernel, out := stages.PerFrame()
+	in, kernel, out := stages.PerFrame(1)
 	row.CopyIn, row.Kernel, row.CopyOut = measure.Milliseconds(in), measure.Milliseconds(kernel), measure.Milliseconds(out)
 	row.Overlap = stages.Overlap()
 	return row, nil
