@@ -28,20 +28,20 @@ func ParseCrop(s string) (Crop, error) {
 	}
 	fields := strings.Split(s, ":")
 	if len(fields) != 2 && len(fields) != 4 {
-		return Crop{}, hint.Errorf(cropHint, "--crop %q: not W:H:X:Y", s)
+		return Crop{}, hint.Errorf(cropHint, "not W:H:X:Y")
 	}
 	c := Crop{Centred: len(fields) == 2}
 	to := []*int{&c.Box.Width, &c.Box.Height, &c.Box.X, &c.Box.Y}
 	for i, field := range fields {
 		n, err := strconv.Atoi(field)
 		if err != nil || n < 0 || n > mostSide {
-			return Crop{}, hint.Errorf(cropHint, "--crop %q: %q is not a number of pixels", s, field)
+			return Crop{}, hint.Errorf(cropHint, "%q is not a number of pixels", field)
 		}
 		*to[i] = n
 	}
 	if c.Box.Width < leastSide || c.Box.Height < leastSide {
 		return Crop{}, hint.Errorf(fmt.Sprintf("make it at least %dx%d", leastSide, leastSide),
-			"--crop %q: a picture of %dx%d is too small", s, c.Box.Width, c.Box.Height)
+			"a picture of %dx%d is too small", c.Box.Width, c.Box.Height)
 	}
 	return c, nil
 }

@@ -24,7 +24,7 @@ func ParseDeinterlace(s string) (Deinterlace, error) {
 	case "off":
 		return DeinterlaceOff, nil
 	}
-	return 0, hint.Errorf(deinterlaceHint, "--deinterlace %q: unknown", s)
+	return 0, hint.Errorf(deinterlaceHint, "unknown")
 }
 
 // Graph leaves progressive frames as they are. Each frame says what it is: a video may be mixed.

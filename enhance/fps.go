@@ -31,10 +31,10 @@ func ParseRate(s string) (Rate, error) {
 	}
 	x, ok := new(big.Rat).SetString(name)
 	if !ok || len(s) > 32 || strings.ContainsAny(name, "ex_p") {
-		return Rate{}, hint.Errorf(rateHint, "--fps %q: not a frame rate", s)
+		return Rate{}, hint.Errorf(rateHint, "not a frame rate")
 	}
 	if x.Sign() <= 0 || x.Cmp(big.NewRat(mostRate, 1)) > 0 {
-		return Rate{}, hint.Errorf(rateHint, "--fps %q: a frame rate is above 0 and at most %d", s, mostRate)
+		return Rate{}, hint.Errorf(rateHint, "a frame rate is above 0 and at most %d", mostRate)
 	}
 	if strings.Contains(name, ".") {
 		for _, whole := range []int64{24, 30, 48, 60, 120, 240} {
@@ -47,7 +47,7 @@ func ParseRate(s string) (Rate, error) {
 	}
 	const most = 1 << 30
 	if x.Num().Cmp(big.NewInt(most)) > 0 || x.Denom().Cmp(big.NewInt(most)) > 0 {
-		return Rate{}, hint.Errorf(rateHint, "--fps %q: the fraction has too many digits", s)
+		return Rate{}, hint.Errorf(rateHint, "the fraction has too many digits")
 	}
 	return Rate{int(x.Num().Int64()), int(x.Denom().Int64())}, nil
 }

@@ -14,7 +14,7 @@ type Sharpen float64
 func ParseSharpen(s string) (Sharpen, error) {
 	x, err := strconv.ParseFloat(s, 64)
 	if err != nil || !(x >= 0 && x <= 1) {
-		return 0, hint.Errorf("0 changes nothing, 0.3 is mild, and 1 is the most", "--sharpen %q: not a number from 0 to 1", s)
+		return 0, hint.Errorf("0 changes nothing, 0.3 is mild, and 1 is the most", "not a number from 0 to 1")
 	}
 	return Sharpen(x), nil
 }

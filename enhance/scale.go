@@ -39,7 +39,7 @@ func ParseScale(s string) (Scale, error) {
 	if lines.MatchString(name) {
 		n, _ := strconv.Atoi(strings.TrimSuffix(name, "p"))
 		if n < 2*leastSide || n%2 != 0 || n > mostScaled*9/16 {
-			return Scale{}, hint.Errorf(scaleHint, "--scale %q: no such format", s)
+			return Scale{}, hint.Errorf(scaleHint, "no such format")
 		}
 		return Scale{width: even(float64(n) * 16 / 9), height: n, turns: true}, nil
 	}
@@ -55,12 +55,12 @@ func ParseScale(s string) (Scale, error) {
 	x, err := strconv.ParseFloat(strings.TrimSuffix(name, "x"), 64)
 	switch {
 	case err != nil || math.IsNaN(x):
-		return Scale{}, hint.Errorf(scaleHint, "--scale %q: unknown", s)
+		return Scale{}, hint.Errorf(scaleHint, "unknown")
 	case x > mostFactor && x == math.Trunc(x) && x <= mostScaled:
 		return Scale{}, hint.Errorf(fmt.Sprintf("did you mean %.0fp, %.0f:-2 or -2:%.0f?", x, x, x),
-			"--scale %q: a factor is at most %d", s, mostFactor)
+			"a factor is at most %d", mostFactor)
 	case !(x > 0) || x > mostFactor:
-		return Scale{}, hint.Errorf(scaleHint, "--scale %q: a factor is above 0 and at most %d", s, mostFactor)
+		return Scale{}, hint.Errorf(scaleHint, "a factor is above 0 and at most %d", mostFactor)
 	}
 	return Scale{factor: x}, nil
 }
@@ -74,12 +74,12 @@ func parseSize(s, w, h string) (Scale, error) {
 		}
 		n, err := strconv.Atoi(side)
 		if err != nil || n < leastSide || n > mostScaled {
-			return Scale{}, hint.Errorf(scaleHint, "--scale %q: %q is not a side of %d to %d pixels", s, side, leastSide, mostScaled)
+			return Scale{}, hint.Errorf(scaleHint, "%q is not a side of %d to %d pixels", side, leastSide, mostScaled)
 		}
 		*to[i] = n
 	}
 	if sc == (Scale{}) {
-		return Scale{}, hint.Errorf(scaleHint, "--scale %q: a side must be given", s)
+		return Scale{}, hint.Errorf(scaleHint, "a side must be given")
 	}
 	return sc, nil
 }

@@ -90,8 +90,8 @@ func (f *Filter) Local() bool { return f.local }
 // slack is how many frames stay between filters.
 const slack = 2
 
-// Held returns how many frames the graph may keep. It copies those beyond.
-func (f *Filter) Held() int { return f.keeps + slack + f.o.Later }
+// Held returns how many frames the graph may keep. It copies those beyond them and Later.
+func (f *Filter) Held() int { return f.keeps + slack }
 
 // source is what a graph must know of the frames that it is opened for.
 type source struct {
@@ -159,7 +159,7 @@ func (f *Filter) Process(ctx context.Context, frame *pipeline.Frame, emit pipeli
 		}
 	}
 	if f.run == nil {
-		if err := f.open(src); err != nil {
+		if err := f.open(src, f.all); err != nil {
 			return err
 		}
 		f.most = max(64, f.memory()/size)
@@ -243,7 +243,7 @@ func (f *Filter) wrap(frame *pipeline.Frame) (picture *astiav.Frame, src source,
 		picture.Free()
 		return nil, src, err
 	}
-	if f.inside.Load() > int64(f.Held()) {
+	if f.inside.Load() > int64(f.Held()+f.o.Later) {
 		if err := picture.MakeWritable(); err != nil {
 			picture.Free()
 			return nil, src, fmt.Errorf("graph: copy a frame: %w", err)
@@ -302,8 +302,8 @@ func ratio(r C.AVRational) pipeline.Ratio {
 	return pipeline.Ratio{Num: int(r.num), Den: int(r.den)}
 }
 
-// open opens the graph for frames.
-func (f *Filter) open(src source) (err error) {
+// open opens the graph for frames, with results of one of some layouts.
+func (f *Filter) open(src source, layouts []pipeline.Layout) (err error) {
 	p, err := parse(f.text, f.o.Threads)
 	if err != nil {
 		return err
@@ -314,11 +314,15 @@ func (f *Filter) open(src source) (err error) {
 			r.close()
 		}
 	}()
-	if err := r.addEnds(src, f.formats(src)); err != nil {
+	if err := r.addEnds(src, f.formats(src, layouts)); err != nil {
 		return err
 	}
 	if err := r.try(-1, func() C.int { return C.avfilter_graph_config(r.graph, nil) }); err != nil {
 		return err
+	}
+	if back, ok := f.back(r, src); ok {
+		r.close()
+		return f.open(src, []pipeline.Layout{back})
 	}
 	if err := r.judgeSizes(f.o.MaxPixels); err != nil {
 		return err
@@ -332,10 +336,21 @@ func (f *Filter) open(src source) (err error) {
 	return nil
 }
 
+// back returns the layout of the frames' own kind that results are to have, if the last filter
+// makes RGB of YUV or the reverse. Results without a colour are of either kind.
+func (f *Filter) back(r *running, src source) (l pipeline.Layout, ok bool) {
+	l, _, ok = av.LayoutOf(astiav.PixelFormat(C.av_buffersink_get_format(r.sink)))
+	if !ok || l.Info().Gray() || l.Info().RGB == src.format.Layout.Info().RGB {
+		return l, false
+	}
+	l = src.format.Layout.At(l.Info().Depth)
+	return l, l.Valid() && slices.Contains(f.all, l)
+}
+
 // formats returns the pixel formats of results: those with alpha only where frames have it.
-func (f *Filter) formats(src source) (list []C.enum_AVPixelFormat) {
+func (f *Filter) formats(src source, layouts []pipeline.Layout) (list []C.enum_AVPixelFormat) {
 	alpha := src.pixels != av.PixelFormat(src.format.Layout)
-	for _, l := range f.all {
+	for _, l := range layouts {
 		if pf := av.WithAlpha(l); alpha && pf != astiav.PixelFormatNone {
 			list = append(list, C.enum_AVPixelFormat(pf))
 		}

@@ -29,7 +29,7 @@ func (c *CPU) Filter(s Stage, pool *pipeline.Pool) (pipeline.Filter, error) {
 	case OnCPU:
 		return s.OnCPU(c, pool)
 	case OnHost:
-		return s.OnHost(pool)
+		return s.OnHost(pool, Setting{})
 	}
 	return nil, fmt.Errorf("kernels: the %s filter does not run on the CPU", s.Filter())
 }

@@ -26,6 +26,7 @@ type Option struct {
 	Kind    Kind
 	Names   []string // values of Kind Name
 	Default uint8    // index of the name that is the default
+	Bare    string   // of Kind Name: what the flag by itself means; "": it needs a value
 	Unit    string   // of numbers, or ""
 	Metavar string   // of Kind Text
 	Help    string

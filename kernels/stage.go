@@ -36,7 +36,25 @@ type OnCPU interface {
 // OnHost is a stage that filters frames in the host's memory by itself: every backend opens it.
 type OnHost interface {
 	Stage
-	OnHost(pool *pipeline.Pool) (pipeline.Filter, error)
+	// OnHost returns the filter. Results are frames of pool, or lie in memory that the filter has
+	// of its own.
+	OnHost(pool *pipeline.Pool, in Setting) (pipeline.Filter, error)
+}
+
+// Setting is what a stage on the host may know of the job around it. The zero value will do.
+type Setting struct {
+	Takes       func(pipeline.Layout) bool // the layouts that results may have; nil: all
+	ForDevice   bool                       // a device reads the results, from the pool's memory
+	Later       int                        // results that the filters behind may keep
+	Progressive bool                       // no frame is interlaced, by the file or the user's word
+	MaxPixels   int64                      // of a picture; 0: no limit
+	Threads     int                        // 0: as many as the program may use
+}
+
+// Undivided is a stage that may need all frames of a video in order.
+type Undivided interface {
+	Stage
+	Whole() string // why, with the option's name; "": parts will do
 }
 
 // Planned is a stage with CUDA kernels that filter each frame by itself: see Form.

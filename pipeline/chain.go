@@ -47,8 +47,10 @@ type Link struct {
 	// Pool returns a pool for the results, of at most limit frames. They go to the next link, or
 	// out of the chain if that is nil. Pool may be nil if the filter needs no pool.
 	Pool func(limit int, next *Link) *Pool
-	// Open returns the filter. It is nil if the filter changes nothing; the chain leaves it out.
-	Open func(results *Pool) (Filter, error)
+	// Open returns the filter, behind which there is the next link, or none, and the filters of all
+	// later links hold so many of its results. It is nil if the filter changes nothing; the chain
+	// leaves it out.
+	Open func(results *Pool, next *Link, later int) (Filter, error)
 }
 
 // Chain opens filters each of which takes the results of the one before. It owns the pools of their
@@ -108,13 +110,15 @@ func (c *Chain) Open() (Filter, error) {
 // them, since one that leaves a frame as it is may pass it on.
 func (c *Chain) open(i, later int) (Filter, error) {
 	l := &c.links[i]
-	if l.Pool == nil {
-		return l.Open(nil)
-	}
 	var next *Link
-	limit, least := c.waiting+l.Results, 1
 	if i < len(c.links)-1 {
 		next = &c.links[i+1]
+	}
+	if l.Pool == nil {
+		return l.Open(nil, next, later)
+	}
+	limit, least := c.waiting+l.Results, 1
+	if next != nil {
 		least += later
 		limit += least
 	}
@@ -125,7 +129,7 @@ func (c *Chain) open(i, later int) (Filter, error) {
 		return nil, fmt.Errorf("pipeline: the filters after %s hold %d of its frames, and there is room for %d: one more is needed",
 			l.Name, later, c.pools[i].limit())
 	}
-	return l.Open(c.pools[i])
+	return l.Open(c.pools[i], next, later)
 }
 
 // Close closes the pools. It may be called twice.

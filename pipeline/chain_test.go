@@ -59,7 +59,7 @@ func newChained(r *rig, holds ...int) *chained {
 		links = append(links, Link{
 			Name: fmt.Sprint("filter", i),
 			Pool: func(limit int, _ *Link) *Pool { return NewPool(&c.memory, limit) },
-			Open: func(pool *Pool) (Filter, error) {
+			Open: func(pool *Pool, _ *Link, _ int) (Filter, error) {
 				c.opened[i] = copier{&fake{r: r, index: i, hold: hold, times: 1}, pool}
 				return c.opened[i], nil
 			},
@@ -169,7 +169,7 @@ func TestChainOfFew(t *testing.T) {
 	if f, err := NewChain(nil, 1).Open(); err != nil || f != Filter(Pass{}) {
 		t.Errorf("opened %T, %v", f, err)
 	}
-	broken := NewChain([]Link{{Open: func(*Pool) (Filter, error) { return nil, errFake }}, c.chain.links[0]}, 1)
+	broken := NewChain([]Link{{Open: func(*Pool, *Link, int) (Filter, error) { return nil, errFake }}, c.chain.links[0]}, 1)
 	if _, err := broken.Open(); err != errFake {
 		t.Errorf("Open returned %v", err)
 	}

@@ -100,7 +100,7 @@ func (s *barSearch) through(ctx context.Context, d decode.Options) (length time.
 func (s *barSearch) add(f *pipeline.Frame, in *decode.Input) error {
 	if s.bars == nil {
 		s.format = f.Format
-		s.bars = enhance.NewBars(enhance.FactsOf(f, s.o.FieldOrder == "progressive" || !in.Interlaced() && !in.MayBeInterlaced()))
+		s.bars = enhance.NewBars(enhance.FactsOf(f, s.o.progressive(in)))
 	}
 	if f.Format != s.format {
 		return cli.Usagef("give --crop W:H:X:Y", "--crop auto: the video changes from %v to %v", s.format, f.Format)

@@ -3,6 +3,8 @@ package job
 import (
 	"slices"
 
+	"vidfilter/decode"
+	_ "vidfilter/internal/stages" // registers them
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
@@ -56,7 +58,10 @@ func (j *job) link(b kernels.Backend, s kernels.Stage) pipeline.Link {
 			j.keepOnDevice(b, results, next)
 			return results
 		},
-		Open: func(results *pipeline.Pool) (pipeline.Filter, error) {
+		Open: func(results *pipeline.Pool, next *pipeline.Link, later int) (pipeline.Filter, error) {
+			if h, ok := s.(kernels.OnHost); ok {
+				return h.OnHost(results, j.setting(next, later))
+			}
 			d, denoises := s.(kernels.Denoise)
 			if !denoises {
 				return b.Filter(s, results)
@@ -70,6 +75,20 @@ func (j *job) link(b kernels.Backend, s kernels.Stage) pipeline.Link {
 			return j.measureGrain(f), nil
 		},
 	}
+}
+
+// setting describes the job around a stage on the host.
+func (j *job) setting(next *pipeline.Link, later int) kernels.Setting {
+	in := kernels.Setting{Later: later, Progressive: j.o.progressive(j.in), MaxPixels: j.o.MaxPixels, Threads: j.o.Threads}
+	if next != nil {
+		in.Takes, in.ForDevice = next.Takes, next.OnDevice
+	}
+	return in
+}
+
+// progressive reports whether no frame of the input is interlaced.
+func (o *Options) progressive(in *decode.Input) bool {
+	return o.FieldOrder == "progressive" || !in.Interlaced() && !in.MayBeInterlaced()
 }
 
 // keepOnDevice leaves the results of a filter on its device if what reads them does so there: the

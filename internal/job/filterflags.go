@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"vidfilter/internal/cli"
+	"vidfilter/internal/hint"
 	"vidfilter/kernels"
 )
 
@@ -23,6 +24,9 @@ func (o *Options) filterFlags(t cli.Table) {
 // PictureFlags are the options of the picture, for jobs and live.
 func (o *Options) PictureFlags(t cli.Table) {
 	for _, opt := range kernels.Flags() {
+		if t.Has(opt.Name) { // live has an --fps of its own
+			continue
+		}
 		v := cli.NewValue(&o.Filters, cmp.Or(opt.Metavar, metavar[opt.Kind]), func(s string) (kernels.Selection, error) { return o.withFilterOption(opt, s) })
 		f := t.Add(cli.Names(v, opt.Names), opt.Name, opt.Short, opt.Usage(), cli.Excludes(opt.Rivals...))
 		if opt.Basic {
@@ -30,6 +34,9 @@ func (o *Options) PictureFlags(t cli.Table) {
 		}
 		if opt.Kind == kernels.Switch {
 			f.NoOptDefVal = "true"
+		}
+		if opt.Bare != "" {
+			f.NoOptDefVal = opt.Bare
 		}
 		f.Hidden = opt.Alias
 	}
@@ -61,7 +68,7 @@ func (o *Options) withFilterOption(opt kernels.Option, s string) (kernels.Select
 	case err == nil:
 	case opt.Short == "r" && frameRate.MatchString(s):
 		err = cli.Usagef("in vidfilter -r is the radius; the frame rate is always the input's", "%v", err)
-	case opt.Help != "":
+	case hint.Of(err) == "" && opt.Help != "":
 		err = cli.Usagef(opt.Help, "%v", err)
 	}
 	return p, err

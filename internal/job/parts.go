@@ -178,6 +178,11 @@ func (o *Options) whole(n one) string {
 			return "--" + name + " " + why
 		}
 	}
+	for _, s := range o.filters() {
+		if w, ok := s.(kernels.Undivided); ok && w.Whole() != "" {
+			return w.Whole()
+		}
+	}
 	f, codec, rate := formats.Of(o.Format), encode.CodecOf(o.Encoder), o.rateParam()
 	switch {
 	case !f.Video() && f.Name != formats.Null:

@@ -126,7 +126,7 @@ func Link(b kernels.Backend, p kernels.Stage) pipeline.Link {
 			}
 			return pool
 		},
-		Open: func(pool *pipeline.Pool) (pipeline.Filter, error) { return b.Filter(p, pool) },
+		Open: func(pool *pipeline.Pool, _ *pipeline.Link, _ int) (pipeline.Filter, error) { return b.Filter(p, pool) },
 	}
 }
 

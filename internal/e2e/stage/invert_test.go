@@ -46,7 +46,7 @@ func (invert) Window() (before, after, step int) { return 0, 0, 0 }
 func (p invert) Validate() error                 { return kernels.InRange(p) }
 
 // OnHost implements kernels.OnHost, for any device.
-func (p invert) OnHost(pool *pipeline.Pool) (pipeline.Filter, error) {
+func (p invert) OnHost(pool *pipeline.Pool, in kernels.Setting) (pipeline.Filter, error) {
 	return kernels.PerFrame(pool, func(_ context.Context, out, in *pipeline.Frame) error {
 		out.CopySamples(in)
 		for i, y := range in.Rows() {
@@ -76,6 +76,6 @@ func (negative) Takes(l pipeline.Layout) bool      { return invert{}.Takes(l) }
 func (p negative) Identity() bool                  { return p.Part == 0 }
 func (negative) Window() (before, after, step int) { return 0, 0, 0 }
 func (p negative) Validate() error                 { return kernels.InRange(p) }
-func (p negative) OnHost(pool *pipeline.Pool) (pipeline.Filter, error) {
-	return invert{Part: p.Part}.OnHost(pool)
+func (p negative) OnHost(pool *pipeline.Pool, in kernels.Setting) (pipeline.Filter, error) {
+	return invert{Part: p.Part}.OnHost(pool, in)
 }

@@ -1,0 +1,102 @@
+package stages
+
+import (
+	"context"
+
+	"vidfilter/enhance"
+	"vidfilter/graph"
+	"vidfilter/kernels"
+	"vidfilter/pipeline"
+)
+
+// filter runs the graph that an option stands for. It follows from the first frame, and is another
+// where frames change.
+type filter struct {
+	options     graph.Options
+	progressive bool
+	graphOf     func(enhance.Facts) (string, error)
+	first       bool // the first frame says for all whether frames are interlaced
+	held        int
+
+	begun bool
+	facts enhance.Facts // of the latest frame
+	text  string
+	run   *graph.Filter // nil: frames pass
+}
+
+// open returns the filter for an option. about is a graph that keeps as many frames as any of the
+// option's.
+func open(pool *pipeline.Pool, in kernels.Setting, about string, graphOf func(enhance.Facts) (string, error), first bool) (pipeline.Filter, error) {
+	o := options(pool, in)
+	g, err := graph.Open(about, o)
+	if err != nil {
+		return nil, err
+	}
+	return &filter{options: o, progressive: in.Progressive, graphOf: graphOf, first: first, held: g.Held()}, nil
+}
+
+// options returns those of a graph.
+func options(pool *pipeline.Pool, in kernels.Setting) graph.Options {
+	o := graph.Options{Takes: in.Takes, MaxPixels: in.MaxPixels, Later: in.Later, Threads: in.Threads}
+	if in.ForDevice {
+		o.Pool = pool
+	}
+	return o
+}
+
+func (f *filter) Held() int { return f.held }
+
+// Process filters a frame, or passes it on if there is nothing to do.
+func (f *filter) Process(ctx context.Context, frame *pipeline.Frame, emit pipeline.Emit) error {
+	if err := f.prepare(ctx, frame, emit); err != nil {
+		frame.Release()
+		return err
+	}
+	if f.run == nil {
+		return emit(frame)
+	}
+	return f.run.Process(ctx, frame, emit)
+}
+
+// prepare opens the graph for a frame, if it is another than before.
+func (f *filter) prepare(ctx context.Context, frame *pipeline.Frame, emit pipeline.Emit) error {
+	facts := enhance.FactsOf(frame, f.progressive)
+	if f.begun && f.first {
+		facts.Interlaced, facts.Progressive = f.facts.Interlaced, f.facts.Progressive
+	}
+	if f.begun && facts == f.facts {
+		return nil
+	}
+	text, err := f.graphOf(facts)
+	if err != nil {
+		return asUsage(err)
+	}
+	if takes := f.options.Takes; text == "" && takes != nil && !takes(frame.Layout) {
+		text = "null"
+	}
+	f.begun, f.facts = true, facts
+	if text == f.text {
+		return nil
+	}
+	if err := f.Flush(ctx, emit); err != nil {
+		return err
+	}
+	f.text, f.run = text, nil
+	if text != "" {
+		f.run, err = graph.Open(text, f.options)
+	}
+	return err
+}
+
+func (f *filter) Flush(ctx context.Context, emit pipeline.Emit) error {
+	if f.run == nil {
+		return nil
+	}
+	return f.run.Flush(ctx, emit)
+}
+
+func (f *filter) Discard() {
+	if f.run != nil {
+		f.run.Discard()
+	}
+}
