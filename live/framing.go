@@ -30,10 +30,10 @@ func (s *Session) newFramer(f Filter) (*framer, error) {
 	}
 	before, behind := around(p.Stages())
 	r := &framer{by: f, before: before, behind: framing(behind)}
-	if r.input, err = s.chain("the source", r.before); err != nil {
+	if r.input, err = s.chain("the source", r.before, p.Main(), f); err != nil {
 		return nil, err
 	}
-	if r.scaled, err = s.chain("the source", r.behind); err != nil {
+	if r.scaled, err = s.chain("the source", r.behind, nil, f); err != nil {
 		r.close()
 		return nil, err
 	}
@@ -89,19 +89,40 @@ func one(ctx context.Context, by pipeline.Filter, f *pipeline.Frame) (*pipeline.
 	return nil, err
 }
 
-// chain opens filters that take what comes from another one. Without any, frames pass.
-func (s *Session) chain(from string, stages []kernels.Stage) (pipeline.Filter, error) {
+// chain opens the filters between two others. from names the first of these, and to is the second,
+// nil if the results are shown. Without filters, frames pass.
+func (s *Session) chain(from string, stages []kernels.Stage, to kernels.Stage, f Filter) (pipeline.Filter, error) {
 	if len(stages) == 0 {
 		return pipeline.Pass{}, nil
 	}
-	links := []pipeline.Link{{Name: from, Open: func(*pipeline.Pool) (pipeline.Filter, error) { return pipeline.Pass{}, nil }}}
-	for _, stage := range stages {
+	links := []pipeline.Link{{Name: from, Open: func(*pipeline.Pool, *pipeline.Link, int) (pipeline.Filter, error) {
+		return pipeline.Pass{}, nil
+	}}}
+	for i, stage := range stages {
+		next := to
+		if i < len(stages)-1 {
+			next = stages[i+1]
+		}
 		links = append(links, pipeline.Link{
 			Name: stage.Filter().Name, Takes: stage.Takes,
-			Open: func(*pipeline.Pool) (pipeline.Filter, error) { return s.o.Backend.Filter(stage, s.results) },
+			Open: func(_ *pipeline.Pool, _ *pipeline.Link, later int) (pipeline.Filter, error) { return s.open(stage, next, later, f) },
 		})
 	}
 	return pipeline.NewChain(links, 0).Open()
+}
+
+// open opens a filter other than the main one.
+func (s *Session) open(stage, next kernels.Stage, later int, f Filter) (pipeline.Filter, error) {
+	h, ok := stage.(kernels.OnHost)
+	if !ok {
+		return s.o.Backend.Filter(stage, s.results)
+	}
+	in := kernels.Setting{Later: later, Progressive: f.FieldOrder == "progressive", MaxPixels: mostSide * mostSide}
+	if next != nil {
+		in.Takes = next.Takes
+		_, in.ForDevice = next.(kernels.Planned)
+	}
+	return h.OnHost(s.results, in)
 }
 
 // try reports why a filter cannot frame a picture, which it borrows.

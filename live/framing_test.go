@@ -67,7 +67,7 @@ func (part) Takes(l pipeline.Layout) bool      { return true }
 func (p part) Identity() bool                  { return p == part{} }
 func (part) Window() (before, after, step int) { return 0, 0, 0 }
 func (p part) Validate() error                 { return kernels.InRange(p) }
-func (p part) OnHost(pool *pipeline.Pool) (pipeline.Filter, error) {
+func (p part) OnHost(pool *pipeline.Pool, _ kernels.Setting) (pipeline.Filter, error) {
 	return &reshaped{pool, func(in pipeline.Format) (pipeline.Format, int, error) {
 		size, err := partSize(p.Size)
 		out := in
@@ -91,7 +91,7 @@ func (tiny) Takes(l pipeline.Layout) bool      { return true }
 func (p tiny) Identity() bool                  { return p.Factor < 2 }
 func (tiny) Window() (before, after, step int) { return 0, 0, 0 }
 func (p tiny) Validate() error                 { return kernels.InRange(p) }
-func (p tiny) OnHost(pool *pipeline.Pool) (pipeline.Filter, error) {
+func (p tiny) OnHost(pool *pipeline.Pool, _ kernels.Setting) (pipeline.Filter, error) {
 	return &reshaped{pool, func(f pipeline.Format) (pipeline.Format, int, error) {
 		f.Width, f.Height = f.Width/p.Factor&^1, f.Height/p.Factor&^1
 		return f, p.Factor, nil
@@ -110,7 +110,7 @@ func (bright) Takes(l pipeline.Layout) bool      { return l.Info().Depth == 8 }
 func (p bright) Identity() bool                  { return p.By == 0 }
 func (bright) Window() (before, after, step int) { return 0, 0, 0 }
 func (p bright) Validate() error                 { return kernels.InRange(p) }
-func (p bright) OnHost(pool *pipeline.Pool) (pipeline.Filter, error) {
+func (p bright) OnHost(pool *pipeline.Pool, _ kernels.Setting) (pipeline.Filter, error) {
 	return kernels.PerFrame(pool, func(_ context.Context, out, in *pipeline.Frame) error {
 		for i, y := range in.Rows() {
 			for x, v := range in.Row(i, y) {

@@ -55,7 +55,7 @@ func (l *loop) retune(n *lane, f Filter) (bool, error) {
 func (l *loop) follow(n *lane, p kernels.Selection) (err error) {
 	pipeline.Discard(n.behind)
 	_, behind := around(p.Stages())
-	n.behind, err = l.s.chain(p.Chosen().Name, behind)
+	n.behind, err = l.s.chain(p.Chosen().Name, behind, nil, n.by)
 	return err
 }
 
