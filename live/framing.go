@@ -105,7 +105,9 @@ func (s *Session) chain(from string, stages []kernels.Stage, to kernels.Stage, f
 		}
 		links = append(links, pipeline.Link{
 			Name: stage.Filter().Name, Takes: stage.Takes,
-			Open: func(_ *pipeline.Pool, _ *pipeline.Link, later int) (pipeline.Filter, error) { return s.open(stage, next, later, f) },
+			Open: func(_ *pipeline.Pool, _ *pipeline.Link, later int) (pipeline.Filter, error) {
+				return s.open(stage, next, later, f)
+			},
 		})
 	}
 	return pipeline.NewChain(links, 0).Open()

@@ -1,7 +1,6 @@
 package live
 
 import (
-	"os"
 	"strings"
 	"testing"
 
@@ -42,13 +41,6 @@ func TestFraming(t *testing.T) {
 		enter("crop", text, kb.Enter)
 		p.until("document.getElementById('f-crop-wrong').textContent.includes(%q)", why)
 		p.until("vidfilter.state.filter.crop === '320:180:0:0'")
-	}
-	if path := os.Getenv("VIDFILTER_SCREENSHOT"); path != "" {
-		var b []byte
-		p.do(chromedp.FullScreenshot(&b, 90))
-		if err := os.WriteFile(path, b, 0o666); err != nil {
-			t.Error(err)
-		}
 	}
 	p.do(chromedp.KeyEvent(kb.Escape))
 	p.until("document.getElementById('f-crop-wrong').hidden && " + field("crop") + ".value === '320:180:0:0'")
