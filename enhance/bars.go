@@ -249,6 +249,14 @@ type Found struct {
 	whole  Box
 }
 
+// Crop returns the value of --crop that keeps the box, "" if no frame was looked at.
+func (f Found) Crop() string {
+	if f.Box.empty() {
+		return ""
+	}
+	return CropOf(f.facts, f.Box).Box.String()
+}
+
 // Find returns the picture that all frames have within.
 func (b *Bars) Find() Found {
 	width, height := b.facts.Format.Width, b.facts.Format.Height

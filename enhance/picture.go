@@ -3,21 +3,10 @@ package enhance
 import (
 	"strconv"
 	"strings"
-
-	"vidfilter/internal/hint"
 )
 
 // Sharpen is a value of --sharpen, 0 to 1.
 type Sharpen float64
-
-// ParseSharpen reads a number from 0 to 1.
-func ParseSharpen(s string) (Sharpen, error) {
-	x, err := strconv.ParseFloat(s, 64)
-	if err != nil || !(x >= 0 && x <= 1) {
-		return 0, hint.Errorf("0 changes nothing, 0.3 is mild, and 1 is the most", "not a number from 0 to 1")
-	}
-	return Sharpen(x), nil
-}
 
 // Graph sharpens luma.
 func (s Sharpen) Graph(f Facts) (string, error) {

@@ -22,6 +22,7 @@ type Part struct {
 	contract.Range
 	Blob  string `json:"blob,omitempty"`  // its packets in the store
 	Noise string `json:"noise,omitempty"` // a noise profile, if it was measured for all parts
+	Crop  string `json:"crop,omitempty"`  // a box, likewise
 }
 
 // option returns the option of the main command.
@@ -45,12 +46,13 @@ func (k *task) parts(ctx context.Context) ([]Part, error) {
 	var found struct {
 		Parts []Part
 		Noise string
+		Crop  string
 	}
 	if err := json.Unmarshal(out, &found); err != nil {
 		return nil, fmt.Errorf("output of segments: %w", err)
 	}
 	for i := range found.Parts {
-		found.Parts[i].Noise = found.Noise
+		found.Parts[i].Noise, found.Parts[i].Crop = found.Noise, found.Crop
 	}
 	return found.Parts, nil
 }
@@ -81,6 +83,9 @@ func (k *task) part(ctx context.Context) (queue.Outcome, error) {
 	args := append([]string{p.option(), "--format=mp4"}, k.threads()...)
 	if strings.HasPrefix(p.Noise, "{") {
 		args = append(args, "--noise-profile="+p.Noise)
+	}
+	if p.Crop != "" {
+		args = append(args, "--crop="+p.Crop)
 	}
 	done, err := k.media(ctx, in, temp, args...)
 	if err != nil {

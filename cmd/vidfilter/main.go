@@ -37,8 +37,9 @@ func (a *app) run(args []string) int {
 	cli.IgnoreWriteSignals()
 	job.QuietLibraries()
 	root := a.command()
+	args, err := joined(root, args)
 	root.SetArgs(args)
-	cmd, err := root, checkDashes(root, args)
+	cmd := root
 	if err == nil {
 		cmd, err = root.ExecuteC()
 	}
@@ -55,15 +56,15 @@ func (a *app) run(args []string) int {
 	return contract.ExitCode(err)
 }
 
-// checkDashes refuses ffmpeg's long options behind a single dash, which pflag would take apart
-// into letters.
-func checkDashes(root *cobra.Command, args []string) error {
+// joined joins options that may stand alone with their values. It refuses ffmpeg's long options
+// behind a single dash, which pflag would take apart into letters.
+func joined(root *cobra.Command, args []string) ([]string, error) {
 	if len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd) {
-		return nil
+		return args, nil
 	}
 	cmd, rest, err := root.Find(args)
 	if err != nil {
-		return err
+		return args, err
 	}
-	return cli.ForeignFlag(cmd.Flags(), rest)
+	return cli.Joined(cmd.Flags(), args), cli.ForeignFlag(cmd.Flags(), rest)
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -53,8 +54,8 @@ func longNames(fs *pflag.FlagSet) (all []string) {
 	return all
 }
 
-// throughFFmpeg is for filters of ffmpeg: vidfilter changes neither the size nor the rate.
-const throughFFmpeg = "ffmpeg does that before, through a pipe: ffmpeg -i IN -vf FILTERS -c:v rawvideo -c:a copy -f nut - | vidfilter -i - -o OUT"
+// graphs is for filters of ffmpeg.
+const graphs = "use --before or --after, which take filters of ffmpeg; there are --crop, --deinterlace, --scale and --fps"
 
 // ffmpegHints translate options of ffmpeg.
 var ffmpegHints = map[string]string{
@@ -66,10 +67,9 @@ var ffmpegHints = map[string]string{
 	"g": "use --gop", "f": "use --format, or --input-format for the input",
 	"an": "use --no-audio", "sn": "use --no-subs", "pix_fmt": "use --pixel-format",
 	"vframes": "use --frames", "frames:v": "use --frames",
-	"vf": "--filter chooses one of vidfilter's own; " + throughFFmpeg, "filter:v": throughFFmpeg, "filter_complex": throughFFmpeg, "deinterlace": throughFFmpeg,
-	"scale": throughFFmpeg, "crop": throughFFmpeg, "resize": throughFFmpeg, "size": throughFFmpeg, "rotate": throughFFmpeg,
-	"pad": throughFFmpeg, "fps": throughFFmpeg, "framerate": throughFFmpeg, "frame-rate": throughFFmpeg,
-	"s": throughFFmpeg, "hide_banner": "leave it out", "nostdin": "leave it out",
+	"vf": graphs, "filter:v": graphs, "filter_complex": graphs, "rotate": graphs, "pad": graphs,
+	"resize": "use --scale", "size": "use --scale", "s": "use --scale", "framerate": "use --fps", "frame-rate": "use --fps",
+	"hide_banner": "leave it out", "nostdin": "leave it out",
 	"distance": "the bilateral filter measures R, G and B jointly; vidfilter lab has the papers' other distances",
 	"kernel":   "vidfilter lab --kernel NAME -i IN -o OUT filters by one kernel; vidfilter lab --list names them",
 	"window":   "a player shows it: vidfilter live --output - | mpv -",
@@ -115,10 +115,29 @@ func ParseArguments(fs *pflag.FlagSet, args []string, help string) error {
 	if err := ForeignFlag(fs, args); err != nil {
 		return err
 	}
-	if err := fs.Parse(args); err != nil {
+	if err := fs.Parse(Joined(fs, args)); err != nil {
 		return FlagError(fs, err, help)
 	}
 	return SwallowedFlag(fs)
+}
+
+// Joined joins options that may stand alone with the value that follows: --deinterlace bob.
+func Joined(fs *pflag.FlagSet, args []string) (all []string) {
+	for i := 0; i < len(args); i++ {
+		if args[i] == "--" {
+			return append(all, args[i:]...)
+		}
+		arg := args[i]
+		if f := fs.Lookup(strings.TrimPrefix(arg, "--")); f != nil && arg == "--"+f.Name && f.NoOptDefVal != "" && i+1 < len(args) {
+			v, named := f.Value.(interface{ Choices() []string })
+			if named && slices.Contains(v.Choices(), args[i+1]) {
+				i++
+				arg += "=" + args[i]
+			}
+		}
+		all = append(all, arg)
+	}
+	return all
 }
 
 // WantsJSON looks for --progress json in arguments that could not be parsed: a caller that reads

@@ -130,13 +130,16 @@ func CheckName(flag string, all []string, s string) error {
 	return BadValue(flag, s, UnknownName(all, s))
 }
 
+// mostQuoted is how much of a wrong value is shown.
+const mostQuoted = 200
+
 // BadValue is the error of a flag or variable whose value err refuses.
 func BadValue(source, value string, err error) error {
 	hint := hint.Of(err)
 	if hint == "" {
 		hint = "for the values of options: vidfilter help options"
 	}
-	return Usagef(hint, "%s %q: %v", source, value, err)
+	return Usagef(hint, "%s %q: %v", source, text.Clip(value, mostQuoted), err)
 }
 
 func parseSwitch(s string) (bool, error) {

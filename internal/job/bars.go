@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"io"
+	"regexp"
 	"time"
 
 	"vidfilter/decode"
 	"vidfilter/enhance"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/stages"
+	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
 
@@ -21,10 +24,6 @@ const (
 
 // findBars looks for black bars in the part of the input that is filtered.
 func (o *Options) findBars(ctx context.Context, frames *pipeline.Pool) (enhance.Found, error) {
-	if o.Input == "-" {
-		return enhance.Found{}, cli.Usagef("give --crop W:H:X:Y, or save the input to a file first",
-			"--crop auto reads the input twice, and a pipe can be read once")
-	}
 	d := o.decoding(nil)
 	d.VideoOnly, d.Part, d.Layouts = true, nil, pipeline.Layout.Valid
 	s := barSearch{o: o, frames: frames}
@@ -46,6 +45,45 @@ func (o *Options) findBars(ctx context.Context, frames *pipeline.Pool) (enhance.
 		}
 	}
 	return s.found(), nil
+}
+
+// cropsAuto reports whether the bars are still to be found.
+func (o *Options) cropsAuto() bool { return kernels.Of[stages.Crop](o.Filters).Box == "auto" }
+
+// moves finds filters of FFmpeg that move the picture.
+var moves = regexp.MustCompile(`\b(crop|pad|z?scale|transpose|rotate|hflip|vflip)\b`)
+
+// checkStages: the bars are looked for in the source, and pictures are compared one by one.
+func (o *Options) checkStages() error {
+	before := kernels.Of[stages.Before](o.Filters).Graph
+	switch {
+	case o.Compare != "" && kernels.Of[stages.Deinterlace](o.Filters).Mode == enhance.DeinterlaceBob:
+		return cli.Usagef("give one of them", "--deinterlace bob and --compare exclude each other")
+	case !o.cropsAuto():
+		return nil
+	case o.Input == "-":
+		return cli.Usagef("give --crop W:H:X:Y, or save the input to a file first",
+			"--crop auto reads the input twice, and a pipe can be read once")
+	case o.Part != nil:
+		return cli.Usagef("vidfilter segments finds the bars, for --crop W:H:X:Y", "--crop auto: a part does not show the bars of the whole video")
+	case moves.MatchString(before):
+		return cli.Usagef("give --crop W:H:X:Y", "--crop auto looks for bars in the source, and --before moves its picture")
+	}
+	return nil
+}
+
+// measureCrop replaces auto in --crop by what it found, and tells of it.
+func (o *Options) measureCrop(ctx context.Context, frames *pipeline.Pool, tell func(string)) error {
+	if !o.cropsAuto() || o.Join != "" {
+		return nil
+	}
+	found, err := o.findBars(ctx, frames)
+	if err != nil {
+		return err
+	}
+	tell(found.String())
+	kernels.Edit(&o.Filters, func(c *stages.Crop) { c.Box = found.Crop() })
+	return nil
 }
 
 // barSearch feeds a detector.

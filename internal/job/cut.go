@@ -12,6 +12,7 @@ import (
 	"vidfilter/encode"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/sandbox"
+	"vidfilter/internal/stages"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
@@ -67,9 +68,10 @@ func SegmentsOf(o *SegmentOptions, fs *pflag.FlagSet, env []string) (any, error)
 	var found struct {
 		*decode.Cuts
 		Noise string `json:"noise,omitempty"` // for --noise-profile of the parts
+		Crop  string `json:"crop,omitempty"`  // for --crop of the parts
 	}
 	var err error
-	if found.Cuts, err = decode.Scan(ctx, o.Input, o.decodeOptions(), o.length, o.window()); err != nil || o.NoiseFrom == nil {
+	if found.Cuts, err = decode.Scan(ctx, o.Input, o.decodeOptions(), o.length, o.window()); err != nil || o.NoiseFrom == nil && !o.cropsAuto() {
 		return found, err
 	}
 	pool := pipeline.NewPool(kernels.Host{}, 1)
@@ -77,8 +79,14 @@ func SegmentsOf(o *SegmentOptions, fs *pflag.FlagSet, env []string) (any, error)
 	if err := o.measureNoise(ctx, pool, func(string) {}); err != nil {
 		return nil, err
 	}
-	found.Noise = compact(*kernels.Of[kernels.Denoise](o.Filters).Known)
-	return found, nil
+	if o.NoiseFrom != nil {
+		found.Noise = compact(*kernels.Of[kernels.Denoise](o.Filters).Known)
+	}
+	if o.cropsAuto() {
+		err = o.measureCrop(ctx, pool, func(string) {})
+		found.Crop = kernels.Of[stages.Crop](o.Filters).Box
+	}
+	return found, err
 }
 
 // CutPart copies the packets that a part needs.

@@ -7,6 +7,7 @@ import (
 	"vidfilter/denoise/grain"
 	"vidfilter/encode"
 	"vidfilter/internal/cli"
+	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
 
@@ -20,6 +21,12 @@ func (o *Options) checkGrain(codec encode.Codec) error {
 		return nil
 	}
 	_, denoises := o.denoiser()
+	for _, s := range o.filters() {
+		place := s.Filter().Place
+		if place >= kernels.PlaceScale || o.GrainTable != "" && (place == kernels.PlaceBefore || place == kernels.PlaceDeinterlace) {
+			return cli.Usagef("leave one of them out", "%s describes the grain in the pictures and at the times of the source, and --%s changes them", option, s.Filter())
+		}
+	}
 	switch {
 	case !denoises:
 		return cli.Usagef("leave the options of other filters out", "%s is of what the denoiser removes", option)

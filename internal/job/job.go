@@ -26,6 +26,7 @@ import (
 	"vidfilter/internal/contract"
 	"vidfilter/internal/hint"
 	"vidfilter/internal/machine"
+	"vidfilter/internal/stages"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
@@ -210,6 +211,12 @@ func (j *job) open(ctx context.Context) (err error) {
 		}
 		return err
 	}
+	if err := j.o.measureCrop(watched, j.frames, func(s string) { j.ui.Info(s) }); err != nil {
+		if j.stopped() {
+			return cli.Interruption{}
+		}
+		return err
+	}
 	j.settleCodec()
 	j.settleDepth()
 	if unprepared != nil {
@@ -349,6 +356,7 @@ func (j *job) encodeOptions(log *slog.Logger) encode.Options {
 	switch {
 	case j.late != nil:
 		o.Interlaced, o.TopFieldFirst = true, j.late.TopFieldFirst
+	case !kernels.Of[stages.Deinterlace](j.o.Filters).Identity(): // no picture is interlaced
 	case !j.again() && j.o.Part == nil && j.o.Join == "" && j.o.FieldOrder == "auto": // no picture can say it in time
 		o.Interlaced, o.TopFieldFirst = j.in.MayBeInterlaced(), true
 	}

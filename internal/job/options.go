@@ -166,6 +166,7 @@ func (o *Options) Resolve(fs *pflag.FlagSet) error {
 	for _, check := range []func() error{
 		o.checkFiles,
 		o.checkStats,
+		o.checkStages,
 		func() error { return o.checkGrain(codec) },
 		func() error { return o.checkNames(fs, codec) },
 		func() error { return o.checkCodec(fs, codec) },

@@ -32,17 +32,17 @@ func init() {
 }
 
 var before = &kernels.Filter{Name: "before", Place: kernels.PlaceBefore, Zero: Before{}, Options: []kernels.Option{{
-	Name: "before", Title: "Before", Kind: kernels.Text, Metavar: "GRAPH", Help: "filters of FFmpeg in front of all others: bwdif=1",
+	Name: "before", Title: "Before", Kind: kernels.Text, Metavar: "GRAPH", Help: "FFmpeg's filters before all others: bwdif=1",
 	Check: graph.Check, Binding: kernels.BindText(func(s *Before) *string { return &s.Graph }),
 }}}
 
 var crop = &kernels.Filter{Name: "crop", Place: kernels.PlaceCrop, Zero: Crop{}, Options: []kernels.Option{{
-	Name: "crop", Title: "Crop", Kind: kernels.Text, Metavar: "BOX", Help: "take off black bars (auto), or keep W:H:X:Y", Basic: true,
+	Name: "crop", Title: "Crop", Kind: kernels.Text, Metavar: "BOX", Help: "take off black bars (auto), or keep W:H:X:Y",
 	Check: parses(enhance.ParseCrop), Binding: kernels.BindText(func(s *Crop) *string { return &s.Box }), Rivals: []string{"compare"},
 }}}
 
 var deinterlace = &kernels.Filter{Name: "deinterlace", Place: kernels.PlaceDeinterlace, Zero: Deinterlace{}, Options: []kernels.Option{{
-	Name: "deinterlace", Title: "Deinterlace", Kind: kernels.Name, Names: []string{"off", "auto", "bob"}, Bare: "auto", Basic: true,
+	Name: "deinterlace", Title: "Deinterlace", Kind: kernels.Name, Names: []string{"off", "auto", "bob"}, Bare: "auto",
 	Help:    "a picture of each interlaced frame (auto), or of each field (bob)",
 	Binding: kernels.Bind(func(s *Deinterlace) *enhance.Deinterlace { return &s.Mode }),
 }}}
@@ -68,7 +68,7 @@ var rate = &kernels.Filter{Name: "fps", Place: kernels.PlaceRate, Zero: Rate{}, 
 }}}
 
 var after = &kernels.Filter{Name: "after", Place: kernels.PlaceAfter, Zero: After{}, Options: []kernels.Option{{
-	Name: "after", Title: "After", Kind: kernels.Text, Metavar: "GRAPH", Help: "filters of FFmpeg behind all others: eq=gamma=1.1",
+	Name: "after", Title: "After", Kind: kernels.Text, Metavar: "GRAPH", Help: "FFmpeg's filters after all others: eq=gamma=1.1",
 	Check: graph.Check, Binding: kernels.BindText(func(s *After) *string { return &s.Graph }),
 }}}
 
@@ -173,10 +173,7 @@ func (s Crop) OnHost(pool *pipeline.Pool, in kernels.Setting) (pipeline.Filter, 
 	if err != nil {
 		return nil, err
 	}
-	return open(pool, in, "crop", func(f enhance.Facts) (string, error) {
-		// The first frame decides for all: in a mixed video, each frame has fields of its own.
-		return c.Graph(f)
-	}, true)
+	return open(pool, in, "crop", c.Graph, true)
 }
 
 // Live refuses a box that is still to be found.

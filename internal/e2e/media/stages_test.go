@@ -1,0 +1,107 @@
+package media
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"vidfilter/internal/e2e"
+)
+
+// Options around the main filter make the frames and times of ffmpeg with the graph that they stand
+// for.
+func TestStagesBesideFFmpeg(t *testing.T) {
+	e2e.Start(t, false)
+	film := clip(t, "stages-film.mkv", "-f lavfi -i testsrc2=s=192x144:r=25:d=0.6 -c:v ffv1 -pix_fmt yuv420p")
+	deep := clip(t, "stages-deep.mkv", "-f lavfi -i testsrc2=s=192x144:r=25:d=0.4 -c:v ffv1 -pix_fmt yuv422p10le")
+	rgb := clip(t, "stages-rgb.mkv", "-f lavfi -i testsrc2=s=192x144:r=25:d=0.4 -c:v ffv1 -pix_fmt gbrp")
+	tape := clip(t, "stages-tape.mkv", "-f lavfi -i testsrc2=s=192x144:r=50:d=0.6 -vf interlace,setfield=tff -c:v ffv1 -pix_fmt yuv420p")
+	// FFmpeg's releases deinterlace the first frame, which has none before it, in two ways.
+	skipped := map[string]int{tape: 2 * 192 * 144 * 3 / 2}
+	for _, c := range []struct{ in, with, graph, pixels string }{
+		{film, "--before hflip --after 'scale=96:-2,negate'", "hflip,scale=96:-2,negate", "yuv420p"},
+		{film, "--after curves=preset=negative", "curves=preset=negative", "yuv420p"},
+		{film, "--crop 160:96:16:24", "crop=160:96:16:24", "yuv420p"},
+		{film, "--scale 0.5", "zscale=w=96:h=72:filter=lanczos,setsar=1", "yuv420p"},
+		{film, "--fps 10", "fps=10", "yuv420p"},
+		{film, "--sharpen 0.5", "unsharp=5:5:0.5:5:5:0", "yuv420p"},
+		{film, "--deinterlace", "null", "yuv420p"},
+		{deep, "--crop 160:96 --sharpen 0.5 --scale 96:-2", "crop=160:96:16:24,unsharp=5:5:0.5:5:5:0,zscale=w=96:h=58:filter=lanczos,setsar=1", "yuv422p10le"},
+		{rgb, "--before vflip --crop 160:96", "vflip,crop=160:96:16:24", "gbrp"},
+		{tape, "--deinterlace", "bwdif=mode=send_frame:deint=interlaced", "yuv420p"},
+		{tape, "--deinterlace bob", "bwdif=mode=send_field:deint=interlaced", "yuv420p"},
+		{tape, "--deinterlace=auto --fps 50", "bwdif=mode=send_frame:deint=interlaced,fps=50", "yuv420p"},
+	} {
+		out, said := filter(t, c.in, "mkv", "--codec ffv1 "+c.with)
+		want := output("mkv")
+		run(t, "ffmpeg", "-v", "error", "-y", "-i", c.in, "-vf", c.graph, "-c:v", "ffv1", "-pix_fmt", c.pixels, want)
+		if got := probe(t, out).video(t).PixFmt; got != c.pixels && c.in != rgb { // of 8 bits, FFV1 has other names
+			t.Errorf("%s: %s, not %s", c.with, got, c.pixels)
+		}
+		if !bytes.Equal(raw(t, out, c.pixels)[skipped[c.in]:], raw(t, want, c.pixels)[skipped[c.in]:]) {
+			t.Errorf("%s: other samples than of %s: %s", c.with, c.graph, said)
+		}
+		sameTimes(t, c.with, times(t, out), times(t, want), 0.0011)
+	}
+}
+
+// The denoiser works between graphs, at every depth and in RGB.
+func TestStagesAroundDenoiser(t *testing.T) {
+	e2e.Start(t, false)
+	for _, pixels := range []string{"yuv420p", "yuv420p10le", "gbrp"} {
+		in := clip(t, "stages-noisy-"+pixels+".mkv", "-f lavfi -i testsrc2=s=160x128:r=25:d=0.4 -vf noise=alls=20:allf=t -c:v ffv1 -pix_fmt "+pixels)
+		around, _ := filter(t, in, "mkv", "--codec ffv1 --filter denoise --noise 8 --before vflip --after vflip,crop=128:96")
+		turned, _ := filter(t, in, "mkv", "--codec ffv1 --before vflip")
+		alone, _ := filter(t, turned, "mkv", "--codec ffv1 --filter denoise --noise 8")
+		want, _ := filter(t, alone, "mkv", "--codec ffv1 --after vflip,crop=128:96")
+		if !bytes.Equal(raw(t, around, pixels), raw(t, want, pixels)) {
+			t.Errorf("%s: the job differs from its stages one after the other", pixels)
+		}
+	}
+}
+
+// Tape with bars, fields and pixels that are not square becomes a progressive video of square ones.
+func TestStagesOfTape(t *testing.T) {
+	e2e.Start(t, false)
+	tape := clip(t, "stages-tape.dv", "-f lavfi -i testsrc2=s=720x432:r=50:d=0.6 -f lavfi -i sine=d=0.6:r=48000"+
+		" -vf pad=720:576:0:72,interlace=lowpass=off,setsar=64/45,format=yuv420p,setfield=tff -ac 2")
+	out, said := filter(t, tape, "mp4", "--filter denoise --quality fast --preset ultrafast --deinterlace --crop auto --scale 1080p")
+	if !strings.Contains(said, "72 rows off the top and 72 rows off the bottom") {
+		t.Errorf("it does not say what it takes off: %s", said)
+	}
+	v := probe(t, out).video(t)
+	if v.Width != 1920 || v.Height != 810 || len(times(t, out)) != 15 || len(probe(t, out).kind("audio")) != 1 {
+		t.Errorf("%dx%d, %d frames", v.Width, v.Height, len(times(t, out)))
+	}
+}
+
+// What cannot work is refused before the input is opened.
+func TestStagesRefused(t *testing.T) {
+	e2e.Start(t, true)
+	for args, want := range map[string]string{
+		"--before movie=a.mp4":                     "the filter movie is not available here: it opens files",
+		"--before amovie=a.mp4":                    "it opens files",
+		"--after lut3d=file=a.cube":                "it opens files",
+		"--after sendcmd=f=a.txt":                  "it opens files",
+		"--after zmq":                              "it listens on the network",
+		"--after concat":                           "it takes another video",
+		"--after '[a]hflip[b];[c]vflip[d]'":        "more than one input",
+		"--after 'hflip, nosuch'":                  "filter 2 of the graph, \"nosuch\" at character 8",
+		"--after bwdif=9":                          "out of range",
+		"--after " + strings.Repeat("null,", 8000): "40000 bytes",
+		"--crop 1920":                              "not W:H:X:Y",
+		"--scale big":                              "unknown",
+		"--fps fast":                               "not a frame rate",
+		"--sharpen 2":                              "must be a number, 0 to 1",
+		"--deinterlace=yadif":                      "unknown",
+		"--scale 0.5 --compare side":               "exclude each other",
+		"--deinterlace bob --compare side":         "exclude each other",
+		"--codec av1 --film-grain keep --fps 25":   "--fps changes them",
+		"--crop auto --before transpose":           "--before moves its picture",
+	} {
+		_, said, code := attempt(t, "nowhere.mkv", "mkv", args)
+		if code != 2 || !strings.Contains(said, want) || len(said) > 2000 {
+			t.Errorf("%.80s: exit code %d: %.2000s", args, code, said)
+		}
+	}
+}
