@@ -1,5 +1,5 @@
-// The filter's options: a slider and a number, a list, or a text, for each. Changes are sent at once,
-// those of a text once it is complete; the server's state is shown.
+// The filter's options: a slider and a number, a list, or a text, for each. Changes are sent at
+// once, those of a text once it is complete; the server's state is shown.
 import { $, clamp, element, say, sentence } from "./util.js";
 
 const hold = 700; // ms after a change during which the server's value is ignored

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/coder/websocket"
 
-	"vidfilter/internal/hint"
 	"vidfilter/internal/wake"
 	"vidfilter/live"
 	"vidfilter/live/access"
@@ -20,8 +20,9 @@ import (
 
 // withHint returns an error in words, with its hint.
 func withHint(err error) string {
-	if h := hint.Of(err); h != "" {
-		return err.Error() + " (" + h + ")"
+	var h interface{ Hint() string }
+	if errors.As(err, &h) && h.Hint() != "" {
+		return err.Error() + " (" + h.Hint() + ")"
 	}
 	return err.Error()
 }
