@@ -141,6 +141,7 @@ export class Controls {
     row.append(wrong);
     row.classList.add("list");
     let shown = ""; // the server's value
+    let refused = false; // and it has not come since
     const field = { row, touched: -Infinity, held: false };
     const clear = () => {
       field.held = false;
@@ -163,12 +164,15 @@ export class Controls {
     });
     field.refuse = (reason) => {
       field.touched = -Infinity;
+      refused = true;
       box.setAttribute("aria-invalid", "true");
       say(wrong, sentence(reason));
     };
     field.show = (value) => {
-      if (value === shown && box.hasAttribute("aria-invalid")) return;
+      const stays = box.hasAttribute("aria-invalid") && (refused || value === shown);
+      refused = false;
       shown = value;
+      if (stays) return;
       clear();
       box.value = value;
     };
