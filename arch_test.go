@@ -223,7 +223,7 @@ var rules = []rule{
 		imports: []string{"encode", "internal/av", "internal/units", "pipeline", "C", astiav},
 		why:     "knows neither the source of a picture nor its transport"},
 	{folder: "live/record", what: "recordings",
-		imports: []string{"encode", "encode/formats", "encode/target", "internal/av", "live/sound", "pipeline", astiav, sys},
+		imports: []string{"encode", "encode/formats", "encode/target", "graph", "internal/av", "live/sound", "pipeline", astiav, sys},
 		why:     "writes frames as they come, from any source"},
 	{folder: "live/livetest", what: "for tests: pictures and sound to show and to record",
 		imports: []string{"internal/e2e", "kernels", "pipeline", "samples/scene", astiav},

@@ -187,6 +187,14 @@ func (o Option) OfFilter(f *Filter) bool {
 	return slices.ContainsFunc(o.of, func(p part) bool { return p.filter == f })
 }
 
+// Within reports whether all filters that have the option are of some places.
+func (o Option) Within(which func(Place) bool) bool {
+	if o.of == nil {
+		return which(PlaceMain)
+	}
+	return !slices.ContainsFunc(o.of, func(p part) bool { return !which(p.filter.Place) })
+}
+
 // anywhere returns a domain with the values of all filters.
 func (o Option) anywhere() (all Domain) {
 	if o.of == nil {

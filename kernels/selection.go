@@ -47,6 +47,15 @@ func (s *Selection) Put(stage Stage) {
 	}
 }
 
+// Follow takes over the options of the extra filters of some places from another selection.
+func (s *Selection) Follow(from Selection, which func(Place) bool) {
+	for _, f := range extras() {
+		if which(f.Place) {
+			s.Put(from.Of(f))
+		}
+	}
+}
+
 // Main returns the options of the main filter.
 func (s Selection) Main() Stage { return s.Of(s.Chosen()) }
 

@@ -103,6 +103,15 @@ const (
 	PlaceAfter
 )
 
+// Live reports whether a place is for the main filter, or for filters that make one result of each
+// frame by itself: they filter pictures as they are taken.
+func (p Place) Live() bool {
+	return p == PlaceMain || p == PlaceSharpen || p == PlaceDeband || p.Frames()
+}
+
+// Frames reports whether filters of a place choose the part of the picture and its size.
+func (p Place) Frames() bool { return p == PlaceCrop || p == PlaceScale }
+
 // filters are all kinds, in the order in which they were registered.
 var filters = register(bilateralFilter, recursiveFilter, denoiseFilter)
 

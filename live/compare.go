@@ -1,5 +1,7 @@
 package live
 
+import "vidfilter/kernels"
+
 // Side is one of two settings that are compared. Viewers see A left and B right.
 type Side string
 
@@ -11,7 +13,7 @@ const (
 
 // settings are the filters of a session.
 type settings struct {
-	filter Filter // in force for recordings and outputs, and changed by Set
+	filter Filter // in force for recordings and outputs, and changed by Set; pictures of both sides are framed as by it
 	side   Side   // that it is on; "" while nothing is compared
 	other  Filter // of the other side; zero while nothing is compared
 }
@@ -54,6 +56,14 @@ func (s *Session) CopyToOther() {
 			set.other = set.filter
 		}
 	})
+}
+
+// framedAlike returns the settings with the same part and size of pictures on both sides.
+func (s settings) framedAlike() settings {
+	if s.side != "" {
+		s.other.Follow(s.filter.Selection, kernels.Place.Frames)
+	}
+	return s
 }
 
 func (s *Session) change(to func(*settings)) {

@@ -168,12 +168,13 @@ func TestCompareDenoised(t *testing.T) {
 func (r *rig) denoisedAlone(in *pipeline.Frame, f Filter) (all []byte) {
 	p, err := resolved(f, 0)
 	e2e.Must(r.t, err)
-	n := &lane{by: f}
-	if n.filter, err = r.o.Backend.Filter(p, r.results); err != nil {
+	n := &lane{by: f, behind: pipeline.Pass{}}
+	if n.main, err = r.o.Backend.Filter(p.Main(), r.results); err != nil {
 		r.t.Fatal(err)
 	}
 	defer n.stop()
 	shot := shotAt(in, time.Now())
+	shot.input = in
 	err = n.process(&shot)(r.ctx, func(out *pipeline.Frame) error {
 		all = samples(out)
 		out.Release()

@@ -16,7 +16,7 @@ import (
 type Filter struct {
 	kernels.Selection
 	FieldOrder string // one of kernels.FieldOrder's names
-	Off        bool   // pictures are left as they are, until an option is set
+	Off        bool   // pictures are only cropped and scaled, until another option is set
 }
 
 // FilterOf returns the filter with options s. An option at its derived default stays derived.
@@ -29,8 +29,12 @@ func FilterOf(s kernels.Selection, fieldOrder string) Filter {
 	return Filter{Selection: s, FieldOrder: fieldOrder}
 }
 
-// unfiltered is the filter that is off: every sample stays as it is.
-func unfiltered() kernels.Selection { return kernels.Select(kernels.DefaultBilateral(0)) }
+// unfiltered returns the options of the filter that is off: a main one that changes nothing.
+func (f Filter) unfiltered() kernels.Selection {
+	s := kernels.Select(kernels.DefaultBilateral(0))
+	s.Follow(f.Selection, kernels.Place.Frames)
+	return s
+}
 
 // Resolved returns the options to filter with, or an error if one is out of its range.
 func (f Filter) Resolved() (kernels.Selection, error) {
@@ -42,9 +46,50 @@ func (f Filter) Resolved() (kernels.Selection, error) {
 		return s, err
 	}
 	if f.Off {
-		s = unfiltered()
+		s = f.unfiltered()
+	}
+	for _, stage := range s.Stages() {
+		if err := isLive(stage); err != nil {
+			return s, err
+		}
 	}
 	return s, nil
+}
+
+// isLive refuses filters that need more than the picture at hand, apart from main ones.
+func isLive(s kernels.Stage) error {
+	before, after, step := s.Window()
+	switch f := s.Filter(); {
+	case f.Place == kernels.PlaceMain:
+		return nil
+	case !f.Place.Live() || before+after+step != 0:
+		return fmt.Errorf("%s: needs more than one picture, and live ones are filtered as they come", f.Name)
+	}
+	if r, ok := s.(interface{ Live() error }); ok {
+		return r.Live()
+	}
+	return nil
+}
+
+// around returns the filters before the main one, and those behind it.
+func around(all []kernels.Stage) (before, behind []kernels.Stage) {
+	i := slices.IndexFunc(all, func(s kernels.Stage) bool { return s.Filter().Place == kernels.PlaceMain })
+	return all[:i], all[i+1:]
+}
+
+// framing returns those filters that choose the part of the picture and its size.
+func framing(all []kernels.Stage) []kernels.Stage {
+	return slices.DeleteFunc(slices.Clone(all), func(s kernels.Stage) bool { return !s.Filter().Place.Frames() })
+}
+
+// framesAs reports whether two filters choose the same part and size of all pictures.
+func (f Filter) framesAs(g Filter) bool {
+	return f.FieldOrder == g.FieldOrder && slices.Equal(framing(f.Stages()), framing(g.Stages()))
+}
+
+// liveOptions returns the table of the options that a live filter has.
+func liveOptions() []kernels.Option {
+	return slices.DeleteFunc(kernels.Options(), func(o kernels.Option) bool { return !o.Within(kernels.Place.Live) })
 }
 
 // Choose switches to another filter. Options whose meaning differs get their defaults.
@@ -64,14 +109,15 @@ func (f *Filter) Choose(to *kernels.Filter) {
 // MarshalJSON writes all options under their names in JSON.
 func (f Filter) MarshalJSON() ([]byte, error) {
 	all := map[string]any{kernels.FieldOrder.JSON(): f.FieldOrder, "off": f.Off}
-	for _, o := range kernels.Options() {
+	for _, o := range liveOptions() {
 		all[o.JSON()] = o.Value(f.Selection)
 	}
 	return json.Marshal(all)
 }
 
 // Apply sets options from JSON by name; unknown names are ignored. Resolved checks the result. An
-// option switches the filter on, unless "off" says otherwise.
+// option other than of the part and size of the picture switches the filter on, unless "off" says
+// otherwise.
 func (f *Filter) Apply(changes map[string]any) error {
 	if off, given := changes["off"]; given {
 		on, ok := off.(bool)
@@ -80,16 +126,16 @@ func (f *Filter) Apply(changes map[string]any) error {
 		}
 		f.Off = on
 	}
-	for _, o := range kernels.Options() {
+	for _, o := range liveOptions() {
 		value, given := changes[o.JSON()]
 		if !given {
 			continue
 		}
-		if _, given := changes["off"]; !given {
+		if _, given := changes["off"]; !given && !o.Within(kernels.Place.Frames) {
 			f.Off = false
 		}
 		p := f.Selection
-		if value == 0.0 && o.Kind != kernels.Name {
+		if value == 0.0 && o.Kind != kernels.Name && o.Kind != kernels.Text {
 			o.Clear(&p)
 		} else if err := o.Set(&p, value); err != nil {
 			return fmt.Errorf("%s: %w", o.Name, err)
@@ -114,20 +160,23 @@ type Control struct {
 	Unit   string   `json:"unit,omitempty"`
 	Names  []string `json:"names,omitempty"` // of a list
 	Switch bool     `json:"switch,omitempty"`
+	Text   bool     `json:"text,omitempty"`
+	Form   string   `json:"form,omitempty"`  // of a text: how it is written
 	Whole  bool     `json:"whole,omitempty"` // of a number, which it is otherwise
 	Min    float64  `json:"min"`
 	Max    float64  `json:"max"`
-	Main   bool     `json:"main,omitempty"` // as kernels.Domain has it
-	Auto   bool     `json:"auto,omitempty"` // 0 follows other options, or what is measured
+	Main   bool     `json:"main,omitempty"`   // as kernels.Domain has it
+	Auto   bool     `json:"auto,omitempty"`   // 0 follows other options, or what is measured
+	Frames bool     `json:"frames,omitempty"` // it chooses the part and size of the picture
 }
 
 // Controls returns the options that the filter has.
 func (f Filter) Controls() (all []Control) {
-	for _, o := range append(kernels.Options(), kernels.FieldOrder) {
+	for _, o := range append(liveOptions(), kernels.FieldOrder) {
 		if d, ok := o.In(f.Chosen()); ok {
 			all = append(all, Control{
-				o.JSON(), o.Title, o.Help, o.Unit, o.Names, o.Kind == kernels.Switch, o.Kind == kernels.Whole,
-				d.Slider[0], d.Slider[1], d.Main, d.Auto != nil || d.Zero != "",
+				o.JSON(), o.Title, o.Help, o.Unit, o.Names, o.Kind == kernels.Switch, o.Kind == kernels.Text, o.Metavar, o.Kind == kernels.Whole,
+				d.Slider[0], d.Slider[1], d.Main, d.Auto != nil || d.Zero != "", o.Within(kernels.Place.Frames),
 			})
 		}
 	}
@@ -156,7 +205,7 @@ type Setting struct {
 func (f Filter) Settings() (all []Setting) {
 	p := f.WithAutomatic()
 	if f.Off {
-		p = unfiltered()
+		p = f.unfiltered()
 	}
 	for _, o := range kernels.Options() {
 		if _, ok := o.In(p.Chosen()); ok && !o.IsDefault(p) {
@@ -186,17 +235,19 @@ func (f Filter) Args() (args []string) {
 
 // Words lists the main option, and the others that are not at their default, for people.
 func (f Filter) Words() string {
-	if f.Off {
-		return "off"
-	}
 	var all []string
 	p := f.WithAutomatic()
-	for _, o := range kernels.Options() {
-		d, ok := o.In(f.Chosen())
-		if !ok || !d.Main && o.IsDefault(p) {
+	if f.Off {
+		all, p = []string{"off"}, f.unfiltered()
+	}
+	for _, o := range liveOptions() {
+		d, ok := o.In(p.Chosen())
+		if !ok || !d.Main && o.IsDefault(p) || f.Off && !o.Within(kernels.Place.Frames) {
 			continue
 		}
 		switch o.Kind {
+		case kernels.Text:
+			all = append(all, o.Name+" "+o.Text(p))
 		case kernels.Name:
 			all = append(all, o.Text(p))
 		case kernels.Switch:
@@ -205,7 +256,7 @@ func (f Filter) Words() string {
 			all = append(all, fmt.Sprintf("%s %.3g", o.Name, o.Get(p)))
 		}
 	}
-	if slices.Contains(kernels.FieldOrder.Names[1:], f.FieldOrder) {
+	if slices.Contains(kernels.FieldOrder.Names[1:], f.FieldOrder) && !f.Off {
 		all = append(all, f.FieldOrder)
 	}
 	return strings.Join(all, ", ")

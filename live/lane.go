@@ -2,14 +2,17 @@ package live
 
 import (
 	"context"
+	"slices"
 
+	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
 
 // lane filters by one of the settings.
 type lane struct {
 	by     Filter
-	filter pipeline.Filter   // nil while the lane is not in use
+	main   pipeline.Filter   // nil while the lane is not in use
+	behind pipeline.Filter   // filters its results
 	out    []*pipeline.Frame // results, oldest first, that wait for those of the other lane
 	shown  *pipeline.Frame   // the result of the picture on show, or nil
 	stale  bool              // it is by other settings
@@ -18,40 +21,83 @@ type lane struct {
 // filtering is a call of a filter.
 type filtering func(ctx context.Context, emit pipeline.Emit) error
 
-// retune changes the filter in use, which keeps what it knows of the pictures before. It is false
-// if another filter is needed.
-func (n *lane) retune(f Filter, ahead int) bool {
-	if n.filter != nil && f == n.by {
-		return true
+// retune changes the main filter in use, which keeps what it knows of the pictures before, and
+// replaces those behind it. It is false if another main filter is needed.
+func (l *loop) retune(n *lane, f Filter) (bool, error) {
+	if n.main == nil || f.FieldOrder != n.by.FieldOrder {
+		return false, nil
 	}
-	p, err := resolved(f, ahead)
-	r, ok := n.filter.(retuner)
-	if err != nil || !ok || f.FieldOrder != n.by.FieldOrder || !r.Retune(p) {
-		return false
+	if f == n.by {
+		return true, nil
+	}
+	p, err := resolved(f, l.s.o.LookAhead)
+	if err != nil {
+		return false, err
+	}
+	old, err := resolved(n.by, l.s.o.LookAhead)
+	if err != nil {
+		return false, err
+	}
+	if p.Main() != old.Main() {
+		if r, ok := n.main.(retuner); !ok || !r.Retune(p.Main()) {
+			return false, nil
+		}
 	}
 	n.by, n.stale = f, true
-	return true
+	_, before := around(old.Stages())
+	if _, behind := around(p.Stages()); !slices.Equal(behind, before) {
+		return true, l.follow(n, p)
+	}
+	return true, nil
+}
+
+// follow opens the filters behind the main one.
+func (l *loop) follow(n *lane, p kernels.Selection) (err error) {
+	pipeline.Discard(n.behind)
+	_, behind := around(p.Stages())
+	n.behind, err = l.s.chain(p.Chosen().Name, behind, nil, n.by)
+	return err
+}
+
+// on passes results of the main filter to those behind it.
+func (n *lane) on(ctx context.Context, emit pipeline.Emit) pipeline.Emit {
+	return func(f *pipeline.Frame) error { return n.behind.Process(ctx, f, emit) }
 }
 
 // process filters a picture, at once: nothing overlaps, since the next has not been taken yet.
 func (n *lane) process(shot *Shot) filtering {
 	return func(ctx context.Context, emit pipeline.Emit) error {
-		err := n.filter.Process(ctx, n.by.fields(shot.Frame.Retain()), emit)
-		if d, ok := n.filter.(drainer); ok && err == nil {
-			err = d.Drain(ctx, emit)
+		if err := n.main.Process(ctx, n.by.fields(shot.input.Retain()), n.on(ctx, emit)); err != nil {
+			return err
 		}
-		return err
+		return n.drain(ctx, emit)
 	}
 }
 
-// learn lets the filter know a picture that it does not filter.
+// drain emits the results that are under way.
+func (n *lane) drain(ctx context.Context, emit pipeline.Emit) error {
+	if err := pipeline.Drain(ctx, n.main, n.on(ctx, emit)); err != nil {
+		return err
+	}
+	return pipeline.Drain(ctx, n.behind, emit)
+}
+
+// flush emits all results.
+func (n *lane) flush(ctx context.Context, emit pipeline.Emit) error {
+	if err := n.main.Flush(ctx, n.on(ctx, emit)); err != nil {
+		return err
+	}
+	return n.behind.Flush(ctx, emit)
+}
+
+// learn lets the main filter know a picture that it does not filter.
 func (n *lane) learn(f *pipeline.Frame) filtering {
 	return func(ctx context.Context, emit pipeline.Emit) error {
 		seen := pipeline.NewFrame(f.Format, f.Planes, nil, f.Retain().Release)
 		seen.CopyTiming(f)
 		seen = n.by.fields(seen)
 		seen.Context = true
-		return n.filter.Process(ctx, seen, emit)
+		return n.main.Process(ctx, seen, emit)
 	}
 }
 
@@ -63,18 +109,18 @@ func (n *lane) again(held *Shot) filtering {
 			some = true
 			return emit(out)
 		}
-		if r, ok := n.filter.(repeater); ok {
-			if err := r.Again(ctx, seen); err != nil {
+		if r, ok := n.main.(repeater); ok {
+			if err := r.Again(ctx, n.on(ctx, seen)); err != nil {
 				return err
 			}
-			if err := r.Drain(ctx, seen); err != nil || some {
+			if err := n.drain(ctx, seen); err != nil || some {
 				return err
 			}
 		}
 		if err := n.process(held)(ctx, seen); err != nil || some {
 			return err
 		}
-		return n.filter.Flush(ctx, emit)
+		return n.flush(ctx, emit)
 	}
 }
 
@@ -88,7 +134,8 @@ func (n *lane) show() {
 
 // stop ends the use of a lane.
 func (n *lane) stop() {
-	pipeline.Discard(n.filter)
+	pipeline.Discard(n.main)
+	pipeline.Discard(n.behind)
 	releaseFrames(n.out)
 	if n.shown != nil {
 		n.shown.Release()

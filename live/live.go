@@ -61,6 +61,7 @@ type Session struct {
 	changed  chan struct{} // closed at the next change of state
 	watchers map[*Watcher]struct{}
 	last     *Pair // the latest pair, for new watchers
+	shape    shape // of its results
 	track    *sound.Track
 	sounds   []sound.Packet // whose pictures are not shown yet
 	ears     map[*Ear]struct{}
@@ -280,20 +281,43 @@ func (s *Session) repeats() bool {
 // Set changes the filter from the next picture on; of two that are compared, the chosen one. If the
 // GPU has to compile a kernel, the old filter applies meanwhile.
 func (s *Session) Set(change func(*Filter) error) error {
+	for tried := (Filter{}); ; {
+		to, picture, err := s.setTo(change, tried)
+		if err != nil || picture == nil {
+			return err
+		}
+		err = s.try(to, picture)
+		picture.Release()
+		if err != nil {
+			return err
+		}
+		tried = to
+	}
+}
+
+// setTo changes the filter, unless the pictures would be framed in another way that has not been
+// tried: then it returns the filter to be, and the latest picture, which is the caller's.
+func (s *Session) setTo(change func(*Filter) error, tried Filter) (Filter, *pipeline.Frame, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	to := s.set
 	if err := change(&to.filter); err != nil {
-		return err
+		return to.filter, nil, err
 	}
 	if err := s.can(to.filter); err != nil {
-		return err
+		return to.filter, nil, err
 	}
-	if to != s.set {
+	if !to.filter.framesAs(s.set.filter) {
+		if s.last != nil && !to.filter.framesAs(tried) {
+			return to.filter, s.last.source.Retain(), nil
+		}
+		s.state.Notice = ""
+	}
+	if to = to.framedAlike(); to != s.set {
 		s.state.Touched = true
 		s.settle(to)
 	}
-	return nil
+	return to.filter, nil, nil
 }
 
 // settle makes settings those of the pictures to come; s.mu is held.

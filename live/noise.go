@@ -85,22 +85,22 @@ func (s *Session) MeasureNoise(ctx context.Context, x, y, width, height float64)
 		if first == nil {
 			first = p.Retain()
 			box := noise.Box{
-				X: place(x, p.Original.Width), Y: place(y, p.Original.Height),
-				Width: place(width, p.Original.Width+1), Height: place(height, p.Original.Height+1),
+				X: place(x, p.input.Width), Y: place(y, p.input.Height),
+				Width: place(width, p.input.Width+1), Height: place(height, p.input.Height+1),
 			}
-			box.Width, box.Height = min(box.Width, p.Original.Width-box.X), min(box.Height, p.Original.Height-box.Y)
+			box.Width, box.Height = min(box.Width, p.input.Width-box.X), min(box.Height, p.input.Height-box.Y)
 			if min(box.Width, box.Height) < noise.LeastSide {
 				p.Release()
 				return nil, fmt.Errorf("the box is too small to measure noise in: draw one of at least %dx%d pixels", noise.LeastSide, noise.LeastSide)
 			}
-			if p.Original.Interlaced {
+			if p.input.Interlaced {
 				box.Y, box.Height = box.Y/2, box.Height/2
 			}
 			spot = noise.NewSpot(box)
 		}
-		same := p.Original.Format == first.Original.Format && p.Original.Interlaced == first.Original.Interlaced
+		same := p.input.Format == first.input.Format && p.input.Interlaced == first.input.Interlaced
 		if same && (p == first || !p.Repeated) {
-			denoise.Observe(spot, p.Original)
+			denoise.Observe(spot, p.input)
 		}
 		p.Release()
 	}

@@ -13,8 +13,10 @@ import (
 // Pair is a picture before and after the filter. It is shared and read-only; the receiver releases
 // it.
 type Pair struct {
-	ID                 int64 // increasing; refiltering assigns a new one
-	Original, Filtered *pipeline.Frame
+	ID                 int64           // increasing; refiltering assigns a new one
+	Original, Filtered *pipeline.Frame // both cropped and scaled
+
+	source, input *pipeline.Frame // as it was taken, and as the main filter read it
 
 	// While two settings are compared, the side of Filtered, and the picture by the settings of the
 	// other side; "" and nil otherwise.
@@ -53,10 +55,10 @@ func (p *Pair) Retain() *Pair {
 // Release gives up one ownership.
 func (p *Pair) Release() {
 	if p.refs.Add(-1) == 0 {
-		p.Original.Release()
-		p.Filtered.Release()
-		if p.Other != nil {
-			p.Other.Release()
+		for _, f := range []*pipeline.Frame{p.Original, p.Filtered, p.source, p.input, p.Other} {
+			if f != nil {
+				f.Release()
+			}
 		}
 	}
 }
@@ -165,6 +167,10 @@ func (s *Session) show(p *Pair) (all []*Watcher) {
 	defer s.mu.Unlock()
 	s.ids++
 	p.ID = s.ids
+	if shown := shapeOf(p.source, p.Filtered); shown != s.shape {
+		s.shape = shown
+		s.announce()
+	}
 	s.soundUntil(p)
 	for w := range s.watchers {
 		if w.all {

@@ -45,13 +45,16 @@ type pattern struct {
 	pool  *pipeline.Pool
 	still *pipeline.Frame // the landscape, wider than the picture
 	drift int             // by how much wider
+	video *pipeline.Video
 	noise []int8
 	pace  pace
 	n     int64
 }
 
 func newPattern(o PatternOptions, pool *pipeline.Pool) (*pattern, error) {
-	p := &pattern{o: o, pool: pool, drift: o.Width / 4 &^ 1}
+	p := &pattern{o: o, pool: pool, drift: o.Width / 4 &^ 1, video: &pipeline.Video{
+		TimeBase: pipeline.Ratio{Num: 1, Den: 1e6}, Rate: pipeline.Ratio{Num: int(math.Round(o.FPS * 1000)), Den: 1000},
+	}}
 	wide := o.Width&^1 + 2 + p.drift
 	cfg := scene.Config{Width: wide, Height: o.Height, Frames: 1, RateNum: 30, RateDen: 1, Bare: true}
 	if err := cfg.Check(); err != nil {
@@ -89,6 +92,7 @@ func (p *pattern) Next(ctx context.Context) (Shot, error) {
 	if err != nil {
 		return Shot{}, err
 	}
+	f.Video, f.PTS = p.video, at.Microseconds()
 	p.draw(f, taken)
 	p.n++
 	return shotAt(f, taken), nil

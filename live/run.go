@@ -12,16 +12,12 @@ import (
 
 // Abilities that only some filters have.
 type (
-	// A drainer can emit the frames that it holds and continue.
-	drainer interface {
-		Drain(ctx context.Context, emit pipeline.Emit) error
-	}
 	// A retuner can go on with other parameters; false if it cannot with these.
 	retuner interface{ Retune(s kernels.Stage) bool }
 	// A repeater keeps the frames it has filtered: Known returns them, oldest first, and Again
 	// filters the last once more.
 	repeater interface {
-		drainer
+		pipeline.Drainer
 		Known() []*pipeline.Frame
 		Again(ctx context.Context, emit pipeline.Emit) error
 	}
@@ -62,13 +58,14 @@ func ended(ctx context.Context, err error) error {
 
 // loop is the state of filterAll.
 type loop struct {
-	s     *Session
-	fresh *Shot   // not yet filtered
-	sent  []*Shot // whose results have not come from all lanes
-	held  *Shot   // the picture on show
-	by    settings
-	lanes [2]*lane // of the filters of by.all()
-	took  time.Duration
+	s      *Session
+	fresh  *Shot   // not yet filtered
+	sent   []*Shot // whose results have not come from all lanes
+	held   *Shot   // the picture on show
+	by     settings
+	framer *framer  // of by.filter; nil at first
+	lanes  [2]*lane // of the filters of by.all()
+	took   time.Duration
 }
 
 // take replaces a picture that waits by the newest, unless frozen. If all are needed, pictures read
@@ -100,6 +97,7 @@ func (l *loop) close() {
 	for _, n := range l.lanes {
 		n.stop()
 	}
+	l.framer.close()
 }
 
 // active returns the lanes in use.
@@ -113,7 +111,7 @@ func (l *loop) step(ctx context.Context) error {
 	if l.fresh == nil && (l.held == nil || want == l.by) {
 		return nil
 	}
-	if l.lanes[0].filter == nil || want != l.by {
+	if l.lanes[0].main == nil || want != l.by {
 		if err := l.adopt(ctx, want); err != nil {
 			return err
 		}
@@ -127,6 +125,9 @@ func (l *loop) step(ctx context.Context) error {
 		}
 	}
 	shot := l.fresh
+	if err := l.frame(ctx, shot); err != nil {
+		return err
+	}
 	l.sent, l.fresh = append(l.sent, shot), nil
 	for _, n := range l.active() {
 		if err := l.run(ctx, n, n.process(shot)); err != nil {
@@ -143,11 +144,23 @@ func (l *loop) adopt(ctx context.Context, want settings) error {
 		l.lanes[0], l.lanes[1] = l.lanes[1], l.lanes[0]
 		l.by = settings{filter: l.by.other, side: want.side, other: l.by.filter}
 	}
-	known := l.known()
-	defer releaseFrames(known)
+	known, reframed, err := l.reframe(ctx, want)
+	defer func() { releaseFrames(known) }()
+	if err != nil {
+		return err
+	}
+	if !l.framer.frames(want.filter) {
+		return nil // the picture on show cannot be framed so: see frame
+	}
 	var fresh []*lane
 	for i, f := range want.all() {
-		if n := l.lanes[i]; !n.retune(f, l.s.o.LookAhead) {
+		n, same := l.lanes[i], false
+		if !reframed {
+			if same, err = l.retune(n, f); err != nil {
+				return err
+			}
+		}
+		if !same {
 			fresh = append(fresh, n)
 		}
 	}
@@ -171,10 +184,37 @@ func (l *loop) adopt(ctx context.Context, want settings) error {
 	return nil
 }
 
+// reframe changes the part and size of pictures to those of other settings, and returns the
+// pictures that a filter in use knows, which are the caller's: none if they are other parts.
+func (l *loop) reframe(ctx context.Context, want settings) (known []*pipeline.Frame, reframed bool, err error) {
+	known = l.known()
+	if l.framer.frames(want.filter) {
+		return known, false, nil
+	}
+	if err := l.flush(ctx); err != nil { // they are framed as before
+		return known, true, err
+	}
+	next, err := l.s.newFramer(want.filter)
+	if err != nil {
+		return known, true, err
+	}
+	if l.framer != nil && !slices.Equal(next.before, l.framer.before) {
+		releaseFrames(known)
+		known = nil
+	}
+	l.framer.close()
+	l.framer = next
+	if l.held == nil || l.fresh != nil {
+		return known, true, nil
+	}
+	l.by = want
+	return known, true, l.frame(ctx, l.held)
+}
+
 // known returns the pictures that a filter in use knows, oldest first. They are the caller's.
 func (l *loop) known() []*pipeline.Frame {
 	for _, n := range l.lanes {
-		if r, ok := n.filter.(repeater); ok {
+		if r, ok := n.main.(repeater); ok {
 			return r.Known()
 		}
 	}
@@ -188,13 +228,16 @@ func (l *loop) begin(ctx context.Context, n *lane, f Filter, known []*pipeline.F
 	if err != nil {
 		return err
 	}
-	pipeline.Discard(n.filter)
+	pipeline.Discard(n.main)
 	n.by, n.stale = f, true
-	if n.filter, err = l.s.o.Backend.Filter(p, l.s.results); err != nil {
+	if n.main, err = l.s.o.Backend.Filter(p.Main(), l.s.results); err != nil {
 		return err
 	}
-	l.s.watchNoise(n.filter)
-	if _, learns := n.filter.(repeater); !learns {
+	if err := l.follow(n, p); err != nil {
+		return err
+	}
+	l.s.watchNoise(n.main)
+	if _, learns := n.main.(repeater); !learns {
 		return nil
 	}
 	if l.fresh == nil && len(known) > 0 {
@@ -208,11 +251,11 @@ func (l *loop) begin(ctx context.Context, n *lane, f Filter, known []*pipeline.F
 	return nil
 }
 
-// resolved returns the stage of a live filter.
-func resolved(f Filter, ahead int) (kernels.Stage, error) {
+// resolved returns the options of a live filter.
+func resolved(f Filter, ahead int) (kernels.Selection, error) {
 	s, err := f.Resolved()
 	kernels.Edit(&s, func(d *kernels.Denoise) { d.Causal, d.LookAhead = true, ahead })
-	return s.Main(), err
+	return s, err
 }
 
 // anew replaces the filters by such that know no pictures.
@@ -234,7 +277,7 @@ func (l *loop) flush(ctx context.Context) error {
 		return nil
 	}
 	for _, n := range l.active() {
-		if err := l.run(ctx, n, n.filter.Flush); err != nil {
+		if err := l.run(ctx, n, n.flush); err != nil {
 			return err
 		}
 	}
@@ -299,7 +342,7 @@ func (l *loop) publish(ctx context.Context, repeated bool) error {
 		return nil
 	}
 	p := &Pair{
-		Original: l.held.Frame.Retain(), Filtered: all[0].shown.Retain(), Side: l.by.side, Taken: l.held.Taken, Stamp: l.held.Stamp,
+		Original: l.held.original.Retain(), source: l.held.Frame.Retain(), input: l.held.input.Retain(), Filtered: all[0].shown.Retain(), Side: l.by.side, Taken: l.held.Taken, Stamp: l.held.Stamp,
 		Foreign: l.held.Foreign, At: l.held.At, Place: l.held.Place, Repeated: repeated,
 	}
 	if len(all) > 1 {

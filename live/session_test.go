@@ -166,6 +166,7 @@ func (h *hand) shot(r *rig, n int) Shot {
 	r.t.Helper()
 	f, err := r.frames.TakeFrame(pipeline.Format{Layout: pipeline.YUV420P, Width: 32, Height: 18, Matrix: pipeline.BT601}, nil)
 	e2e.Must(r.t, err)
+	f.Video = &pipeline.Video{Aspect: pipeline.Ratio{Num: 4, Den: 3}}
 	for i, y := range f.Rows() {
 		for x := range f.Row(i, y) {
 			f.Row(i, y)[x] = byte(100 + (x*7+y*5+n*3)%23)

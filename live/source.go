@@ -56,6 +56,10 @@ type Shot struct {
 	// played again; of a remote camera, Taken since 1970.
 	At time.Duration
 
+	// What the main filter reads, and what is shown as the original: a part of Frame, and that
+	// scaled. Nil before the shot is filtered.
+	input, original *pipeline.Frame
+
 	Place time.Duration  // of a file's picture, from the file's start
 	Sound []sound.Packet // that came with it, on the clock of At
 
@@ -67,8 +71,10 @@ type Shot struct {
 }
 
 func (s Shot) release() {
-	if s.Frame != nil {
-		s.Frame.Release()
+	for _, f := range []*pipeline.Frame{s.Frame, s.input, s.original} {
+		if f != nil {
+			f.Release()
+		}
 	}
 }
 

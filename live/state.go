@@ -24,11 +24,12 @@ type State struct {
 	Message string `json:"message"` // for people, may be empty
 	Hint    string `json:"hint"`    // likewise
 
-	Width     int     `json:"width"`
-	Height    int     `json:"height"`
-	FrameRate float64 `json:"fps"` // 0 unknown
-	pipeline.Display
-	Sound bool `json:"sound"` // there is some that can be heard
+	Width            int     `json:"width"`
+	Height           int     `json:"height"`
+	FrameRate        float64 `json:"fps"` // 0 unknown
+	pipeline.Display         // of results
+	Shown            Size    `json:"shown"` // of results; 0 before the first
+	Sound            bool    `json:"sound"` // there is some that can be heard
 
 	// Of a file, in seconds: its length, 0 if it cannot be played from any place, and the part that
 	// repeats, which is empty if none does.
@@ -39,11 +40,18 @@ type State struct {
 	Frozen  bool   `json:"frozen"`
 	Filter  Filter `json:"filter"`
 	Touched bool   `json:"touched"` // somebody has set the filter
+	Notice  string `json:"notice"`  // why crop and scale are no longer set, or ""
 
 	// While two settings are compared, the side whose settings Filter are, and the other side's; ""
 	// and nil otherwise.
 	Side  Side    `json:"side"`
 	Other *Filter `json:"other"`
+}
+
+// Size is that of a picture as it is stored.
+type Size struct {
+	Width  int `json:"width"`
+	Height int `json:"height"`
 }
 
 // State returns the current state, and a channel that is closed when it changes.
@@ -52,6 +60,10 @@ func (s *Session) State() (State, <-chan struct{}) {
 	defer s.mu.Unlock()
 	st := s.state
 	st.Frozen, st.Filter, st.Side = s.frozen, s.set.filter, s.set.side
+	st.Shown = Size{s.shape.width, s.shape.height}
+	if s.shape.aspect > 0 {
+		st.Aspect = s.shape.aspect
+	}
 	if other := s.set.other; st.Side != "" {
 		st.Other = &other
 	}

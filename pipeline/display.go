@@ -48,3 +48,19 @@ func DrawTurned(out, in *Frame, turn int) {
 		}
 	}
 }
+
+// Fit returns the largest even size of a picture's shape within another size, or that size if it is
+// as good as equal.
+func Fit(width, height, mostWidth, mostHeight int) (w, h int) {
+	w, h = mostWidth, mostWidth*height/width
+	if h > mostHeight {
+		w, h = mostHeight*width/height, mostHeight
+	}
+	even := func(n, most int) int {
+		if n >= most-1 {
+			return most
+		}
+		return max(n&^1, 2)
+	}
+	return even(w, mostWidth), even(h, mostHeight)
+}

@@ -41,6 +41,3 @@ func GroupOf(f *pflag.Flag) string {
 
 // NewTable returns a table that adds flags to fs under a title.
 func NewTable(fs *pflag.FlagSet, title string) Table { return Table{fs, title} }
-
-// Has reports whether the set has a flag.
-func (t Table) Has(name string) bool { return t.fs.Lookup(name) != nil }

@@ -15,16 +15,16 @@ import (
 )
 
 func (o *Options) filterFlags(t cli.Table) {
-	o.PictureFlags(t)
+	o.PictureFlags(t, func(kernels.Place) bool { return true })
 	t.Add(cli.NewValue(&o.NoiseFrom, "TIME,BOX", parseNoiseFrom), "noise-from", "", "measure at TIME, or in TIME,X,Y,W,H", cli.Excludes("noise"))
 	t.Add(cli.Aliased(cli.NewValue(&o.Profile, "FILE", parseProfile), profileText), "noise-profile", "", "noise that info --noise --save wrote", cli.Excludes("noise", "noise-from"))
 	t.Add(cli.OneOf(&o.Compare, CompareNames), "compare", "", "side or split: show original and filtered", oneFilter.because("shows the original beside the result"))
 }
 
-// PictureFlags are the options of the picture, for jobs and live.
-func (o *Options) PictureFlags(t cli.Table) {
+// PictureFlags are the options of the picture, for jobs and live: those of filters of some places.
+func (o *Options) PictureFlags(t cli.Table, which func(kernels.Place) bool) {
 	for _, opt := range kernels.Flags() {
-		if t.Has(opt.Name) { // live has an --fps of its own
+		if !opt.Within(which) {
 			continue
 		}
 		v := cli.NewValue(&o.Filters, cmp.Or(opt.Metavar, metavar[opt.Kind]), func(s string) (kernels.Selection, error) { return o.withFilterOption(opt, s) })
@@ -74,9 +74,10 @@ func (o *Options) withFilterOption(opt kernels.Option, s string) (kernels.Select
 	return p, err
 }
 
-// FilterGiven reports whether an option of a filter has been given.
+// FilterGiven reports whether an option of a live filter has been given.
 func FilterGiven(fs *pflag.FlagSet) bool {
-	return len(givenOptions(fs, false))+len(givenOptions(fs, true)) > 0 || fs.Changed(kernels.FieldOrder.Name)
+	live := func(o kernels.Option) bool { return o.Within(kernels.Place.Live) }
+	return slices.ContainsFunc(append(givenOptions(fs, false), givenOptions(fs, true)...), live) || fs.Changed(kernels.FieldOrder.Name)
 }
 
 // givenOptions returns the filter options that are set by the environment or by arguments.

@@ -46,7 +46,7 @@ func (o *Options) readJobFile(data []byte) (f live.Filter, others []string, err 
 	own = job.NewOptions() // reading has set values to check them
 	fs = own.Flags()
 	for _, s := range all {
-		if _, some := kernels.OptionNamed(s.Name); !some && s.Name != kernels.FieldOrder.Name {
+		if opt, some := kernels.OptionNamed(s.Name); (!some || !opt.Within(kernels.Place.Live)) && s.Name != kernels.FieldOrder.Name {
 			others = append(others, s.Name)
 			continue
 		}

@@ -11,6 +11,7 @@ import (
 	"vidfilter/internal/cli"
 	"vidfilter/internal/job"
 	"vidfilter/internal/site"
+	"vidfilter/kernels"
 	"vidfilter/live/rtc"
 )
 
@@ -69,7 +70,7 @@ func (o *Options) Flags() *pflag.FlagSet {
 	t.Flag(&o.AllowNetwork, "allow-network", "", "allow network addresses as input")
 	t.Add(cli.NewValue(&o.MaxPixels, "N", cli.ParsePixels), "max-pixels", "", "refuse larger pictures (default by memory)")
 	t.Group = "Filter"
-	o.PictureFlags(t)
+	o.PictureFlags(t, kernels.Place.Live)
 	t.Add(cli.NewValue(&o.LookAhead, "N", cli.IntIn(0, 1)), "look-ahead", "", "1: denoise better, and show each picture one later")
 	t.Add(job.NewDevice(&o.Device), "device", "", "auto (default) cpu cuda cuda:1")
 	t.Add(cli.NewValue(&o.Threads, "N", cli.IntIn(0, job.MaxThreads)), "threads", "", "CPU threads; 0 (default) uses all cores")

@@ -176,6 +176,14 @@ func (s Crop) OnHost(pool *pipeline.Pool, in kernels.Setting) (pipeline.Filter, 
 	return open(pool, in, "crop", c.Graph, true)
 }
 
+// Live refuses a box that is still to be found.
+func (s Crop) Live() error {
+	if c, err := enhance.ParseCrop(s.Box); err != nil || !c.Auto {
+		return err
+	}
+	return hint.Errorf("give W:H:X:Y, or W:H", "crop auto looks at a whole video, which live has not")
+}
+
 // OnHost implements kernels.OnHost.
 func (s Deinterlace) OnHost(pool *pipeline.Pool, in kernels.Setting) (pipeline.Filter, error) {
 	return open(pool, in, "bwdif", s.Mode.Graph, false)

@@ -125,7 +125,10 @@ func (s *Studio) Display() pipeline.Display {
 // Ample returns preview.Ample for the filtered picture.
 func (s *Studio) Ample() float64 {
 	st, _ := s.session.State()
-	w, h := st.Display.Size(st.Width, st.Height)
+	w, h := st.Display.Size(st.Shown.Width, st.Shown.Height)
+	if st.Shown.Width == 0 {
+		w, h = st.Display.Size(st.Width, st.Height)
+	}
 	return preview.Ample(w*h, s.FrameRate())
 }
 

@@ -93,7 +93,7 @@ func (s *shaper) plan(width, height int) error {
 	s.inner = nil
 	whole := s.canvas.View.Format
 	inner := whole
-	inner.Width, inner.Height = fit(width, height, whole.Width, whole.Height)
+	inner.Width, inner.Height = pipeline.Fit(width, height, whole.Width, whole.Height)
 	if inner == whole {
 		return nil
 	}
@@ -101,22 +101,6 @@ func (s *shaper) plan(width, height int) error {
 	var err error
 	s.inner, err = av.NewCanvas(inner)
 	return err
-}
-
-// fit returns the largest even size of a picture's shape within another size, or that size if it
-// is as good as equal.
-func fit(width, height, mostWidth, mostHeight int) (w, h int) {
-	w, h = mostWidth, mostWidth*height/width
-	if h > mostHeight {
-		w, h = mostHeight*width/height, mostHeight
-	}
-	even := func(n, most int) int {
-		if n >= most-1 {
-			return most
-		}
-		return max(n&^1, 2)
-	}
-	return even(w, mostWidth), even(h, mostHeight)
 }
 
 // blacken makes a frame of 8-bit YUV of limited range black.

@@ -104,9 +104,9 @@ type Encoder struct {
 	opts    Options
 	bitRate atomic.Int64
 	smaller atomic.Int32
-	format  pipeline.Format // of the frames
-	tags    colourTags      // of the frames
-	coder   coder           // nil before the first picture
+	formats [2]pipeline.Format // of the frames
+	tags    colourTags         // of the frames
+	coder   coder              // nil before the first picture
 	pace    pace
 	sizing  sizing
 	rhythm  rhythm
@@ -159,13 +159,11 @@ func (p *Encoder) SetBitRate(bits int64) {
 // can be judged. It is safe for concurrent use.
 func (p *Encoder) SetSmaller(steps int) { p.smaller.Store(int32(steps)) }
 
-// Encode encodes a pair of frames of the same format, which it borrows. key asks for a key frame.
+// Encode encodes a pair of frames, which it borrows. An original of another size than the filtered
+// one is scaled to it. key asks for a key frame.
 func (p *Encoder) Encode(original, filtered *pipeline.Frame, s Stamp, key bool) (Packet, error) {
-	if original.Format != filtered.Format {
-		return Packet{}, fmt.Errorf("preview: original %v and filtered %v", original.Format, filtered.Format)
-	}
 	begin := time.Now()
-	fresh, err := p.prepare(original)
+	fresh, err := p.prepare(original, filtered)
 	if err != nil {
 		return Packet{}, fmt.Errorf("preview: %w", err)
 	}
@@ -177,7 +175,7 @@ func (p *Encoder) Encode(original, filtered *pipeline.Frame, s Stamp, key bool) 
 	if fresh {
 		packet.Config = p.coder.config()
 	}
-	if p.unfit(original, time.Since(begin)) {
+	if p.unfit(filtered, time.Since(begin)) {
 		p.drop()
 	}
 	return packet, nil
@@ -198,33 +196,33 @@ func (p *Encoder) steps() steps {
 	return steps{coder: p.pace.step().smaller, viewer: int(p.smaller.Load())}
 }
 
-// prepare makes a coder for frames like f unless there is one; fresh means that it is new.
-func (p *Encoder) prepare(f *pipeline.Frame) (fresh bool, err error) {
-	tags := tagsOf(f)
-	if p.coder != nil && p.format == f.Format && p.tags == tags {
+// prepare makes a coder for frames like these unless there is one; fresh means that it is new.
+func (p *Encoder) prepare(original, f *pipeline.Frame) (fresh bool, err error) {
+	tags, formats := tagsOf(f), [2]pipeline.Format{original.Format, f.Format}
+	if p.coder != nil && p.formats == formats && p.tags == tags {
 		return false, nil
 	}
 	p.drop()
 	if f.Width <= 0 || f.Height <= 0 {
 		return false, errors.New("a picture without samples")
 	}
-	coder, err := p.open(f)
+	coder, err := p.open(original.Format, f)
 	if err != nil {
 		return false, err
 	}
 	p.coder = coder
-	p.format, p.tags = f.Format, tags
+	p.formats, p.tags = formats, tags
 	return true, nil
 }
 
-func (p *Encoder) open(f *pipeline.Frame) (coder, error) {
+func (p *Encoder) open(original pipeline.Format, f *pipeline.Frame) (coder, error) {
 	bits := p.bits()
 	var c composer
 	if p.opts.Stamp {
 		c = &stacker{stack: p.sizing.begin(f.Width, f.Height, bits, p.steps())}
 	} else {
 		var err error
-		if c, err = newSingle(p.opts, f.Format); err != nil {
+		if c, err = newSingle(p.opts, original, f.Format); err != nil {
 			return nil, err
 		}
 	}

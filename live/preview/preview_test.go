@@ -415,16 +415,30 @@ func TestPreviewRefusals(t *testing.T) {
 			t.Errorf("%+v is taken", o)
 		}
 	}
-	a, b := newCamera(t, livetest.YUV420(64, 64)), newCamera(t, livetest.YUV420(64, 66))
-	f, g := a.Frame(func(int, int, int) byte { return 0 }), b.Frame(func(int, int, int) byte { return 0 })
+	p := newPreview(t, preview.Options{})
+	p.Close()
+	p.Close()
+}
+
+// An original of another size and layout than the filtered picture is shown at its size.
+func TestPreviewOfTwoSizes(t *testing.T) {
+	a := newCamera(t, pipeline.Format{Layout: pipeline.NV12, Width: 64, Height: 32, Matrix: pipeline.BT709})
+	b := newCamera(t, livetest.YUV420(128, 96))
+	f, g := a.Frame(func(int, int, int) byte { return 100 }), b.Frame(func(int, int, int) byte { return 200 })
 	defer f.Release()
 	defer g.Release()
-	p := newPreview(t, preview.Options{})
-	if _, err := p.Encode(f, g, preview.Stamp{}, false); err == nil {
-		t.Error("two sizes are taken")
+	for view, want := range map[preview.View][2]byte{
+		preview.ViewStack: {100, 100}, preview.ViewOriginal: {100, 100}, preview.ViewFiltered: {200, 200}, preview.ViewSplit: {100, 200},
+	} {
+		p, v := newPreview(t, preview.Options{Kind: preview.AVC, View: view, Threads: 1, BitRate: 20e6}), &viewer{t: t}
+		packet, err := p.Encode(f, g, preview.Stamp{}, false)
+		e2e.Must(t, err)
+		shown := v.show(packet)
+		row := shown.Row(0, 40)
+		if near := func(x, y byte) bool { return max(x, y)-min(x, y) < 6 }; v.config.Width != 128 || v.config.Height != 96 || !near(row[20], want[0]) || !near(row[100], want[1]) {
+			t.Errorf("view %v: %+v, %d and %d", view, v.config, row[20], row[100])
+		}
 	}
-	p.Close()
-	p.Close()
 }
 
 // cpuTime is the process's CPU time, which depends less on the machine's load than elapsed time.

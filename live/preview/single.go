@@ -10,7 +10,8 @@ import (
 type single struct {
 	view   View
 	split  *av.Canvas // both halves in the frames' format, if they must be converted; else nil
-	right  *av.Canvas // the right half, if they are turned
+	right  *av.Canvas // the right half, if they are turned or differ in format
+	other  av.Placer  // for it, if they differ
 	placer av.Placer
 
 	scale                   float64
@@ -18,10 +19,10 @@ type single struct {
 	codedWidth, codedHeight int
 }
 
-// newSingle draws frames like f.
-func newSingle(o Options, f pipeline.Format) (s *single, err error) {
+// newSingle draws frames like f, with originals of another format perhaps.
+func newSingle(o Options, original, f pipeline.Format) (s *single, err error) {
 	s = &single{view: o.View}
-	s.placer.Turn = o.Display.Turn
+	s.placer.Turn, s.other.Turn = o.Display.Turn, o.Display.Turn
 	s.scale, s.width, s.height = planPicture(o.Display.Size(f.Width, f.Height))
 	s.codedWidth, s.codedHeight = s.width, s.height
 	to := jpegFormat
@@ -33,7 +34,7 @@ func newSingle(o Options, f pipeline.Format) (s *single, err error) {
 	to.Width, to.Height = s.width, s.height
 	switch {
 	case s.view != ViewSplit:
-	case o.Display.Turn != 0:
+	case o.Display.Turn != 0 || original != f:
 		s.right, err = av.NewCanvas(to)
 	case f != to:
 		s.split, err = av.NewCanvas(f)
@@ -64,7 +65,11 @@ func (s *single) draw(to, original, filtered *pipeline.Frame) error {
 		if err := s.placer.Put(to, original); err != nil {
 			return err
 		}
-		if err := s.placer.Put(s.right.View, filtered); err != nil {
+		right := &s.placer
+		if original.Format != filtered.Format {
+			right = &s.other
+		}
+		if err := right.Put(s.right.View, filtered); err != nil {
 			return err
 		}
 		pipeline.DrawSplit(to, to, s.right.View)
@@ -81,4 +86,5 @@ func (s *single) close() {
 	s.split.Close()
 	s.right.Close()
 	s.placer.Close()
+	s.other.Close()
 }

@@ -18,6 +18,7 @@ import (
 	"vidfilter/encode"
 	"vidfilter/encode/formats"
 	"vidfilter/encode/target"
+	"vidfilter/graph"
 	"vidfilter/internal/av"
 	"vidfilter/live/sound"
 	"vidfilter/pipeline"
@@ -63,8 +64,9 @@ type Recorder struct {
 	out    *encode.Output
 	first  pipeline.Format // format of all frames written
 	placer av.Placer
-	video  *pipeline.Video // of frames written, made of the one in of
-	of     *pipeline.Video
+	bars   *graph.Filter // adds them to pictures like barred; nil before there are any
+	barred shape
+	video  *pipeline.Video // of all frames written
 	track  *sound.Track    // nil: no sound
 	sound  *astiav.Stream  // of in
 	packet *astiav.Packet  // for sound
@@ -131,7 +133,8 @@ func (r *Recorder) Expect(rate float64) {
 }
 
 // Put records a frame, which it takes, at a time since any fixed moment. Times that do not rise
-// are moved to the next possible one. The first frame fixes size and format; others are converted.
+// are moved to the next possible one. The first frame fixes size, format and shape; others are
+// converted, and get black bars if their shape differs.
 // Put takes as long as encoding a frame. After an error, which wraps target.ErrOutput if the disk
 // is its cause, the recording is over: frames before it stay in the recording file, and every
 // further call returns the same error.
@@ -260,6 +263,13 @@ func (r *Recorder) options(format string) encode.Options {
 // prepare takes f and returns a frame in the recording's format, with times of its own, since f
 // may be shared.
 func (r *Recorder) prepare(f *pipeline.Frame) (*pipeline.Frame, error) {
+	r.describe(f)
+	if now := shapeOf(f); now != r.whole() {
+		var err error
+		if f, err = r.addBars(f, now); err != nil {
+			return nil, err
+		}
+	}
 	if f.Format == r.first {
 		own := pipeline.NewFrame(f.Format, f.Planes, nil, f.Release)
 		own.CopyTiming(f)
@@ -281,9 +291,60 @@ func (r *Recorder) prepare(f *pipeline.Frame) (*pipeline.Frame, error) {
 	return own, nil
 }
 
-// describe returns the description of a frame's video, with the recording's times.
+// shape is the size of pictures, and the width of a sample for its height.
+type shape struct {
+	width, height int
+	aspect        float64
+}
+
+func shapeOf(f *pipeline.Frame) shape {
+	s := shape{f.Width, f.Height, 1}
+	if f.Video != nil && f.Video.Aspect.Known() {
+		s.aspect = f.Video.Aspect.Float64()
+	}
+	return s
+}
+
+// whole is the shape of the recording.
+func (r *Recorder) whole() shape {
+	s := shape{r.first.Width, r.first.Height, 1}
+	if r.video != nil && r.video.Aspect.Known() {
+		s.aspect = r.video.Aspect.Float64()
+	}
+	return s
+}
+
+// addBars returns a picture of the recording's size, with f in the middle. It takes f.
+func (r *Recorder) addBars(f *pipeline.Frame, now shape) (out *pipeline.Frame, err error) {
+	to := r.whole()
+	width, height := pipeline.Fit(int(float64(now.width)*now.aspect/to.aspect+0.5), now.height, to.width, to.height)
+	if width == to.width && height == to.height {
+		return f, nil
+	}
+	if r.bars == nil || r.barred != now {
+		if r.bars != nil {
+			r.bars.Discard()
+		}
+		text := fmt.Sprintf("scale=%d:%d,pad=%d:%d:%d:%d,setsar=1", width, height, to.width, to.height, (to.width-width)/2&^1, (to.height-height)/2&^1)
+		if r.bars, err = graph.Open(text, graph.Options{}); err != nil {
+			f.Release()
+			return nil, err
+		}
+		r.barred = now
+	}
+	in := pipeline.NewFrame(f.Format, f.Planes, nil, f.Release)
+	in.CopyTiming(f)
+	in.Video = r.describe(f) // which a graph needs
+	err = r.bars.Process(context.Background(), in, func(made *pipeline.Frame) error {
+		out = made
+		return nil
+	})
+	return out, err
+}
+
+// describe returns the description of the recording, by its first frame.
 func (r *Recorder) describe(f *pipeline.Frame) *pipeline.Video {
-	if r.video == nil || f.Video != r.of {
+	if r.video == nil {
 		v := pipeline.Video{}
 		if f.Video != nil {
 			v = *f.Video
@@ -291,7 +352,7 @@ func (r *Recorder) describe(f *pipeline.Frame) *pipeline.Video {
 		v.TimeBase, v.MeanRate = pipeline.Ratio{Num: 1, Den: second}, pipeline.Ratio{}
 		v.Alpha = r.first.Layout == pipeline.RGBA
 		v.Rate = pipeline.Ratio{Num: int(r.opts.FrameRate*1000 + 0.5), Den: 1000}
-		r.of, r.video = f.Video, &v
+		r.video = &v
 	}
 	return r.video
 }
@@ -332,6 +393,9 @@ func (r *Recorder) Close() {
 		r.packet.Free()
 	}
 	r.placer.Close()
+	if r.bars != nil {
+		r.bars.Discard()
+	}
 	_ = r.target.Discard()
 	if r.bytes.Load() == 0 {
 		_ = r.remove()

@@ -172,6 +172,7 @@ func TestRecorderChanges(t *testing.T) {
 	n := 0
 	for _, f := range []pipeline.Format{
 		livetest.YUV420(96, 64), {Layout: pipeline.RGBA, Width: 50, Height: 31}, {Layout: pipeline.NV12, Width: 96, Height: 64, Matrix: pipeline.BT601, FullRange: true}, livetest.YUV420(96, 64),
+		livetest.YUV420(192, 64),
 	} {
 		c := livetest.NewCamera(t, f)
 		for range 5 {
@@ -182,9 +183,13 @@ func TestRecorderChanges(t *testing.T) {
 		}
 	}
 	e2e.Must(t, r.Finish(context.Background()))
-	size := len(livetest.Program(t, "ffmpeg", "-v", "error", "-i", path, "-fps_mode", "passthrough", "-f", "rawvideo", "-"))
-	if want := 96 * 64 * 3 / 2 * n; size != want {
-		t.Errorf("%d bytes of pictures instead of %d", size, want)
+	all := livetest.Program(t, "ffmpeg", "-v", "error", "-i", path, "-fps_mode", "passthrough", "-f", "rawvideo", "-")
+	const size = 96 * 64 * 3 / 2
+	if want := size * n; len(all) != want {
+		t.Fatalf("%d bytes of pictures instead of %d", len(all), want)
+	}
+	if last := all[size*(n-1):]; last[96*4+48] > 24 || last[96*60+48] > 24 || last[96*32+48] < 60 {
+		t.Errorf("a wide picture has no bars: %d, %d and %d down the middle", last[96*4+48], last[96*32+48], last[96*60+48])
 	}
 }
 

@@ -174,7 +174,7 @@ addEventListener("hashchange", () => {
 function message(m) {
   const known = {
     state: () => newState(m), config: () => configure(m), stats: () => { figures.show(m, link.clock); noise.show(m.noise); }, place: () => place.set(m.at),
-    samples: () => samples.show(m), refused: () => refused(m.reason),
+    samples: () => samples.show(m), refused: () => refused(m),
     camera_refused: () => { warn(m.reason); camera.giveUp(); }, camera_ack: () => camera.ack(m.id), camera_key: () => camera.key(), camera_rate: () => camera.rate(m.bits),
   };
   if (Object.hasOwn(known, m.type)) known[m.type]();
@@ -203,10 +203,16 @@ function configure(config) {
   say($("smaller"), words ? `Sent at ${Math.round(100 / config.scale)} % of the width and height: ${words}.` : "");
 }
 
-function refused(reason) {
-  warn(reason);
+function refused({ reason, options }) {
+  if (!controls.refuse(reason, options)) warn(reason);
   if (state) controls.update(state);
 }
+
+// The size of the source's pictures and, if it is another, that of the results.
+const sizes = ({ width, height, shown }) => {
+  if (!(width > 0)) return "";
+  return `${width}x${height}` + (shown?.width > 0 && (shown.width !== width || shown.height !== height) ? ` → ${shown.width}x${shown.height}` : "");
+};
 
 function newState(s) {
   const before = state;
@@ -218,7 +224,7 @@ function newState(s) {
   drawTools();
   picture.setDisplay(s.turn, s.aspect || 1);
   if (!picture.empty) shape(picture.size);
-  const facts = [clean(s.input), s.width > 0 ? `${s.width}x${s.height}` : "", s.fps > 0 ? s.fps.toFixed(s.fps % 1 ? 2 : 0) + " fps" : "", clean(s.backend), mayControl() ? "" : "view only"];
+  const facts = [clean(s.input), sizes(s), s.fps > 0 ? s.fps.toFixed(s.fps % 1 ? 2 : 0) + " fps" : "", clean(s.backend), mayControl() ? "" : "view only"];
   set($("what"), facts.filter(Boolean).join(" · "));
   $("what").title = s.version;
   drawCommand(s.command);
@@ -233,6 +239,7 @@ function newState(s) {
   if (s.status !== before?.status || s.message !== before?.message) speak(statusWords(s));
   else if (s.frozen !== before?.frozen) speak(s.frozen ? "Frozen" : "Live");
   else if (turned) speak(compare.chosen === "" ? "Original and filtered" : `Settings ${compare.chosen}`);
+  if (s.notice && s.notice !== before?.notice) warn(s.notice);
   drawOver();
   newCameraState(s);
 }

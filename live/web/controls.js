@@ -1,6 +1,6 @@
-// The filter's options: a slider and a number, or a list, for each. Changes are sent at once; the
-// server's state is shown.
-import { $, clamp, element, sentence } from "./util.js";
+// The filter's options: a slider and a number, a list, or a text, for each. Changes are sent at
+// once, those of a text once it is complete; the server's state is shown.
+import { $, clamp, element, say, sentence } from "./util.js";
 
 const hold = 700; // ms after a change during which the server's value is ignored
 const notches = 200; // of a slider whose range spans orders of magnitude
@@ -51,6 +51,13 @@ export class Controls {
     for (const field of this.#fields.values()) field.touched = -Infinity;
   }
 
+  // The server has refused changes of some options. False if this is not shown beside a field.
+  refuse(reason, names) {
+    const field = (names ?? []).map((name) => this.#fields.get(name)).find((f) => f?.refuse);
+    field?.refuse(reason);
+    return field !== undefined;
+  }
+
   set enabled(on) { this.#set.disabled = !on; }
 
   #build(options) {
@@ -60,7 +67,7 @@ export class Controls {
     this.#fields.clear();
     const rows = [], main = [], more = [], focus = document.activeElement?.id;
     for (const option of options) {
-      const field = option.names ? this.#list(option) : option.switch ? this.#switch(option) : this.#number(option);
+      const field = option.names ? this.#list(option) : option.switch ? this.#switch(option) : option.text ? this.#text(option) : this.#number(option);
       this.#fields.set(option.name, field);
       rows.push(field.row);
       (option.main ? main : more).push(field.row);
@@ -123,6 +130,53 @@ export class Controls {
     row.classList.add("list");
     box.addEventListener("change", () => this.#change(option.name, box.checked));
     return { row, touched: -Infinity, held: false, show: (value) => { box.checked = value; } };
+  }
+
+  // A text is sent by Enter, or when the focus leaves. One that is refused stays to be corrected.
+  #text({ name, form, ...option }) {
+    const box = element("input"), wrong = element("p", "wrong"), row = this.#row({ name, ...option }, box);
+    Object.assign(box, { type: "text", id: "f-" + name, placeholder: form ?? "", spellcheck: false, autocomplete: "off", maxLength: 200 });
+    Object.assign(wrong, { id: box.id + "-wrong", hidden: true });
+    wrong.setAttribute("role", "alert");
+    row.append(wrong);
+    row.classList.add("list");
+    let shown = ""; // the server's value
+    let refused = false; // and it has not come since
+    const field = { row, touched: -Infinity, held: false };
+    const clear = () => {
+      field.held = false;
+      box.removeAttribute("aria-invalid");
+      say(wrong, "");
+    };
+    const take = () => {
+      const value = box.value.trim();
+      const same = !field.held || value === shown;
+      clear();
+      if (!same) this.#change(name, value);
+    };
+    box.addEventListener("input", () => { field.held = true; });
+    box.addEventListener("change", take);
+    box.addEventListener("keydown", (e) => {
+      if (e.key === "Enter") take();
+      if (e.key !== "Escape") return;
+      box.value = shown;
+      clear();
+    });
+    field.refuse = (reason) => {
+      field.touched = -Infinity;
+      refused = true;
+      box.setAttribute("aria-invalid", "true");
+      say(wrong, sentence(reason));
+    };
+    field.show = (value) => {
+      const stays = box.hasAttribute("aria-invalid") && (refused || value === shown);
+      refused = false;
+      shown = value;
+      if (stays) return;
+      clear();
+      box.value = value;
+    };
+    return field;
   }
 
   #number(option) {

@@ -13,7 +13,7 @@ import (
 func (v *viewer) camera(ctx context.Context, m message) error {
 	remote := v.server.o.Remote
 	if remote == nil {
-		return v.say(ctx, refusedMessage{"camera_refused", "this session shows " + v.server.o.Input.Name + ", not a browser's camera"})
+		return v.say(ctx, refusedMessage{Type: "camera_refused", Reason: "this session shows " + v.server.o.Input.Name + ", not a browser's camera"})
 	}
 	if !m.On {
 		if v.feed == nil && m.Error != "" {
@@ -26,7 +26,7 @@ func (v *viewer) camera(ctx context.Context, m message) error {
 	v.endFeed("")
 	feed, err := remote.Connect(m.Codec, m.FPS, m.Sound)
 	if err != nil {
-		return v.say(ctx, refusedMessage{"camera_refused", err.Error()})
+		return v.say(ctx, refusedMessage{Type: "camera_refused", Reason: err.Error()})
 	}
 	v.feed = feed
 	v.speaks.Store(true)
@@ -80,7 +80,7 @@ func (v *viewer) fromCamera(ctx context.Context, b []byte) error {
 	if errors.Is(err, live.ErrTooLarge) {
 		v.feed = nil // it has ended itself
 		v.speaks.Store(false)
-		return v.say(ctx, refusedMessage{"camera_refused", err.Error()})
+		return v.say(ctx, refusedMessage{Type: "camera_refused", Reason: err.Error()})
 	}
 	if err != nil {
 		if err := v.say(ctx, cameraMessage{Type: "camera_key", ID: p.id}); err != nil {

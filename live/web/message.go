@@ -238,8 +238,9 @@ type (
 		Server float64 `json:"server"`
 	}
 	refusedMessage struct { // refused, camera_refused
-		Type   string `json:"type"`
-		Reason string `json:"reason"`
+		Type    string   `json:"type"`
+		Reason  string   `json:"reason"`
+		Options []string `json:"options,omitempty"` // whose change is refused
 	}
 	placeMessage struct {
 		Type string  `json:"type"`

@@ -23,13 +23,13 @@ export class Settings {
     say($("settings-note"), "");
   }
 
-  update({ presets, filter, restore }) {
+  update({ presets, filter, restore, options }) {
     this.#build(presets);
     presets.forEach(({ filter: wanted }, i) => {
       const on = filter.off ? wanted.off : Object.entries(wanted).every(([name, value]) => filter[name] === value);
       $("presets").children[i].setAttribute("aria-pressed", String(on === true));
     });
-    if (restore && !this.#restored) this.#restore(filter);
+    if (restore && !this.#restored) this.#restore(filter, options);
     this.#restored = true;
     if (this.#mine) remember("filter", filter);
   }
@@ -49,8 +49,10 @@ export class Settings {
     }));
   }
 
-  #restore(filter) {
+  // A crop or size is for the video that it was set for.
+  #restore(filter, options) {
     const last = remembered("filter", null);
+    for (const { name, frames } of options) if (frames) delete last?.[name];
     if (!last || Object.keys(filter).every((name) => last[name] === undefined || last[name] === filter[name])) return;
     this.#on.change(last);
     say($("settings-note"), "As at your last visit. Reset goes back to the start.");

@@ -2,7 +2,9 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +17,15 @@ import (
 	"vidfilter/live/coded"
 	"vidfilter/live/preview"
 )
+
+// withHint returns an error in words, with its hint.
+func withHint(err error) string {
+	var h interface{ Hint() string }
+	if errors.As(err, &h) && h.Hint() != "" {
+		return err.Error() + " (" + h.Hint() + ")"
+	}
+	return err.Error()
+}
 
 // receive handles the page's messages until it leaves.
 func (v *viewer) receive(ctx context.Context) error {
@@ -39,7 +50,7 @@ func (v *viewer) receive(ctx context.Context) error {
 func (v *viewer) handle(ctx context.Context, m message) error {
 	session := v.server.session
 	if v.guest.Rights < access.Control && slices.Contains(controlling, m.Type) {
-		return v.say(ctx, refusedMessage{"refused", "you can only look on here"})
+		return v.say(ctx, refusedMessage{Type: "refused", Reason: "you can only look on here"})
 	}
 	switch m.Type {
 	case "hello":
@@ -60,7 +71,7 @@ func (v *viewer) handle(ctx context.Context, m message) error {
 			return nil
 		}
 		if err := session.Set(func(f *live.Filter) error { return f.Apply(m.Filter) }); err != nil {
-			return v.say(ctx, refusedMessage{"refused", err.Error()})
+			return v.say(ctx, refusedMessage{"refused", withHint(err), slices.Sorted(maps.Keys(m.Filter))})
 		}
 	case "compare":
 		v.compare(m.Do)
@@ -70,7 +81,7 @@ func (v *viewer) handle(ctx context.Context, m message) error {
 		session.Restart()
 	case "record":
 		if err := v.server.o.Record(m.Do); err != nil {
-			return v.say(ctx, refusedMessage{"refused", err.Error()})
+			return v.say(ctx, refusedMessage{Type: "refused", Reason: err.Error()})
 		}
 	case "seek", "step", "repeat":
 		v.move(m)
@@ -105,9 +116,9 @@ func (v *viewer) noise(ctx context.Context, m message) error {
 			switch {
 			case ctx.Err() != nil:
 			case err != nil:
-				_ = v.say(ctx, refusedMessage{"refused", err.Error()})
+				_ = v.say(ctx, refusedMessage{Type: "refused", Reason: err.Error()})
 			case len(warnings) > 0:
-				_ = v.say(ctx, refusedMessage{"refused", strings.Join(warnings, "; ") + ": draw a flat part that stands still"})
+				_ = v.say(ctx, refusedMessage{Type: "refused", Reason: strings.Join(warnings, "; ") + ": draw a flat part that stands still"})
 			}
 		}()
 	}
@@ -260,7 +271,7 @@ func (v *pageClient) Take(p coded.Picture) {
 }
 
 func (v *pageClient) Refuse(err error) {
-	(*viewer)(v).post(refusedMessage{"refused", "the picture cannot be shown: " + err.Error()})
+	(*viewer)(v).post(refusedMessage{Type: "refused", Reason: "the picture cannot be shown: " + err.Error()})
 }
 
 func (v *pageClient) End() {} // the server ends all pages before

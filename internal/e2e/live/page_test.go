@@ -140,7 +140,7 @@ func TestFilter(t *testing.T) {
 	}
 	before := shown()
 	choose("recursive")
-	if got := shown(); got != "f-sigma_s f-filter f-sigma_r f-iterations f-field_order" {
+	if got := shown(); got != "f-sigma_s f-filter f-sigma_r f-iterations f-sharpen f-field_order" {
 		t.Errorf("the recursive filter has %s", got)
 	}
 	if got := eval[string](p, "document.activeElement.id"); got != "f-filter" {
