@@ -174,7 +174,7 @@ export class Controls {
       shown = value;
       if (stays) return;
       clear();
-      box.value = value;
+      if (box.value !== value) box.value = value; // else what is selected stays so
     };
     return field;
   }
