@@ -150,7 +150,7 @@ export class Controls {
     };
     const take = () => {
       const value = box.value.trim();
-      const same = !field.held || value === shown;
+      const same = !field.held || value === this.#filter[name];
       clear();
       if (!same) this.#change(name, value);
     };
@@ -159,7 +159,7 @@ export class Controls {
     box.addEventListener("keydown", (e) => {
       if (e.key === "Enter") take();
       if (e.key !== "Escape") return;
-      box.value = shown;
+      box.value = this.#filter[name];
       clear();
     });
     field.refuse = (reason) => {
