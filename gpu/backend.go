@@ -197,7 +197,9 @@ func (hosted) kernels() ([]kernels.Variant, error) { return nil, nil }
 
 func (hosted) held() int { return 0 }
 
-func (h hosted) filter(pool *pipeline.Pool) (pipeline.Filter, error) { return h.OnHost.OnHost(pool, kernels.Setting{}) }
+func (h hosted) filter(pool *pipeline.Pool) (pipeline.Filter, error) {
+	return h.OnHost.OnHost(pool, kernels.Setting{})
+}
 
 // Held returns how many results the filter for s keeps between calls. The pool of results needs
 // room for as many in addition to those held by others, or the streams and devices wait for each
