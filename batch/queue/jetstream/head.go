@@ -86,8 +86,7 @@ func (h *head) listen() error {
 }
 
 func (h *head) close() error {
-	h.stop()
-	h.lanes.done.Wait()
+	h.lanes.end(h.stop)
 	return nil
 }
 

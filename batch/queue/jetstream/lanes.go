@@ -45,6 +45,9 @@ type asked struct {
 func (l *lanes) add(ctx context.Context, name string, m *nats.Msg) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if ctx.Err() != nil { // end waits for those at work, and there must be no more of them
+		return
+	}
 	n := l.each[name]
 	if n == nil {
 		n = &lane{}
@@ -60,6 +63,14 @@ func (l *lanes) add(ctx context.Context, name string, m *nats.Msg) {
 	default:
 		l.refuse(m)
 	}
+}
+
+// end cancels the context of requests by stop, and waits until those at work are answered.
+func (l *lanes) end(stop context.CancelFunc) {
+	l.mu.Lock()
+	stop()
+	l.mu.Unlock()
+	l.done.Wait()
 }
 
 // work answers a request, and then the waiting ones.
