@@ -235,12 +235,14 @@ type (
 
 var bareFilter = &kernels.Filter{Name: "bare", Zero: bare{}}
 
-func (bare) Filter() *kernels.Filter                          { return bareFilter }
-func (bare) Takes(pipeline.Layout) bool                       { return true }
-func (bare) Identity() bool                                   { return false }
-func (bare) Window() (before, after, step int)                { return 0, 0, 0 }
-func (bare) Validate() error                                  { return nil }
-func (onHost) OnHost(*pipeline.Pool) (pipeline.Filter, error) { return pipeline.Pass{}, nil }
+func (bare) Filter() *kernels.Filter           { return bareFilter }
+func (bare) Takes(pipeline.Layout) bool        { return true }
+func (bare) Identity() bool                    { return false }
+func (bare) Window() (before, after, step int) { return 0, 0, 0 }
+func (bare) Validate() error                   { return nil }
+func (onHost) OnHost(*pipeline.Pool, kernels.Setting) (pipeline.Filter, error) {
+	return pipeline.Pass{}, nil
+}
 
 // TestForms: a stage that needs no device is opened, and one without a form is refused.
 func TestForms(t *testing.T) {

@@ -278,7 +278,8 @@ func TestTakes(t *testing.T) {
 		{"null", []pipeline.Layout{pipeline.YUV420P, pipeline.YUV420P.At(10)}, pipeline.YUV420P.At(10), pipeline.YUV420P.At(10)},
 		{"null", []pipeline.Layout{pipeline.YUV420P, pipeline.YUV420P.At(16)}, pipeline.YUV420P.At(10), pipeline.YUV420P.At(16)},
 		{"null", []pipeline.Layout{pipeline.YUV420P}, pipeline.YUV420P.At(10), pipeline.YUV420P},
-		{"format=rgb24", nil, pipeline.YUV420P, pipeline.GBRP}, {"null", []pipeline.Layout{pipeline.NV12, pipeline.YUV444P}, pipeline.YUV422P, pipeline.YUV444P},
+		{"format=rgb24", nil, pipeline.YUV420P, pipeline.YUV420P}, {"format=rgb24", []pipeline.Layout{pipeline.GBRP}, pipeline.YUV420P, pipeline.GBRP},
+		{"null", []pipeline.Layout{pipeline.NV12, pipeline.YUV444P}, pipeline.YUV422P, pipeline.YUV444P},
 	} {
 		takes := func(l pipeline.Layout) bool { return c.takes == nil || slices.Contains(c.takes, l) }
 		in := small

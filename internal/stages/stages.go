@@ -58,7 +58,7 @@ var deband = &kernels.Filter{Name: "deband", Place: kernels.PlaceDeband, Zero: D
 }}}
 
 var scale = &kernels.Filter{Name: "scale", Place: kernels.PlaceScale, Zero: Scale{}, Options: []kernels.Option{{
-	Name: "scale", Title: "Scale", Kind: kernels.Text, Metavar: "SIZE", Help: "fit into 1080p or W:H, or by a factor: 0.5", Basic: true,
+	Name: "scale", Title: "Scale", Kind: kernels.Text, Metavar: "SIZE", Help: "fit into 1080p or W:H, or by a factor: 0.5",
 	Check: parses(enhance.ParseScale), Binding: kernels.BindText(func(s *Scale) *string { return &s.Size }), Rivals: []string{"compare"},
 }}}
 

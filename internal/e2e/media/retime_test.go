@@ -32,7 +32,7 @@ func TestRetimed(t *testing.T) {
 	for i, src := range sources {
 		for k, graph := range graphs {
 			for n, way := range ways {
-				if (i+k)%4 != n { // every graph meets every way, and every source all of both
+				if (i+k)%4 != n { // each graph meets each source once, and each way
 					continue
 				}
 				to := []string{"mp4", "mkv", "ts"}[(i+k+n)%3]
@@ -44,7 +44,7 @@ func TestRetimed(t *testing.T) {
 					if local := k >= 4; way == "--parts 3" && !local && !strings.Contains(said, "as one stream") {
 						t.Errorf("it does not say why there are no parts: %s", said)
 					}
-					plain, _ := filter(t, in, "mkv", way) // the frames that are wanted
+					plain, _ := filter(t, in, to, way) // the frames that are wanted
 					isRetimed(t, plain, out, graph)
 				})
 			}
@@ -79,7 +79,7 @@ func isRetimed(t *testing.T, plain, out, graph string) {
 	if d := (now[0] - got[0]) - (sound[0] - video[0] - shift); math.Abs(d) > near {
 		t.Errorf("sound begins %f after the first frame, not %f", now[0]-got[0], sound[0]-video[0]-shift)
 	}
-	if rate := ratio(probe(t, out).video(t).Rate); len(got) > 5 {
+	if rate := ratio(probe(t, out).video(t).Rate); len(got) > 5 && !strings.HasSuffix(out, ".ts") { // which has no rate
 		mean := float64(len(got)-1) / (got[len(got)-1] - got[0])
 		if math.Abs(rate/mean-1) > 0.05 {
 			t.Errorf("the mean rate is %g, not %g", rate, mean)
