@@ -44,7 +44,7 @@ func TestRetimed(t *testing.T) {
 					if local := k >= 4; way == "--parts 3" && !local && !strings.Contains(said, "as one stream") {
 						t.Errorf("it does not say why there are no parts: %s", said)
 					}
-					plain, _ := filter(t, in, to, way) // the frames that are wanted
+					plain, _ := filter(t, in, "mkv", way) // the frames that are wanted
 					isRetimed(t, plain, out, graph)
 				})
 			}

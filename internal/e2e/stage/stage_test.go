@@ -74,7 +74,7 @@ func TestJSON(t *testing.T) {
 	for _, c := range f.Controls() {
 		names = append(names, c.Name)
 	}
-	if want := []string{"filter", "amount", "planes", "before", "crop", "deinterlace", "sharpen", "deband", "negative", "scale", "fps", "after", "field_order"}; !slices.Equal(names, want) {
+	if want := []string{"filter", "amount", "planes", "crop", "sharpen", "deband", "negative", "scale", "field_order"}; !slices.Equal(names, want) {
 		t.Errorf("controls: %q", names)
 	}
 }
