@@ -8,10 +8,10 @@ import (
 
 // A chain of two filters makes the samples that each makes in a run of its own.
 func TestChains(t *testing.T) {
+	compares(t)
 	if !onDriver(t, "") {
 		return
 	}
-	compares(t)
 	b := open(t, Options{Streams: 2})
 	for n := range chaintest.Pairs {
 		first, second := chaintest.Pair(n)
@@ -28,10 +28,10 @@ func TestChains(t *testing.T) {
 
 // A part that is filtered with its neighbours as context has the samples of the whole.
 func TestChainsInParts(t *testing.T) {
+	compares(t)
 	if !onDriver(t, "") {
 		return
 	}
-	compares(t)
 	b := open(t, Options{Streams: 2})
 	for clip, pair := range chaintest.Parts() {
 		if !slow || clip.Frames < 60 {
