@@ -51,7 +51,7 @@ type Setting struct {
 	Threads     int                        // 0: as many as the program may use
 }
 
-// Undivided is a stage that may need all frames of a video in order.
+// Undivided is a stage that, unless it changes nothing, may need all frames of a video in order.
 type Undivided interface {
 	Stage
 	Whole() string // why, with the option's name; "": parts will do

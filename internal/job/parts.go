@@ -184,8 +184,10 @@ func (o *Options) whole(n one) string {
 		}
 	}
 	for _, s := range o.filters() {
-		if w, ok := s.(kernels.Undivided); ok && w.Whole() != "" {
-			return w.Whole()
+		if w, ok := s.(kernels.Undivided); ok {
+			if why := w.Whole(); why != "" {
+				return why
+			}
 		}
 	}
 	f, codec, rate := formats.Of(o.Format), encode.CodecOf(o.Encoder), o.rateParam()

@@ -132,25 +132,12 @@ func (s Before) Whole() string { return whole("before", s.Graph) }
 func (s After) Whole() string { return whole("after", s.Graph) }
 
 // Whole implements kernels.Undivided.
-func (s Deinterlace) Whole() string {
-	if s.Identity() {
-		return ""
-	}
-	return "--deinterlace reads neighbouring frames"
-}
+func (Deinterlace) Whole() string { return "--deinterlace reads neighbouring frames" }
 
 // Whole implements kernels.Undivided.
-func (s Rate) Whole() string {
-	if s.Identity() {
-		return ""
-	}
-	return "--fps repeats and drops frames"
-}
+func (Rate) Whole() string { return "--fps repeats and drops frames" }
 
 func whole(option, filters string) string {
-	if filters == "" {
-		return ""
-	}
 	if f, err := graph.Open(filters, graph.Options{}); err != nil || f.Local() {
 		return ""
 	}
