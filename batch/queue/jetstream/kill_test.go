@@ -376,3 +376,20 @@ func TestDied(t *testing.T) {
 		t.Errorf("%d tries, %+v", tries, s)
 	}
 }
+
+// A job can be submitted again as soon as its record has ended, while its tasks are being removed.
+func TestAgainAtOnce(t *testing.T) {
+	e := embedded(t, quick)
+	r := newRecord(queue.Job{ID: "a", First: queue.Task{Name: "plan"}})
+	for range 300 {
+		e2e.Must(t, e.put(t.Context(), r, r.Job.First))
+		purged := make(chan error)
+		go func() { purged <- e.purgeTasks(t.Context(), "a", r.Epoch) }()
+		err := e.put(t.Context(), r, r.Job.First)
+		e2e.Must(t, <-purged)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e2e.Must(t, e.purgeTasks(t.Context(), "a", r.Epoch))
+	}
+}

@@ -214,9 +214,15 @@ func (e *Engine) put(ctx context.Context, r *record, t queue.Task) error {
 	}
 	site := e.token(r.Job.User, t.Site)
 	c := r.claim(t.Name)
-	_, err = e.js.PublishMsg(ctx, &nats.Msg{Subject: e.names.task(class, site, c.job, c.epoch, c.task), Data: b})
-	if isStoreFailure(err) && e.isThere(ctx, c) {
-		return nil
+	m := &nats.Msg{Subject: e.names.task(class, site, c.job, c.epoch, c.task), Data: b}
+	for range 3 { // the message in place may be purged, as its job ended, after the refusal
+		_, err = e.js.PublishMsg(ctx, m)
+		if !isStoreFailure(err) {
+			break
+		}
+		if e.isThere(ctx, c) {
+			return nil
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("queue: job %s: task %s: %w", r.Job.ID, t.Name, err)
