@@ -63,6 +63,7 @@ test-gpu: build ## on a machine with an NVIDIA GPU: conformance, compute-sanitiz
 	@scripts/test-gpu.sh
 
 lab: build ## run the papers' experiments here and keep the report in docs/measurements
+	@scripts/setup.sh lab
 	@scripts/lab.sh
 
 quality: build ## measure the denoiser on CLIPS or drawn clips, beside ffmpeg's filters if that program is installed

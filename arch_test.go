@@ -26,7 +26,6 @@ const (
 	astiav = "github.com/asticode/go-astiav"
 	cu     = "gorgonia.org/cu"
 	sys    = "golang.org/x/sys"
-	plot   = "gonum.org/v1/plot"
 	yaml   = "github.com/goccy/go-yaml"
 	pflag  = "github.com/spf13/pflag"
 	cobra  = "github.com/spf13/cobra"
@@ -235,7 +234,7 @@ var rules = []rule{
 		imports: []string{"internal/site", "internal/wake", "live", "live/access", "live/coded", "live/opus", "live/preview", pion},
 		why:     "the only importer of pion, which is large and takes strangers' packets: it runs with --webrtc only"},
 	{folder: "lab", what: "the papers' experiments, beside the papers' figures",
-		imports: []string{"decode", "encode", "encode/formats", "encode/target", "gpu", "internal/text", "kernels", "lab/measure", "lab/papers", "lab/plot", "lab/report", "pipeline", "samples/scene"},
+		imports: []string{"decode", "encode", "encode/formats", "encode/target", "gpu", "internal/text", "kernels", "lab/measure", "lab/papers", "lab/report", "pipeline", "samples/scene"},
 		why:     "measures on pictures that it draws: no file and no codec"},
 	{folder: "lab/papers", what: "the papers' systems: CUDA kernels, CPU programs",
 		imports: []string{"kernels", "pipeline", "C"},
@@ -246,11 +245,8 @@ var rules = []rule{
 	{folder: "lab/report", what: "reports as text and Markdown",
 		imports: []string{"internal/text", "lab/measure"},
 		why:     "lays out numbers and measures nothing"},
-	{folder: "lab/plot", what: "charts as SVG",
-		imports: []string{plot},
-		why:     "the only importer of gonum: it draws the points it is given"},
 	{folder: "lab/bench", what: "vidfilter bench: denoiser, kernels, copies, whole jobs, CPU, live",
-		imports: []string{"decode", "encode", "gpu", "internal/text", "kernels", "lab/measure", "lab/papers", "lab/plot", "lab/report", "live", "live/preview", "pipeline", "samples/scene"},
+		imports: []string{"decode", "encode", "gpu", "internal/text", "kernels", "lab/measure", "lab/papers", "lab/report", "live", "live/preview", "pipeline", "samples/scene"},
 		why:     "measures the parts together"},
 	{folder: "lab/quality", what: "the denoiser beside ffmpeg's, on clips with noise",
 		imports: []string{"decode", "denoise", "denoise/cpu", "denoise/noise", "denoise/plane", "encode", "internal/isa", "internal/text", "kernels", "lab/measure", "lab/report", "pipeline", "pipeline/quality", "samples/scene"},

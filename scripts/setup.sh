@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the missing packages of the named groups: setup.sh build test bench
+# Installs the missing packages of the named groups: setup.sh build test bench lab
 # Quiet and fast if none is missing. For Debian 12 and 13; elsewhere it prints the packages to install.
 set -eu
 
@@ -50,6 +50,9 @@ for group in "$@"; do
 	bench)
 		need ffmpeg ffmpeg
 		need "/usr/lib/python3/dist-packages/cv2*" python3-opencv
+		;;
+	lab)
+		need "/usr/lib/python3/dist-packages/matplotlib" python3-matplotlib
 		;;
 	*)
 		echo "setup.sh: unknown group $group" >&2

@@ -62,6 +62,6 @@ lines=20
 step memcheck sanitizer memcheck
 step racecheck sanitizer racecheck
 lines=400
-step bench bin/vidfilter bench -v --plot "$out.svg" "$@"
+step bench bin/vidfilter bench -v "$@"
 [ -z "$failed" ] || { echo "test-gpu.sh: failed:$failed see $report" >&2; exit 1; }
 echo "the report is $report"

@@ -16,14 +16,14 @@ func newBenchCommand(s cli.Stdio) *cobra.Command {
 timed; a wrong one is an error. Sections, the first of the denoiser, the others
 of the bilateral filter:
   denoise  each quality on GPU and CPU, beside ffmpeg's nlmeans if installed
-  kernel   the GPU's kernels alone, beside a floor and the paper's kernel
-  step     copy in, kernel, copy out, beside the bus and the paper's pipeline
+  kernel   the GPU's kernels alone, beside a floor
+  step     copy in, kernel, copy out, beside the bus
   end      whole jobs beside the same decode and encode without a filter
   cpu      the CPU's filter beside the GPU's
   live     the age of a camera's picture when it goes to a viewer`, contract.ExitInput, contract.ExitOutput, contract.ExitDevice, contract.ExitInterrupt),
 		Example: `  vidfilter bench --quick
   vidfilter bench --only denoise -v
-  vidfilter bench --only kernel --size 4k --plot kernels.svg`,
+  vidfilter bench --only kernel --size 4k`,
 		RunE: func(*cobra.Command, []string) error { return runBench(o, s) },
 	}, o.flags(), refuseArguments("vidfilter bench -i FILE measures with a video"))
 }

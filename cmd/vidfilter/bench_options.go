@@ -14,7 +14,6 @@ import (
 	"vidfilter/internal/job"
 	"vidfilter/kernels"
 	"vidfilter/lab/bench"
-	"vidfilter/lab/papers"
 )
 
 // benchOptions are the options of vidfilter bench.
@@ -22,7 +21,6 @@ type benchOptions struct {
 	bench.Options
 	printing
 	device job.Device
-	Plot   string
 }
 
 var (
@@ -46,7 +44,6 @@ func (o *benchOptions) flags() *pflag.FlagSet {
 	t.Flag(&o.Verbose, "verbose", "v", "list the denoiser's kernels on the GPU")
 	t.Flag(&o.Quick, "quick", "", "measure less, in some seconds")
 	t.Flag(&o.JSON, "json", "", "print one JSON document")
-	t.Add(cli.Once(cli.String(&o.Plot, "FILE")), "plot", "", "draw the kernels' times by radius, as SVG")
 	return fs
 }
 
@@ -68,23 +65,16 @@ func (o *benchOptions) resolve() error {
 		return cli.Usagef("see the names that vidfilter bench --only kernel prints", "--kernel %q: no such kernel has these radii", o.Kernel)
 	case o.Input != "" && !measured(bench.SectionEnd):
 		return cli.Usagef("add end to --only", "--input is for whole jobs, and --only leaves them out")
-	case o.Plot != "" && !kernel && !measured(bench.SectionCPU):
-		return cli.Usagef("add kernel or cpu to --only", "--plot draws kernels and the CPU, and neither is to be measured")
 	}
 	return nil
 }
 
 // matches reports whether a named kernel takes one of the radii.
 func (o *benchOptions) matches() bool {
-	return slices.ContainsFunc(benchKernels(), func(v kernels.Variant) bool {
+	return slices.ContainsFunc(kernels.Variants(), func(v kernels.Variant) bool {
 		named, err := path.Match(o.Kernel, v.Name)
 		return err == nil && named && (len(o.Radii) == 0 || slices.ContainsFunc(o.Radii, v.TakesRadius))
 	})
-}
-
-// benchKernels are the kernels of the program and of the papers.
-func benchKernels() []kernels.Variant {
-	return append(kernels.Variants(), papers.Library.Variants()...)
 }
 
 // listOf parses values separated by commas, and drops repeated ones.
@@ -134,10 +124,10 @@ func parseSize(s string) (bench.Size, error) {
 
 func parseKernels(glob string) (string, error) {
 	var all []string
-	for _, v := range benchKernels() {
+	for _, v := range kernels.Variants() {
 		all = append(all, v.Name)
 	}
-	return glob, checkGlob(glob, all, "there are paper, tile_*, sliding_*, tensor_* and general_*, and those of "+listSystems,
+	return glob, checkGlob(glob, all, "there are tile_*, sliding_*, tensor_* and general_*",
 		"no kernel has such a name")
 }
 

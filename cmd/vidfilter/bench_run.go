@@ -8,7 +8,6 @@ import (
 	"vidfilter/gpu"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/hint"
-	"vidfilter/internal/job"
 	"vidfilter/internal/text"
 	"vidfilter/lab/bench"
 	"vidfilter/lab/report"
@@ -19,11 +18,6 @@ func runBench(o *benchOptions, s cli.Stdio) error {
 	if err := o.resolve(); err != nil {
 		return err
 	}
-	plot, err := job.OpenDocument(o.Plot, []string{o.Input}) // before anything is measured
-	if err != nil {
-		return err
-	}
-	defer plot.Discard()
 	if cli.IsTerminal(s.Err) {
 		o.Log = cli.NewLogger(s.Err, false)
 	}
@@ -32,10 +26,7 @@ func runBench(o *benchOptions, s cli.Stdio) error {
 		o.printPart(s.Out, report)
 		return explainDevice(err, onlyCPU)
 	}
-	if err := o.print(s.Out, report); err != nil {
-		return err
-	}
-	return plot.Write(report.WritePlot)
+	return o.print(s.Out, report)
 }
 
 const onlyCPU = "--device cpu measures the CPU alone"

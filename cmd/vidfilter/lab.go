@@ -29,7 +29,7 @@ noise of many kinds. Where an ffmpeg program is installed, its filters at their
 best strengths stand beside ours.`, contract.ExitInput, contract.ExitOutput, contract.ExitDevice, contract.ExitInterrupt),
 		Example: `  vidfilter lab --paper 004 --quick
   vidfilter lab --json >here.json
-  vidfilter lab --from here.json --markdown --plot plots
+  vidfilter lab --from here.json --markdown
   vidfilter lab --list --paper 000
   vidfilter lab --quality holiday.mp4 film.mkv
   vidfilter lab --quality --truth clean.mkv noisy.mkv

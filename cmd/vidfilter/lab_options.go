@@ -18,7 +18,6 @@ type labOptions struct {
 	device job.Device
 	List   bool
 	From   string
-	Plot   string
 
 	Quality bool // measure the denoiser instead
 	quality quality.Options
@@ -44,8 +43,7 @@ func (o *labOptions) flags() *pflag.FlagSet {
 	t.Flag(&o.List, "list", "", "list the variants and what they do; measure nothing")
 	t.Flag(&o.JSON, "json", "", "print one JSON document")
 	t.Flag(&o.Markdown, "markdown", "", "print the tables for a page")
-	t.Add(cli.Once(cli.String(&o.From, "FILE")), "from", "", "print and draw what --json wrote; measure nothing")
-	t.Add(cli.Once(cli.String(&o.Plot, "DIR")), "plot", "", "draw each experiment there, as SVG")
+	t.Add(cli.Once(cli.String(&o.From, "FILE")), "from", "", "print what --json wrote; measure nothing")
 	o.render.addFlags(fs)
 	q := cli.NewTable(fs, qualityGroup)
 	q.Flag(&o.Quality, "quality", "", "measure the denoiser on CLIPS or drawn clips, beside ffmpeg's")
@@ -88,7 +86,7 @@ func (o *labOptions) resolve(fs *pflag.FlagSet) error {
 		on   bool
 		not  []string
 	}{
-		{"list", o.List, []string{"from", "markdown", "plot", "quick", "shrink", "kernel"}},
+		{"list", o.List, []string{"from", "markdown", "quick", "shrink", "kernel"}},
 		{"from", o.From != "", []string{"device", "quick", "shrink", "kernel", "paper"}},
 	} {
 		for _, flag := range mode.not {

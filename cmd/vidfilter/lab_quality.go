@@ -36,7 +36,7 @@ func (o *labOptions) resolveQuality(fs *pflag.FlagSet) error {
 	if !o.Quality {
 		return nil
 	}
-	for _, flag := range []string{"paper", "kernel", "device", "shrink", "list", "plot"} {
+	for _, flag := range []string{"paper", "kernel", "device", "shrink", "list"} {
 		if fs.Changed(flag) {
 			return cli.Usagef(leave, "--%s is of the papers, and --quality measures the denoiser", flag)
 		}

@@ -7,14 +7,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 
 	"vidfilter/decode"
-	"vidfilter/encode/target"
 	"vidfilter/gpu"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/hint"
-	"vidfilter/internal/job"
 	"vidfilter/internal/text"
 	"vidfilter/lab"
 )
@@ -29,10 +26,7 @@ func runLab(o *labOptions, s cli.Stdio) error {
 		if err != nil {
 			return err
 		}
-		return o.show(s.Out, report)
-	}
-	if err := o.openPlots(); err != nil {
-		return err
+		return o.print(s.Out, report)
 	}
 	if cli.IsTerminal(s.Err) {
 		o.Log = cli.NewLogger(s.Err, false)
@@ -45,7 +39,7 @@ func runLab(o *labOptions, s cli.Stdio) error {
 	if len(report.Experiments) == 0 {
 		return nothingRuns(report)
 	}
-	return o.show(s.Out, report)
+	return o.print(s.Out, report)
 }
 
 // nothingRuns returns the error for GPU variants without a suitable GPU.
@@ -55,14 +49,6 @@ func nothingRuns(r *lab.Report) error {
 		why = "the GPU is older than what they need"
 	}
 	return hint.Wrap(fmt.Errorf("none of the variants runs here: %s: %w", why, gpu.ErrDevice), listSystems+" says what runs, and why the rest does not")
-}
-
-// show prints and draws a report.
-func (o *labOptions) show(w io.Writer, r *lab.Report) error {
-	if err := o.print(w, r); err != nil {
-		return err
-	}
-	return o.draw(r)
 }
 
 // readReport reads what command wrote with --json. none is the error of a report without any.
@@ -108,36 +94,4 @@ func (o *labOptions) compute() (capability int, noGPU string) {
 	}
 	defer b.Close()
 	return b.Device().Compute, ""
-}
-
-// openPlots makes the folder of --plot before anything is measured.
-func (o *labOptions) openPlots() error {
-	if o.Plot == "" {
-		return nil
-	}
-	if err := os.MkdirAll(o.Plot, 0o777); err != nil {
-		return fmt.Errorf("%w: %w", target.ErrOutput, err)
-	}
-	return nil
-}
-
-// draw writes an SVG of each experiment, over one of the same name.
-func (o *labOptions) draw(r *lab.Report) error {
-	if o.Plot == "" {
-		return nil
-	}
-	if err := o.openPlots(); err != nil {
-		return err
-	}
-	for _, e := range r.Experiments {
-		t, err := target.Open(filepath.Join(o.Plot, e.ID+".svg"), target.Replace, nil)
-		if err != nil {
-			return err
-		}
-		if err := job.WriteTarget(t, e.WritePlot); err != nil {
-			_ = t.Discard()
-			return err
-		}
-	}
-	return nil
 }

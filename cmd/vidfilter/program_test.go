@@ -512,7 +512,7 @@ func TestClosedPipeIsQuiet(t *testing.T) {
 func TestBenchInterrupted(t *testing.T) {
 	for s, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
 		dir := t.TempDir()
-		p := vidfilterIn(t, dir, "bench", "--device", "cpu", "--only", "end,cpu", "--size", "1080p", "--plot", "plot.svg")
+		p := vidfilterIn(t, dir, "bench", "--device", "cpu", "--only", "end,cpu", "--size", "1080p")
 		p.Env = append(os.Environ(), "TMPDIR="+dir)
 		p.start()
 		for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {

@@ -6,7 +6,6 @@ import (
 
 	"vidfilter/kernels"
 	"vidfilter/lab/measure"
-	"vidfilter/lab/papers"
 	"vidfilter/pipeline"
 )
 
@@ -43,7 +42,8 @@ func (r *run) check(key checked, onGPU bool, reference, filter func(dst, src *pi
 
 // checkKernel is check for one variant.
 func (r *run) checkKernel(ctx context.Context, v kernels.Variant, p kernels.Planned, l pipeline.Layout) (Check, error) {
-	return r.check(checked{v.Name, l, p}, true, papers.ReferenceOf(v, p), func(dst, src *pipeline.Frame) error {
+	reference := func(dst, src *pipeline.Frame) error { return kernels.Reference(dst, src, p) }
+	return r.check(checked{v.Name, l, p}, true, reference, func(dst, src *pipeline.Frame) error {
 		return r.GPU.RunKernel(ctx, v.Planner(p), dst, src)
 	})
 }

@@ -21,9 +21,7 @@ func (r *Report) Document() report.Document {
 	add(r.Denoise != nil && len(r.Denoise.parts().Rows) > 0, func() report.Section { return r.Denoise.partsSection() })
 	add(r.Kernel != nil, func() report.Section { return r.Kernel.section() })
 	add(r.Step != nil, func() report.Section { return r.Step.section() })
-	add(r.Step != nil && len(r.Step.Paper) > 0, func() report.Section { return r.Step.paperSection() })
 	add(r.End != nil, func() report.Section { return r.End.section() })
-	add(r.End != nil && len(r.End.Decoded) > 0, func() report.Section { return r.End.decodedSection() })
 	add(r.CPU != nil, func() report.Section { return r.CPU.section() })
 	add(r.Live != nil, func() report.Section { return r.Live.section() })
 	return d
@@ -100,23 +98,6 @@ func (s *StepSection) section() report.Section {
 	}
 }
 
-func (s *StepSection) paperSection() report.Section {
-	t := text.NewTable(2, "size", "r", "ms", "+-%", "ours ms", "times", "published ms", "times")
-	for _, row := range s.Paper {
-		published, faster := "-", "-"
-		if row.Published > 0 {
-			published, faster = fmt.Sprintf("%.3f", row.Published), times(row.Published, row.Ours)
-		}
-		t.Add(row.Size.String(), fmt.Sprint(row.Radius), report.Milliseconds(row.Time.Median), report.Spread(row.Time),
-			report.Milliseconds(row.Ours), times(row.Time.Median, row.Ours), published, faster)
-	}
-	return report.Section{
-		Title: "The paper's pipeline here: padded RGBA from pinned memory, its kernel, two streams",
-		Table: t,
-		Notes: []string{"ours: the fastest step above, planes in and out. published: on a GTX 1080 Ti."},
-	}
-}
-
 func (s *EndSection) section() report.Section {
 	t := text.NewTable(4, "clip", "size", "r", "by", "frames", "plain s", "job s", "+-%", "ratio", "fps")
 	var skipped []string
@@ -134,27 +115,6 @@ func (s *EndSection) section() report.Section {
 		Table: t,
 		Notes: append([]string{"by: the decoder, the filter, the encoder. plain: the same without the filter."}, skipped...),
 	}
-}
-
-func (s *EndSection) decodedSection() report.Section {
-	t := text.NewTable(5, "clip", "size", "r", "on", "decoder", "inputs", "frames", "s", "+-%", "fps", "CPU ms a frame")
-	var skipped []string
-	for _, row := range s.Decoded {
-		if row.Skipped != "" {
-			skipped = append(skipped, fmt.Sprintf("decoding by %s is left out: %s", row.Decoder, row.Skipped))
-			continue
-		}
-		t.Add(text.Cut(row.Clip, 24), row.Size.String(), fmt.Sprint(row.Radius), on(row), row.Decoder, fmt.Sprint(row.Inputs), fmt.Sprint(row.Frames),
-			seconds(row.Time), report.Spread(row.Time), fmt.Sprintf("%.1f", row.FPS), fmt.Sprintf("%.1f", row.CPU))
-	}
-	return report.Section{Title: "Decoded and filtered, without an encoder; inputs decode parts side by side", Table: t, Notes: skipped}
-}
-
-func on(row DecodeRow) string {
-	if row.GPUs > 1 {
-		return fmt.Sprintf("%d GPUs", row.GPUs)
-	}
-	return row.Device
 }
 
 func (s *CPUSection) section() report.Section {

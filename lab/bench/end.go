@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,8 +19,7 @@ import (
 // EndSection has whole jobs: decode, filter, and encode to H.264 with the program's defaults. They
 // write nothing, so times do not include the disk.
 type EndSection struct {
-	Rows    []EndRow    `json:"rows"`
-	Decoded []DecodeRow `json:"decoded"` // without an encoder
+	Rows []EndRow `json:"rows"`
 }
 
 // EndRow is one clip filtered in one way.
@@ -52,10 +52,7 @@ const longest = 30 * time.Second
 func (r *run) end(ctx context.Context) (*EndSection, error) {
 	s := &EndSection{}
 	if r.o.Input != "" {
-		if err := r.endClip(ctx, s, r.o.Input); err != nil {
-			return s, err
-		}
-		return s, r.decodeClip(ctx, s, r.o.Input)
+		return s, r.endClip(ctx, s, r.o.Input)
 	}
 	folder, err := os.MkdirTemp("", "vidfilter-bench-")
 	if err != nil {
@@ -69,9 +66,6 @@ func (r *run) end(ctx context.Context) (*EndSection, error) {
 			return s, err
 		}
 		if err := r.endClip(ctx, s, clip); err != nil {
-			return s, err
-		}
-		if err := r.decodeClip(ctx, s, clip); err != nil {
 			return s, err
 		}
 	}
@@ -149,6 +143,31 @@ func (r *run) ways(ctx context.Context, clip string, format pipeline.Format) []e
 	return append(all, endWay{"nvdec", "x264", reason(decodes)}, endWay{"nvdec", "nvenc", reason(encodes, decodes)})
 }
 
+// tryNVDEC returns why NVDEC cannot decode a clip, which may show only at the first picture.
+func tryNVDEC(ctx context.Context, b *gpu.Backend, clip string) error {
+	d, err := b.Decoding(nil)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	pool := pipeline.NewPool(b.Input(), 1)
+	defer pool.Close()
+	in, err := decode.Open(ctx, clip, pool, decode.Options{Device: d, MustDevice: true})
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	f, err := in.Next(ctx)
+	if err != nil {
+		return err
+	}
+	defer f.Release()
+	if f.Device.Owner == nil {
+		return errors.New("the CPU decodes the first picture")
+	}
+	return nil
+}
+
 // tryNVENC returns why NVENC cannot encode frames of a format to H.264.
 func tryNVENC(b *gpu.Backend, f pipeline.Format) error {
 	e, err := b.Encoding()
@@ -171,7 +190,7 @@ func reason(errs ...error) string {
 
 // jobs returns the jobs of a clip, for each way first the one without a filter.
 func (r *run) jobs(ctx context.Context, clip string) (all []*endJob, err error) {
-	format, frames, _, err := inspect(ctx, r.CPU, clip, r.mostFrames())
+	format, frames, err := inspect(ctx, r.CPU, clip, r.mostFrames())
 	if err != nil {
 		return nil, err
 	}
@@ -225,26 +244,25 @@ func (r *run) tooSlow(ctx context.Context, p kernels.Bilateral, f pipeline.Forma
 	return "", nil
 }
 
-// inspect returns the format of a clip's frames and the container's estimate of their number and
-// the clip's length.
-func inspect(ctx context.Context, cpu *kernels.CPU, clip string, most int64) (f pipeline.Format, frames int64, length time.Duration, err error) {
+// inspect returns the format of a clip's frames and the container's estimate of their number.
+func inspect(ctx context.Context, cpu *kernels.CPU, clip string, most int64) (f pipeline.Format, frames int64, err error) {
 	pool := pipeline.NewPool(cpu, 1)
 	defer pool.Close()
 	in, err := decode.Open(ctx, clip, pool, decode.Options{Frames: most})
 	if err != nil {
-		return f, 0, 0, err
+		return f, 0, err
 	}
 	defer in.Close()
-	frames, length = in.Estimate()
+	frames, _ = in.Estimate()
 	if most > 0 {
 		frames = most
 	}
 	first, err := in.Next(ctx)
 	if err != nil {
-		return f, 0, 0, fmt.Errorf("bench: read %s: %w", clip, err)
+		return f, 0, fmt.Errorf("bench: read %s: %w", clip, err)
 	}
 	defer first.Release()
-	return first.Format, frames, length, nil
+	return first.Format, frames, nil
 }
 
 // endJob is one way of filtering a clip, and its times so far.

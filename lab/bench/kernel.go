@@ -9,7 +9,6 @@ import (
 	"vidfilter/gpu"
 	"vidfilter/kernels"
 	"vidfilter/lab/measure"
-	"vidfilter/lab/papers"
 	"vidfilter/pipeline"
 )
 
@@ -90,7 +89,7 @@ func (r *run) repeat() gpu.Repeat {
 
 // kernelRows measures the variants for one radius.
 func (r *run) kernelRows(ctx context.Context, s *KernelSection, src *pipeline.Frame, radius int) error {
-	for _, v := range append(papers.Library.Variants(), kernels.Variants()...) {
+	for _, v := range kernels.Variants() {
 		p := paramsOf(v, radius)
 		chosen := r.isChosen(v, p, src.Format)
 		if !r.wanted(v, radius, src.Layout, chosen) {
@@ -120,18 +119,14 @@ func (r *run) isChosen(v kernels.Variant, p kernels.Planned, f pipeline.Format) 
 }
 
 // wanted reports whether a variant is measured: a named one, or one for the default options. For
-// planes only the filter's choice is measured. Variants of the papers take RGBA only.
+// planes only the filter's choice is measured.
 func (r *run) wanted(v kernels.Variant, radius int, l pipeline.Layout, chosen bool) bool {
 	switch {
 	case !v.TakesRadius(radius), !v.TakesLayout(l), v.Compute > r.GPU.Device().Compute:
 		return false
-	case papers.Of(v).Paper != "" && l != pipeline.RGBA:
-		return false
 	case r.o.Kernel != "":
 		named, err := path.Match(r.o.Kernel, v.Name)
 		return err == nil && named
-	case papers.Of(v).Paper != "" && v.Name != papers.Akers: // the lab measures the others
-		return false
 	}
 	d := kernels.DefaultBilateral(radius)
 	return v.Range == d.Range && (chosen || l == pipeline.RGBA)
@@ -145,7 +140,7 @@ func (r *run) kernelRow(ctx context.Context, v kernels.Variant, p kernels.Planne
 	if row.Check, err = r.checkKernel(ctx, v, p, src.Layout); err != nil {
 		return row, err
 	}
-	times, err := r.GPU.TimeKernel(ctx, papers.Timed(v, p, src), src, r.repeat())
+	times, err := r.GPU.TimeKernel(ctx, v.Planner(p), src, r.repeat())
 	if err != nil {
 		return row, fmt.Errorf("time %s at radius %d: %w", v.Name, int(kernels.NumberOf(p, "radius")), err)
 	}

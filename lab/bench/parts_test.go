@@ -74,16 +74,3 @@ func TestTooSlow(t *testing.T) {
 		}
 	}
 }
-
-func TestPublished(t *testing.T) {
-	if published(size4K, 1) != 5.235 || published(size8K, 1) != 19.907 || published(size4K, 5) != 0 || published(size1080, 1) != 0 {
-		t.Error("the paper's figures are wrong")
-	}
-}
-
-// TestPlotOfNothing: a plot without a series is an error, not an empty picture.
-func TestPlotOfNothing(t *testing.T) {
-	if err := new(Report).WritePlot(nil); err == nil {
-		t.Error("drawn")
-	}
-}

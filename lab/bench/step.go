@@ -6,15 +6,13 @@ import (
 	"vidfilter/gpu"
 	"vidfilter/kernels"
 	"vidfilter/lab/measure"
-	"vidfilter/lab/papers"
 	"vidfilter/pipeline"
 )
 
 // StepSection has whole steps: copy a frame from pinned memory to the device, filter it, copy it
 // back.
 type StepSection struct {
-	Rows  []StepRow  `json:"rows"`
-	Paper []PaperRow `json:"paper"`
+	Rows []StepRow `json:"rows"`
 }
 
 // StepRow is the program's own filter on one kind of frame.
@@ -32,33 +30,8 @@ type StepRow struct {
 	Check   Check   `json:"check"`
 }
 
-// PaperRow is the paper's pipeline in the same run: padded RGBA from pinned memory, its kernel,
-// two streams.
-type PaperRow struct {
-	Size   Size    `json:"size"`
-	Radius int     `json:"radius"`
-	Time   Stat    `json:"time"`
-	Ours   float64 `json:"ours_ms"` // the fastest row of that size and radius
-	// On a GTX 1080 Ti, tables 1.1 and 1.2 of 001; 0 if they lack it.
-	Published float64 `json:"published_ms"`
-	Check     Check   `json:"check"`
-}
-
 // The step is measured with 1 to mostStreams streams.
 const mostStreams = 4
-
-const paperStreams = 2
-
-// published returns the milliseconds of a frame of 001 at radius 1, 0 if the paper lacks it.
-func published(s Size, radius int) float64 {
-	switch {
-	case radius == 1 && s == size4K:
-		return 5.235
-	case radius == 1 && s == size8K:
-		return 19.907
-	}
-	return 0
-}
 
 func (r *run) steps(ctx context.Context) (*StepSection, error) {
 	s := &StepSection{}
@@ -75,12 +48,6 @@ func (r *run) steps(ctx context.Context) (*StepSection, error) {
 	for _, size := range sizes {
 		for _, l := range []pipeline.Layout{pipeline.NV12, pipeline.YUV420P, pipeline.YUV420P.At(10)} {
 			if err := r.stepRows(ctx, s, backends, measure.FormatOf(l, size), radii); err != nil {
-				return s, err
-			}
-		}
-		src := measure.Picture(measure.FormatOf(pipeline.RGBA, size))
-		for _, radius := range radii {
-			if err := r.paperRow(ctx, s, src, radius); err != nil {
 				return s, err
 			}
 		}
@@ -144,39 +111,4 @@ func since(now, before gpu.Stats) gpu.Stats {
 		Frames: now.Frames - before.Frames, CopyIn: now.CopyIn - before.CopyIn, Kernel: now.Kernel - before.Kernel,
 		CopyOut: now.CopyOut - before.CopyOut, Busy: now.Busy - before.Busy,
 	}
-}
-
-// paperRow measures the paper's pipeline and compares it with the rows so far.
-func (r *run) paperRow(ctx context.Context, s *StepSection, src *pipeline.Frame, radius int) error {
-	if radius == 0 {
-		return nil // the paper's kernel has no radius 0
-	}
-	v, err := papers.Library.Named(papers.Akers)
-	if err != nil {
-		return err
-	}
-	size := Size{Width: src.Width, Height: src.Height}
-	row := PaperRow{Size: size, Radius: radius, Published: published(size, radius), Ours: fastest(s.Rows, size, radius)}
-	r.say("the paper's pipeline at radius %d, %s", radius, src.Format)
-	p := paramsOf(v, radius)
-	if row.Check, err = r.checkKernel(ctx, v, p, src.Layout); err != nil {
-		return err
-	}
-	times, err := r.GPU.TimeStep(ctx, v.Planner(p), src, gpu.Copies{Streams: paperStreams}, r.repeat())
-	if err != nil {
-		return err
-	}
-	row.Time = measure.StatOf(times)
-	s.Paper = append(s.Paper, row)
-	return nil
-}
-
-// fastest returns the median of the fastest row of a size and radius.
-func fastest(rows []StepRow, size Size, radius int) (best float64) {
-	for _, row := range rows {
-		if row.Size == size && row.Radius == radius && (best == 0 || row.Time.Median < best) {
-			best = row.Time.Median
-		}
-	}
-	return best
 }
