@@ -119,9 +119,6 @@ func readRecord(name string) (*Record, error) {
 	if err := json.Unmarshal(data, &r); err != nil {
 		return nil, fmt.Errorf("%s: %v: %w", name, err, ErrDamagedRecord)
 	}
-	if r.Seconds == 0 && r.FPS > 0 { // by an earlier version
-		r.Outcome = r.In(float64(r.Frames) / r.FPS)
-	}
 	if !r.sound() {
 		return nil, fmt.Errorf("%s: %w", name, ErrDamagedRecord)
 	}

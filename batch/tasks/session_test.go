@@ -274,7 +274,7 @@ func (q *strict) Finish(_ context.Context, id string, result json.RawMessage) er
 func TestOwnJobs(t *testing.T) {
 	at := time.Now()
 	got, err := OwnJobs(t.Context(), listed{all: []queue.Status{
-		{Job: queue.Job{ID: "a", User: "me"}, State: queue.Running, Submitted: at}, // of an earlier version
+		{Job: queue.Job{ID: "a", User: "me"}, State: queue.Running, Submitted: at},
 		{Job: queue.Job{ID: "a--me", User: "me"}, State: queue.Done, Submitted: at.Add(time.Hour)},
 		{Job: queue.Job{ID: "b--other", User: "me"}, State: queue.Failed, Submitted: at}, // handed over
 		{Job: queue.Job{ID: "c--other", User: "other"}, State: queue.Running, Submitted: at},

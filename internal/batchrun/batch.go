@@ -429,7 +429,7 @@ func (b *batchJob) openQueue() (err error) {
 }
 
 // id names the job of an item, in a queue of several credentials after ours. A job that was handed
-// over to us, or that an earlier version has submitted, keeps its name.
+// over to us keeps its name.
 func (b *batchJob) id(item batch.Item) string {
 	id := tasks.JobID(b.site, b.plan.Root, item)
 	return cmp.Or(b.ours[id], queue.OwnedID(id, b.owner))

@@ -73,7 +73,7 @@ func (q *queueJobs) list() (status.List, error) {
 		return status.List{}, err
 	}
 	sizes, err := q.engine.Blobs().Sizes(ctx)
-	if err != nil && !errors.Is(err, queue.ErrRefused) { // by a serve of an earlier version
+	if err != nil {
 		return status.List{}, err
 	}
 	q.mu.Lock()

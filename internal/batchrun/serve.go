@@ -115,7 +115,7 @@ func (o *ServeOptions) run(ctx context.Context, s cli.Stdio) error {
 		return err
 	}
 	defer about.remove(o.State)
-	about.tell(log, server.Legacy())
+	about.tell(log)
 	<-ctx.Done()
 	return cli.Stopped(ctx)
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"vidfilter/batch/queue"
-	"vidfilter/batch/queue/jetstream/pki"
 	"vidfilter/batch/tasks"
 	"vidfilter/internal/durable"
 	"vidfilter/internal/wake"
@@ -49,15 +48,11 @@ func (s serving) write(dir string) error {
 }
 
 // tell prints what a new machine needs.
-func (s serving) tell(log *slog.Logger, legacy bool) {
+func (s serving) tell(log *slog.Logger) {
 	log.Info("queue: " + s.URL + "; a new machine needs a credential of its own, and a worker there:")
 	log.Info("  vidfilter serve credentials issue NAME --role worker --state " + filepath.Dir(s.Creds))
 	log.Info("  vidfilter worker --server " + s.URL + " --creds NAME.creds")
 	log.Info("ready made: " + s.Creds + " for workers, " + s.Submitter + " for batches")
-	if legacy {
-		log.Warn(s.Creds + " is of an earlier version, and has the rights of a submitter on every worker: issue new ones, " +
-			"then: vidfilter serve credentials revoke " + pki.Legacy + " --state " + filepath.Dir(s.Creds))
-	}
 }
 
 // readServing returns what the running server has written; ok is false if none runs.

@@ -72,25 +72,9 @@ func TestManyFolders(t *testing.T) {
 	})
 }
 
-// The consumers of a folder end with the last worker, also without a head, and those that an
-// earlier version has made for ever get an end.
-func TestOldConsumers(t *testing.T) {
+// The consumers of a folder end with the last worker, also without a head.
+func TestConsumersEnd(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	s := served(t, ServeOptions{Dir: dir})
-	c, err := s.e.consumer(t.Context(), classNew, "s_old")
-	e2e.Must(t, err)
-	conf := c.CachedInfo().Config
-	conf.InactiveThreshold = 0
-	_, err = s.e.tasks.UpdateConsumer(t.Context(), conf)
-	e2e.Must(t, err)
-	e2e.Must(t, s.Close())
-	s = served(t, ServeOptions{Dir: dir})
-	c, err = s.e.tasks.Consumer(t.Context(), "new-s_old")
-	e2e.Must(t, err)
-	if c.CachedInfo().Config.InactiveThreshold <= 0 {
-		t.Error("it stays for ever")
-	}
 	e := embedded(t, quick)
 	work(t, e, queue.Worker{Sites: []string{"folder"}}, parts(e, 1, nothing))()
 	if i, err := e.tasks.Info(t.Context()); err != nil || i.State.Consumers != 0 {

@@ -120,7 +120,7 @@ func (c *client) hello() error {
 		case final(err):
 			return err
 		case time.Since(start) > 15*time.Second:
-			return errorf("check that 'vidfilter serve' there has the same --prefix, and is of no earlier version", err, "queue: nothing answers at %s", c.nc.ConnectedUrlRedacted())
+			return errorf("check that 'vidfilter serve' there has the same --prefix", err, "queue: nothing answers at %s", c.nc.ConnectedUrlRedacted())
 		}
 		time.Sleep(100 * time.Millisecond)
 	}

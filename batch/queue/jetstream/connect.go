@@ -43,7 +43,7 @@ func Connect(url, credsFile string, o ConnectOptions) (queue.Engine, error) {
 			return nil, &Error{err.Error(), err}
 		}
 	}
-	if role := cmp.Or(c.Role(), pki.Submitter); c.Served() && o.Roles != nil && !slices.Contains(o.Roles, role) {
+	if role := c.Role(); c.Served() && o.Roles != nil && !slices.Contains(o.Roles, role) {
 		return nil, errorf(fmt.Sprintf("vidfilter serve credentials issue NAME --role %s, on the machine of the queue", o.Roles[0]), nil,
 			"queue: %s is a credential of the role %s, and this needs one of the role %s", credsFile, role, o.Roles[0])
 	}
@@ -72,7 +72,7 @@ func Connect(url, credsFile string, o ConnectOptions) (queue.Engine, error) {
 	}
 	var e queue.Engine
 	if c.Served() {
-		e, err = newClient(nc, o, caller{cmp.Or(c.Role(), pki.Submitter), c.Name()}, out)
+		e, err = newClient(nc, o, caller{c.Role(), c.Name()}, out)
 	} else {
 		e, err = open(nc, o.Options)
 	}

@@ -110,9 +110,6 @@ func (e *Engine) setUp(ctx context.Context) (err error) {
 	if err := e.lease(ctx); err != nil {
 		return err
 	}
-	if err := e.endConsumers(ctx); err != nil {
-		return err
-	}
 	return e.objectStore(ctx)
 }
 
@@ -188,24 +185,6 @@ func (e *Engine) objectStore(ctx context.Context) (err error) {
 }
 
 func consumerName(class, site string) string { return class + "-" + site }
-
-// endConsumers sees to it that those end that an earlier version has made.
-func (e *Engine) endConsumers(ctx context.Context) error {
-	var old []jetstream.ConsumerConfig
-	list := e.tasks.ListConsumers(ctx)
-	for info := range list.Info() {
-		if info.Config.InactiveThreshold == 0 {
-			old = append(old, info.Config)
-		}
-	}
-	err := list.Err()
-	for _, c := range old {
-		c.InactiveThreshold = e.consumerEnds()
-		_, more := e.tasks.UpdateConsumer(ctx, c)
-		err = errors.Join(err, more)
-	}
-	return err
-}
 
 // consumerEnds returns the idle time after which the consumer of a site ends. Consumers of unused
 // folders would stay otherwise.

@@ -171,8 +171,7 @@ func (h *head) holder(ctx context.Context, by caller, q *request) (*attempt, err
 	if err != nil {
 		return nil, err
 	}
-	// an attempt that began before an upgrade has no ticket
-	if t.Owner == "" || !strings.HasPrefix(t.Worker, presenceKey(by, "")) || t.Ticket != "" && t.Ticket != q.Ticket.MAC || q.Attempt != "" && q.Attempt != t.Owner {
+	if t.Owner == "" || !strings.HasPrefix(t.Worker, presenceKey(by, "")) || t.Ticket != q.Ticket.MAC || q.Attempt != "" && q.Attempt != t.Owner {
 		return nil, fmt.Errorf("%w: the task %s of job %s is not, or no longer, in the hands of %q", ErrRefused, c.task, c.job, by.name)
 	}
 	return &attempt{

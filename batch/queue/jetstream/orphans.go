@@ -56,7 +56,7 @@ func (e *Engine) wholeFiles(ctx context.Context) (map[string]bool, error) {
 }
 
 // dropSpoiled removes the messages of tasks that no worker would get, since the disk has spoiled
-// them or an earlier version has queued them. Sweep queues the tasks again.
+// them, or they are still at the site of the job's former owner. Sweep queues the tasks again.
 func (e *Engine) dropSpoiled(ctx context.Context) error {
 	info, err := e.tasks.Info(ctx, jetstream.WithSubjectFilter(e.names.allTasks()))
 	if err != nil {

@@ -14,10 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
-	"github.com/nats-io/nkeys"
 
 	"vidfilter/batch/queue"
 	"vidfilter/batch/queue/jetstream/pki"
@@ -422,61 +420,6 @@ func TestRevokeAtWork(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-}
-
-// A file of a version without roles lets its holders in as submitters of one name, until that is
-// revoked.
-func TestLegacy(t *testing.T) {
-	dir := t.TempDir()
-	s := served(t, ServeOptions{Dir: dir})
-	if s.Legacy() {
-		t.Error("a new folder is called old")
-	}
-	e2e.Must(t, s.Close())
-	// as the earlier version wrote it
-	b, err := os.ReadFile(s.Creds(pki.Worker))
-	e2e.Must(t, err)
-	seed, err := os.ReadFile(filepath.Join(dir, "keys", "account.seed"))
-	e2e.Must(t, err)
-	account, err := nkeys.FromSeed(bytes.TrimSpace(seed))
-	e2e.Must(t, err)
-	user, err := nkeys.CreateUser()
-	e2e.Must(t, err)
-	public, err := user.PublicKey()
-	e2e.Must(t, err)
-	claims := jwt.NewUserClaims(public)
-	claims.Name = "worker"
-	token, err := claims.Encode(account)
-	e2e.Must(t, err)
-	key, err := user.Seed()
-	e2e.Must(t, err)
-	old, err := jwt.FormatUserConfig(token, key)
-	e2e.Must(t, err)
-	e2e.Must(t, os.WriteFile(s.Creds(pki.Worker), append(old, b[bytes.Index(b, []byte("-----BEGIN CERTIFICATE")):]...), 0o600))
-	for _, name := range []string{"credentials.json", "accounts", "role-worker.seed", "system.seed"} {
-		e2e.Must(t, os.RemoveAll(filepath.Join(dir, "keys", name)))
-	}
-	s = served(t, ServeOptions{Dir: dir})
-	if !s.Legacy() {
-		t.Error("the old file is not recognized")
-	}
-	e := connect(t, s.url(), s.Creds(pki.Worker))
-	stop := work(t, e, queue.Worker{Sites: []string{"here"}}, parts(e, 2, nothing))
-	e2e.Must(t, e.Submit(t.Context(), queue.Job{ID: "a", First: queue.Task{Name: "plan", Site: "here"}, Site: "here"}, false))
-	await(t, e, "a", "at work", func(s queue.Status) bool { return s.Finished > 0 })
-	stop()
-	a, err := OpenAdmin(dir, s.Addr().String(), pki.Files{})
-	e2e.Must(t, err)
-	e2e.Must(t, a.Revoke(t.Context(), pki.Legacy, false))
-	if e, err := Connect(s.url(), s.Creds(pki.Worker), ConnectOptions{}); err == nil {
-		t.Error("let in", e.Close())
-	}
-	e2e.Must(t, s.Close())
-	s = served(t, ServeOptions{Dir: dir})
-	if s.Legacy() {
-		t.Error("the revoked file is kept")
-	}
-	connect(t, s.url(), s.Creds(pki.Worker))
 }
 
 // Clients of a protocol that the head does not know are told which side to update.

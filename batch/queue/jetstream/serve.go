@@ -47,12 +47,11 @@ type ServeOptions struct {
 
 // Server is a queue that other machines can reach.
 type Server struct {
-	e      *Engine
-	host   *host
-	head   *head
-	addr   net.Addr
-	dir    string
-	legacy bool
+	e    *Engine
+	host *host
+	head *head
+	addr net.Addr
+	dir  string
 }
 
 // DefaultAddr is the default listen address.
@@ -86,11 +85,10 @@ func (o ServeOptions) serve(host string, port int) (*Server, error) {
 		return nil, &Error{err.Error(), err}
 	}
 	s := &Server{dir: o.Dir}
-	if s.legacy, err = keys.Keep(s.Creds(pki.Worker), string(pki.Worker), pki.Worker); err != nil {
-		return nil, err
-	}
-	if _, err = keys.Keep(s.Creds(pki.Submitter), string(pki.Submitter), pki.Submitter); err != nil {
-		return nil, err
+	for _, role := range []pki.Role{pki.Worker, pki.Submitter} {
+		if err := keys.Keep(s.Creds(role), string(role), role); err != nil {
+			return nil, err
+		}
 	}
 	own, err := keys.ServerUser()
 	if err != nil {
@@ -165,10 +163,6 @@ func (s *Server) Store() (used, limit int64, err error) {
 	}
 	return int64(info.Store), info.Limits.MaxStore, nil
 }
-
-// Legacy reports whether worker.creds is of an earlier version, and has more than a worker's
-// rights.
-func (s *Server) Legacy() bool { return s.legacy }
 
 // Close ends the server. Workers finish their tasks and wait for the next server.
 func (s *Server) Close() error { return s.e.Close() }

@@ -49,7 +49,7 @@ func ReadCredentials(file string) (Credentials, error) {
 // roleTag begins the tag of a user's token with the role.
 const roleTag = "vidfilter-role:"
 
-// Role returns the role, or "" for a user of an earlier version or of another server.
+// Role returns the role, or "" for a user of another server.
 func (c Credentials) Role() Role {
 	if c.claims != nil {
 		for _, tag := range c.claims.Tags {
@@ -61,13 +61,8 @@ func (c Credentials) Role() Role {
 	return ""
 }
 
-// Name returns the name of the credential. Those of earlier versions share one.
-func (c Credentials) Name() string {
-	if c.Role() == "" {
-		return Legacy
-	}
-	return c.claims.Name
-}
+// Name returns the name of the credential.
+func (c Credentials) Name() string { return c.claims.Name }
 
 // Key returns the public key of the user.
 func (c Credentials) Key() string { return c.claims.Subject }
@@ -101,6 +96,9 @@ func parseCredentials(b []byte) (c Credentials, err error) {
 			c.client = &t
 			c.roots = append(c.roots, certs[:i]...)
 			c.roots = append(c.roots, certs[i+1:]...)
+			if c.Role() == "" {
+				return c, errors.New("its token has no role")
+			}
 			return c, nil
 		}
 	}

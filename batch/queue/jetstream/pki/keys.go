@@ -189,9 +189,6 @@ func (k *Keys) Issue(name string, role Role) (file []byte, err error) {
 // keep is set.
 func (k *Keys) Rotate(name string, keep bool) (file []byte, err error) {
 	err = k.existing(name, func(c *Credential) error {
-		if c.Name == Legacy {
-			return wrongName("issue new ones, and revoke it", "queue: %s stands for files of earlier versions, and cannot be rotated", Legacy)
-		}
 		if !keep {
 			c.revoke(0, time.Now().UTC())
 		}
@@ -259,22 +256,16 @@ func (k *Keys) add(c *Credential) ([]byte, error) {
 	return bytes.Join([][]byte{user, pemOf(k.roots), client.certPEM(), key}, nil), nil
 }
 
-// Keep makes sure that a file lets the holder of a credential in, and reports whether the file is
-// of a version that knew no roles.
-func (k *Keys) Keep(file, name string, role Role) (legacy bool, err error) {
+// Keep makes sure that a file lets the holder of a credential in, unless that is revoked.
+func (k *Keys) Keep(file, name string, role Role) error {
 	c, known := k.accept(file)
 	list, err := k.List()
 	if err != nil {
-		return false, err
+		return err
 	}
 	i := list.find(name)
-	switch {
-	case known && c.Role() == "" && role == Worker && (list.find(Legacy) < 0 || list.legacy()):
-		return true, k.adopt(c.Key())
-	case i >= 0 && !list[i].Live(): // on purpose
-		return false, nil
-	case i >= 0 && known && list[i].has(c.Key()):
-		return false, nil
+	if i >= 0 && (!list[i].Live() || known && list[i].has(c.Key())) {
+		return nil
 	}
 	var b []byte
 	if i < 0 {
@@ -283,19 +274,9 @@ func (k *Keys) Keep(file, name string, role Role) (legacy bool, err error) {
 		b, err = k.Rotate(name, true)
 	}
 	if err != nil {
-		return false, err
+		return err
 	}
-	return false, writeSecret(file, b)
-}
-
-// adopt enters the user of an earlier version, who has no role.
-func (k *Keys) adopt(public string) error {
-	return change(k.dir, func(r *Registry) error {
-		if r.find(Legacy) < 0 {
-			*r = append(*r, Credential{Name: Legacy, Role: Submitter, Keys: []Key{{Public: public, Issued: time.Now().UTC()}}})
-		}
-		return nil
-	})
+	return writeSecret(file, b)
 }
 
 // accept reads a credentials file, and reports whether it has certificates of these keys.

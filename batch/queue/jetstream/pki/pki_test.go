@@ -57,10 +57,7 @@ func TestKeep(t *testing.T) {
 	k, file := open(t, dir), filepath.Join(t.TempDir(), "worker.creds")
 	keep := func(k *Keys) []byte {
 		t.Helper()
-		legacy, err := k.Keep(file, "worker", Worker)
-		if e2e.Must(t, err); legacy {
-			t.Error("of an earlier version")
-		}
+		e2e.Must(t, k.Keep(file, "worker", Worker))
 		return read(t, file)
 	}
 	first := keep(k)
@@ -123,7 +120,7 @@ func TestRegistry(t *testing.T) {
 	for what, err := range map[string]error{
 		"twice": k.Revoke("node-7", false), "nobody": k.Revoke("nobody", false),
 		"a path": failure(k.Issue("../x", Worker)), "a token": failure(k.Issue("a.b", Worker)), "all": failure(k.Issue("*", Worker)), "the name of all": failure(k.Issue(All, Worker)), "server": failure(k.Issue("server", Worker)),
-		"a role": failure(k.Issue("b", "king")), "legacy": failure(k.Rotate(Legacy, false)),
+		"a role": failure(k.Issue("b", "king")),
 	} {
 		if err == nil {
 			t.Errorf("%s: no error", what)

@@ -32,9 +32,6 @@ func (k *Keys) Push(ctx context.Context, addr string) error {
 	for _, key := range list.revoked() {
 		account.RevokeAt(key, time.Now().Add(time.Hour))
 	}
-	if !list.legacy() {
-		account.DefaultPermissions = Grant{}.permissions()
-	}
 	token, err := account.Encode(k.realm.op)
 	if err != nil {
 		return err

@@ -15,9 +15,6 @@ import (
 	"vidfilter/internal/hint"
 )
 
-// Legacy is the name of all credentials of versions that knew no roles. They have a submitter's.
-const Legacy = "legacy"
-
 // Credential is an entry of a Registry.
 type Credential struct {
 	Name string `json:"name"`
@@ -71,12 +68,6 @@ func (r Registry) revoked() (keys []string) {
 	return keys
 }
 
-// legacy reports whether credentials of earlier versions let their holders in.
-func (r Registry) legacy() bool {
-	i := r.find(Legacy)
-	return i >= 0 && r[i].Live()
-}
-
 const registryFile = "credentials.json"
 
 func readRegistry(dir string) (r Registry, err error) {
@@ -127,8 +118,8 @@ func wrongName(advice, format string, args ...any) error {
 }
 
 func checkName(name string) error {
-	if !credentialName.MatchString(name) || slices.Contains([]string{Legacy, "server", All}, name) {
-		return wrongName("letters, digits and dashes, as render-07; not legacy, server or all", "queue: %q is no name for a credential", name)
+	if !credentialName.MatchString(name) || slices.Contains([]string{"server", All}, name) {
+		return wrongName("letters, digits and dashes, as render-07; not server or all", "queue: %q is no name for a credential", name)
 	}
 	return nil
 }
