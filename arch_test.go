@@ -32,7 +32,7 @@ const (
 	nats   = "github.com/nats-io"
 	socket = "github.com/coder/websocket"
 	pion   = "github.com/pion"
-	mpegts = "github.com/bluenviron/mediacommon"
+	media  = "github.com/bluenviron/mediacommon"
 	rtsp   = "github.com/bluenviron/gortsplib"
 
 	chromedp = "github.com/chromedp"
@@ -127,7 +127,8 @@ var rules = []rule{
 		imports: []string{"internal/contract", "internal/hint", "internal/machine", "github.com/elastic/go-seccomp-bpf", "github.com/landlock-lsm", sys},
 		why:     "closes doors: it knows names of files and calls, and nothing of video"},
 	{folder: "internal/units", what: "finds and places what coded pictures carry beside samples: HDR, captions, timecodes",
-		why: "reads and writes bytes of H.264, HEVC and AV1: it needs neither FFmpeg nor frames"},
+		imports: []string{media},
+		why:     "reads and writes bytes of H.264, HEVC and AV1: it needs neither FFmpeg nor frames"},
 	{folder: "internal/units/unitstest", what: "for tests: units of each kind",
 		imports: []string{"internal/units"},
 		why:     "tests of every package that carries units import it"},
@@ -206,7 +207,7 @@ var rules = []rule{
 		imports: []string{"internal/site"},
 		why:     "every transport asks it: it knows none of them"},
 	{folder: "live/coded", what: "encodes each picture once for all viewers that want the same",
-		imports: []string{"internal/units", "internal/wake", "live", "live/preview", "pipeline", mpegts},
+		imports: []string{"internal/units", "internal/wake", "live", "live/preview", "pipeline", media},
 		why:     "one encoder for all outputs: it knows none of them"},
 	{folder: "live/opus", what: "the sound as one stream of Opus for any number of readers",
 		imports: []string{"encode", "live", "live/sound", astiav},
@@ -246,7 +247,7 @@ var rules = []rule{
 		imports: []string{"internal/text", "lab/measure"},
 		why:     "lays out numbers and measures nothing"},
 	{folder: "lab/bench", what: "vidfilter bench: denoiser, kernels, copies, whole jobs, CPU, live",
-		imports: []string{"decode", "encode", "gpu", "internal/text", "kernels", "lab/measure", "lab/papers", "lab/report", "live", "live/preview", "pipeline", "samples/scene"},
+		imports: []string{"decode", "encode", "gpu", "internal/text", "kernels", "lab/measure", "lab/report", "live", "live/preview", "pipeline", "samples/scene"},
 		why:     "measures the parts together"},
 	{folder: "lab/quality", what: "the denoiser beside ffmpeg's, on clips with noise",
 		imports: []string{"decode", "denoise", "denoise/cpu", "denoise/noise", "denoise/plane", "encode", "internal/isa", "internal/text", "kernels", "lab/measure", "lab/report", "pipeline", "pipeline/quality", "samples/scene"},

@@ -34,15 +34,6 @@ func (r *reader) ue() uint32 {
 	return 1<<zeros - 1 + r.bits(zeros)
 }
 
-// se reads a signed Exp-Golomb number.
-func (r *reader) se() int32 {
-	v := r.ue()
-	if v&1 == 1 {
-		return int32(v/2) + 1
-	}
-	return -int32(v / 2)
-}
-
 // writer writes bits, the highest first.
 type writer struct {
 	b  []byte

@@ -1,6 +1,6 @@
 package units
 
-import "slices"
+import "github.com/bluenviron/mediacommon/v2/pkg/codecs/h264"
 
 // Types of NAL units of H.264.
 const (
@@ -25,152 +25,38 @@ type sps struct {
 	structure bool // pic_timing has pic_struct, and clocks
 }
 
-// profiles that describe chroma, by profile_idc.
-var chromaProfiles = []uint32{100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135}
-
 // spsOf reads the first of the given NAL units that is a sequence parameter set.
 func spsOf(list [][]byte) (s sps) {
 	for _, u := range list {
 		if len(u) > 4 && u[0]&31 == h264SPS {
-			return parseSPS(Unescaped(u[1:]))
+			return parseSPS(u)
 		}
 	}
 	return sps{}
 }
 
-func parseSPS(b []byte) (s sps) {
-	r := &reader{b: b}
-	profile := r.bits(8)
-	r.bits(16) // constraints, level
-	r.ue()     // seq_parameter_set_id
-	if slices.Contains(chromaProfiles, profile) {
-		s.planes = chroma(r)
+// parseSPS reads a sequence parameter set, as far as its usability information (VUI) is whole.
+func parseSPS(unit []byte) (s sps) {
+	const most = 16 // bits of a frame_num
+	var p h264.SPS
+	if err := p.Unmarshal(unit); err != nil && p.VUI == nil || p.Log2MaxFrameNumMinus4 > most-4 {
+		return sps{}
 	}
-	s.frameBits = int(r.ue()) + 4
-	switch r.ue() { // pic_order_cnt_type
-	case 0:
-		r.ue()
-	case 1:
-		r.bits(1)
-		r.ue()
-		r.ue()
-		for n := r.ue(); n > 0 && !r.short; n-- {
-			r.ue()
+	s = sps{
+		known: true, planes: p.SeparateColourPlaneFlag, frameBits: int(p.Log2MaxFrameNumMinus4) + 4,
+		gaps: p.GapsInFrameNumValueAllowedFlag, fields: !p.FrameMbsOnlyFlag, offset: 24,
+	}
+	if p.VUI == nil {
+		return s
+	}
+	s.structure = p.VUI.PicStructPresentFlag
+	for _, hrd := range []*h264.SPS_HRD{p.VUI.NalHRD, p.VUI.VclHRD} {
+		if hrd != nil {
+			s.delays, s.offset = true, int(hrd.TimeOffsetLength)
+			s.removal, s.output = int(hrd.CpbRemovalDelayLengthMinus1)+1, int(hrd.DpbOutputDelayLengthMinus1)+1
 		}
-	}
-	r.ue() // max_num_ref_frames
-	s.gaps = r.bits(1) == 1
-	r.ue()              // width
-	r.ue()              // height
-	if r.bits(1) == 0 { // frame_mbs_only_flag
-		s.fields = true
-		r.bits(1)
-	}
-	r.bits(1)           // direct_8x8_inference_flag
-	if r.bits(1) == 1 { // frame_cropping_flag
-		for range 4 {
-			r.ue()
-		}
-	}
-	s.known = !r.short && s.frameBits <= 16
-	if r.bits(1) == 1 { // vui_parameters_present_flag
-		s.vui(r)
 	}
 	return s
-}
-
-// chroma skips the format of samples, and returns separate_colour_plane_flag.
-func chroma(r *reader) (planes bool) {
-	const full = 3 // 4:4:4
-	format := r.ue()
-	if format == full {
-		planes = r.bits(1) == 1
-	}
-	r.ue()    // bit_depth_luma_minus8
-	r.ue()    // bit_depth_chroma_minus8
-	r.bits(1) // qpprime_y_zero_transform_bypass_flag
-	if r.bits(1) == 0 {
-		return planes
-	}
-	lists := 8
-	if format == full {
-		lists = 12
-	}
-	for i := range lists {
-		if r.bits(1) == 1 {
-			scalingList(r, i < 6)
-		}
-	}
-	return planes
-}
-
-// scalingList skips a list of 16 or 64 scales (7.3.2.1.1.1).
-func scalingList(r *reader, small bool) {
-	size := 64
-	if small {
-		size = 16
-	}
-	last, next := int32(8), int32(8)
-	for range size {
-		if next != 0 {
-			next = (last + r.se() + 256) & 255
-		}
-		if next != 0 {
-			last = next
-		}
-	}
-}
-
-// vui reads video usability information (E.1.1).
-func (s *sps) vui(r *reader) {
-	const extended = 255
-	if r.bits(1) == 1 && r.bits(8) == extended { // aspect_ratio_idc
-		r.bits(32)
-	}
-	if r.bits(1) == 1 { // overscan_info_present_flag
-		r.bits(1)
-	}
-	if r.bits(1) == 1 { // video_signal_type_present_flag
-		r.bits(3 + 1)
-		if r.bits(1) == 1 {
-			r.bits(24)
-		}
-	}
-	if r.bits(1) == 1 { // chroma_loc_info_present_flag
-		r.ue()
-		r.ue()
-	}
-	if r.bits(1) == 1 { // timing_info_present_flag
-		r.bits(32)
-		r.bits(32)
-		r.bits(1)
-	}
-	offset := 24
-	for range 2 { // of NAL units, of slices
-		if r.bits(1) == 1 {
-			s.delays = true
-			offset = s.hrd(r)
-		}
-	}
-	if s.delays {
-		r.bits(1) // low_delay_hrd_flag
-	}
-	s.offset = offset
-	s.structure = r.bits(1) == 1 && !r.short
-}
-
-// hrd reads hrd_parameters (E.1.2), and returns time_offset_length.
-func (s *sps) hrd(r *reader) (offset int) {
-	n := min(r.ue(), 31) // cpb_cnt_minus1
-	r.bits(8)
-	for range n + 1 {
-		r.ue()
-		r.ue()
-		r.bits(1)
-	}
-	r.bits(5)
-	s.removal, s.output = int(r.bits(5))+1, int(r.bits(5))+1
-	return int(r.bits(5))
 }
 
 // field is the picture of an access unit that is one field of a frame; the zero value is any other.

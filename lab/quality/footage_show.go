@@ -135,33 +135,6 @@ func (f *Footage) table() *text.Table {
 	return t
 }
 
-// goals are half the error of the best rival, and to be above untouched nowhere, in luma and in
-// chroma.
-func (f *Footage) goals() (all []Goal) {
-	if f.Problem != "" {
-		return nil
-	}
-	for plane, name := range []string{"luma", "chroma"} {
-		if plane > 0 && f.gray() {
-			break
-		}
-		what := text.OneLine(f.Clip) + ", " + name + ": "
-		good, sure := f.result(Good).Error[plane], f.Spread[plane]
-		if rival, ok := f.bestRival(plane); ok && rival.Error[plane] > sure {
-			part := max(good, 0) / rival.Error[plane]
-			all = append(all, Goal{what + "error of good, part of the best rival's", "0.50", fmt.Sprintf("%.2f, %s", part, rival.Method), part <= 0.5})
-		}
-		before, worst, tier := f.result(Untouched).Error[plane], math.Inf(-1), ""
-		for _, m := range []string{Fast, Good, Best} {
-			if e := f.result(m).Error[plane]; e > worst {
-				worst, tier = e, m
-			}
-		}
-		all = append(all, Goal{what + "worst tier over untouched", "not above 0", signed(worst-before) + ", " + tier, worst <= before+sure/10})
-	}
-	return all
-}
-
 // shortStrength leaves out what the method's name says.
 func shortStrength(method, strength string) string {
 	strength = strings.TrimPrefix(strength, method+"=")

@@ -131,15 +131,3 @@ func TestNoFigure(t *testing.T) {
 		}
 	}
 }
-
-// TestFootageGoals: half the rival's error is the goal, and a tier above untouched misses it.
-func TestFootageGoals(t *testing.T) {
-	f := Footage{Clip: "film", Format: "gray 64x64", Results: []Held{
-		{Method: Untouched, Error: [2]float64{9}}, {Method: Fast, Error: [2]float64{9.5}},
-		{Method: Good, Error: [2]float64{2}}, {Method: Best, Error: [2]float64{1}}, {Method: NLMeans, Error: [2]float64{5}},
-	}}
-	goals := f.goals()
-	if len(goals) != 2 || !goals[0].Met || goals[0].Is != "0.40, nlmeans" || goals[1].Met || goals[1].Is != "+0.50, ours, fast" {
-		t.Errorf("%+v", goals)
-	}
-}

@@ -1,7 +1,6 @@
 package quality
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -32,9 +31,6 @@ func (r *Report) Document() report.Document {
 	}
 	if t := r.eventTable(); len(t.Rows) > 0 {
 		d.Sections = append(d.Sections, report.Section{Title: "Events, dB over the same filter without neighbours in time", Table: t})
-	}
-	if t := r.goalTable(); len(t.Rows) > 0 {
-		d.Sections = append(d.Sections, report.Section{Title: "Goals", Table: t})
 	}
 	return d
 }
@@ -225,109 +221,6 @@ func (r *Report) eventTable() *text.Table {
 		}
 		t.Add(e.Noise, strings.TrimPrefix(e.Clip, scene.Events+"/"), strings.TrimPrefix(e.Method, "ours, "),
 			signed(e.Gain()), moving, signed(e.Least()), note)
-	}
-	return t
-}
-
-// Goal is an aim of the denoiser, and how far it is met.
-type Goal struct {
-	What string
-	Aim  string
-	Is   string
-	Met  bool
-}
-
-// Goals returns those that the report can judge.
-func (r *Report) Goals() (all []Goal) {
-	for i := range r.Footage {
-		all = append(all, r.Footage[i].goals()...)
-	}
-	for _, g := range []struct {
-		noise, method string
-		gain          float64
-	}{
-		{"w5", Best, 2.8}, {"w10", Best, 3.5}, {"w25", Best, 4.0},
-		{"w5", Fast, 2.6}, {"w10", Fast, 3.2}, {"w25", Fast, 3.3},
-	} {
-		mine, ok := r.mean(g.noise, g.method)
-		theirs, rival := r.mean(g.noise, NLMeans)
-		if ok && rival {
-			gain := mine.PSNR - theirs.PSNR
-			all = append(all, Goal{g.noise + ": " + g.method + " over nlmeans, dB", signed(g.gain), signed(gain), gain >= g.gain})
-		}
-	}
-	for _, k := range Kinds() {
-		all = append(all, r.kindGoals(k)...)
-	}
-	return append(all, r.eventGoals()...)
-}
-
-func (r *Report) kindGoals(k Kind) (all []Goal) {
-	for _, method := range []string{Fast, Good} {
-		mine, ok := r.mean(k.Name, method)
-		theirs, rival := r.mean(k.Name, NLMeans)
-		if ok && rival && k.Coded() {
-			gain := mine.PSNR - theirs.PSNR
-			all = append(all, Goal{k.Name + ": " + method + " over nlmeans, dB", "above 0", signed(gain), gain > 0})
-		}
-	}
-	mine, ok := r.mean(k.Name, Good)
-	theirs, rival := r.mean(k.Name, NLMeans)
-	if !ok {
-		return all
-	}
-	if k.Clean() {
-		worst, on := 0.0, ""
-		for _, m := range []string{Fast, Good, Best, Causal} {
-			for _, c := range r.where(k.Name, m) {
-				if before, ok := r.cell(k.Name, c.Clip, Untouched); ok && c.PSNR-before.PSNR < worst {
-					worst, on = c.PSNR-before.PSNR, ", "+strings.TrimPrefix(c.Clip, scene.Proof+"/")+" ("+m+")"
-				}
-			}
-		}
-		return append(all, Goal{k.Name + ": worst clip of any tier against untouched, dB", "-0.10", signed(worst) + on, worst >= -0.1})
-	}
-	if !rival {
-		return all
-	}
-	m := marginOver(r, k.Name, NLMeans)
-	all = append(all, Goal{k.Name + ": good over nlmeans on its worst clip, dB", "above 0", signed(m.least) + ", " + m.on, m.least >= 0})
-	part := mine.Flicker / cmp.Or(theirs.Flicker, 1)
-	return append(all, Goal{k.Name + ": flicker of good, part of nlmeans'", "0.67", fmt.Sprintf("%.2f", part), part <= 2.0/3})
-}
-
-func (r *Report) eventGoals() (all []Goal) {
-	for _, noise := range eventKinds {
-		worst, on, n := math.Inf(1), "", 0
-		for _, e := range r.Events {
-			if e.Noise != noise {
-				continue
-			}
-			n++
-			gain := min(e.Gain(), e.Least())
-			if e.Scores.Moving > 0 {
-				gain = min(gain, e.Moving())
-			}
-			if gain < worst {
-				worst, on = gain, strings.TrimPrefix(e.Clip, scene.Events+"/")+" ("+strings.TrimPrefix(e.Method, "ours, ")+")"
-			}
-		}
-		if n > 0 {
-			all = append(all, Goal{noise + ": worst event against spatial only, dB", "-0.10", signed(worst) + ", " + on, worst >= Loss})
-		}
-	}
-	return all
-}
-
-func (r *Report) goalTable() *text.Table {
-	t := text.NewTable(1, "goal", "aim", "is", "")
-	t.Columns[2].Right, t.Columns[3].Right = false, false
-	for _, g := range r.Goals() {
-		verdict := "MISSED"
-		if g.Met {
-			verdict = "met"
-		}
-		t.Add(g.What, g.Aim, g.Is, verdict)
 	}
 	return t
 }
