@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"encoding/pem"
 	"errors"
-	"fmt"
-	"net"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -69,70 +66,6 @@ func TestPrefix(t *testing.T) {
 		if s := awaitEnd(t, engines[p], "a"); string(s.Result) != want {
 			t.Errorf("%s: %+v", p, s)
 		}
-	}
-}
-
-// In a cluster everything has three copies, and one server may go.
-func TestCluster(t *testing.T) {
-	t.Parallel() // it mostly waits
-	var routes []*url.URL
-	var ports []int
-	for range 3 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		e2e.Must(t, err)
-		defer l.Close()
-		u, err := url.Parse("nats://" + l.Addr().String())
-		e2e.Must(t, err)
-		routes, ports = append(routes, u), append(ports, l.Addr().(*net.TCPAddr).Port)
-		l.Close()
-	}
-	var servers []*server.Server
-	var urls []string
-	for i := range 3 {
-		s := plain(t, server.Options{
-			ServerName: fmt.Sprint("s", i), JetStream: true, StoreDir: t.TempDir(), Routes: routes,
-			Cluster: server.ClusterOpts{Name: "c", Host: "127.0.0.1", Port: ports[i]},
-		})
-		servers, urls = append(servers, s), append(urls, s.ClientURL())
-	}
-	o := quick
-	o.Replicas = 3
-	o.AckWait = 2 * time.Second
-	var e *Engine
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(200 * time.Millisecond) {
-		var err error
-		if e, err = connectDirect(strings.Join(urls, ","), o); err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-	}
-	defer e.Close()
-	for _, name := range []string{e.names.tasks(), "KV_" + e.names.jobs(), "OBJ_" + e.names.blobs()} {
-		if s, err := e.js.Stream(t.Context(), name); err != nil || s.CachedInfo().Config.Replicas != 3 {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-	defer work(t, e, queue.Worker{Slots: 3}, parts(e, 8, nothing))()
-	submit(t, e, queue.Job{ID: "a"}, false)
-	if s := awaitEnd(t, e, "a"); s.State != queue.Done || string(s.Result) != "9" {
-		t.Errorf("%+v", s)
-	}
-	s, err := e.js.Stream(t.Context(), "KV_"+e.names.jobs())
-	e2e.Must(t, err)
-	for _, ns := range servers {
-		if ns.Name() == s.CachedInfo().Cluster.Leader {
-			ns.Shutdown()
-		}
-	}
-	err = errors.New("not tried")
-	for deadline := time.Now().Add(20 * time.Second); err != nil && time.Now().Before(deadline); time.Sleep(100 * time.Millisecond) {
-		err = e.Submit(t.Context(), queue.Job{ID: "b", First: queue.Task{Name: "plan"}}, false)
-	}
-	e2e.Must(t, err)
-	if s := awaitEnd(t, e, "b"); s.State != queue.Done || string(s.Result) != "9" {
-		t.Errorf("%+v", s)
 	}
 }
 

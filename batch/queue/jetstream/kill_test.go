@@ -178,7 +178,7 @@ func TestKillEmbedded(t *testing.T) {
 
 func serveChild(dir, addr string) error {
 	o := quick
-	o.AckWait = 4 * time.Second // longer than a restart takes
+	o.AckWait = 10 * time.Second // longer than a restart takes, even on a busy machine
 	o.Log = logTo(os.Stderr)
 	s, err := Serve(ServeOptions{Dir: dir, Addr: addr, Options: o})
 	if err != nil {
@@ -374,6 +374,20 @@ func TestDied(t *testing.T) {
 	submit(t, e, j, true)
 	if s := await(t, e, "a", "done", func(s queue.Status) bool { return s.State == queue.Done }); tries != 5 {
 		t.Errorf("%d tries, %+v", tries, s)
+	}
+}
+
+// A job that is submitted again between the end of its record and the removal of its tasks finds
+// them in place, and keeps them.
+func TestAgainBeforeRemoval(t *testing.T) {
+	e := embedded(t, quick)
+	submit(t, e, queue.Job{ID: "a"}, false)
+	ended, err := e.update(t.Context(), "a", func(r *record) error { r.end(queue.Failed, "x"); return nil })
+	e2e.Must(t, err)
+	submit(t, e, queue.Job{ID: "a"}, true)
+	e2e.Must(t, e.ended(t.Context(), ended))
+	if there, err := e.queued(t.Context()); err != nil || !there[ended.claim("plan")] {
+		t.Errorf("%v, %v", there, err)
 	}
 }
 

@@ -80,7 +80,7 @@ func (e *Engine) advance(ctx context.Context, c claim, o queue.Outcome) error {
 	case r.live():
 		return e.putAfter(ctx, r, c.task, noted)
 	case noted:
-		e.tell(eventStop, r.claim("job"), nil)
+		return e.ended(ctx, r)
 	}
 	return e.purgeTasks(ctx, c.job, c.epoch)
 }

@@ -278,6 +278,22 @@ func (e *Engine) end(ctx context.Context, id string, applies func(*record) bool,
 		return err
 	}
 	// Also for a job that had ended before: its worker may have been killed here.
+	return e.ended(ctx, r)
+}
+
+// ended stops the tasks of a job that has ended, and removes them from the queue. If the job was
+// submitted again meanwhile, and found its tasks in place, they are queued again.
+func (e *Engine) ended(ctx context.Context, r *record) error {
 	e.tell(eventStop, r.claim("job"), nil)
-	return e.purgeTasks(ctx, id, r.Epoch)
+	if err := e.purgeTasks(ctx, r.Job.ID, r.Epoch); err != nil {
+		return err
+	}
+	now, _, err := e.get(ctx, r.Job.ID)
+	switch {
+	case errors.Is(err, queue.ErrNoJob):
+		return nil
+	case err != nil || now.Epoch != r.Epoch:
+		return err
+	}
+	return e.putOpen(ctx, now)
 }
