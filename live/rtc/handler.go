@@ -32,15 +32,8 @@ func (s *Server) Handler() http.Handler {
 				answerError(w, errNoSession)
 			}
 		})
-		mux.HandleFunc("PATCH "+of, func(w http.ResponseWriter, r *http.Request) {
-			if err := s.trickle(r, kind); err != nil {
-				answerError(w, err)
-				return
-			}
-			w.WriteHeader(http.StatusNoContent)
-		})
 		s.allow(mux, at, "OPTIONS, POST", "POST an offer here")
-		s.allow(mux, of, "DELETE, OPTIONS, PATCH", "PATCH a session to add candidates, or DELETE it")
+		s.allow(mux, of, "DELETE, OPTIONS", "DELETE a session; candidates that come later are not needed")
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		site.Refuse(w, http.StatusNotFound, "there is nothing under this path")
@@ -66,8 +59,6 @@ func (s *Server) allow(mux *http.ServeMux, path, methods, refusal string) {
 		if strings.Contains(methods, http.MethodPost) {
 			w.Header().Set("Accept-Post", offered)
 			w.Header()["Link"] = s.links()
-		} else {
-			w.Header().Set("Accept-Patch", trickled)
 		}
 		w.WriteHeader(http.StatusNoContent)
 	})
@@ -82,8 +73,6 @@ func (s *Server) endpoint(w http.ResponseWriter, r *http.Request, kind string, o
 	}
 	w.Header().Set("Content-Type", offered)
 	w.Header().Set("Location", "/"+kind+"/"+x.id)
-	w.Header().Set("ETag", x.tag)
-	w.Header().Set("Accept-Patch", trickled)
 	w.Header()["Link"] = s.links()
 	w.WriteHeader(http.StatusCreated)
 	_, _ = io.WriteString(w, answer)
@@ -101,23 +90,23 @@ func answerError(w http.ResponseWriter, err error) {
 	site.Refuse(w, no.code, no.sentence)
 }
 
-// read returns the body of a request, which has a media type and holds the thing named.
-func read(r *http.Request, kind, thing string) ([]byte, error) {
-	if given, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || !strings.EqualFold(given, kind) {
-		return nil, refuse(http.StatusUnsupportedMediaType, "send %s as Content-Type: %s", thing, kind)
+// read returns the offer in a request.
+func read(r *http.Request) ([]byte, error) {
+	if given, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || !strings.EqualFold(given, offered) {
+		return nil, refuse(http.StatusUnsupportedMediaType, "send an offer as Content-Type: %s", offered)
 	}
 	body, err := io.ReadAll(r.Body)
 	switch {
 	case errors.As(err, new(*http.MaxBytesError)):
-		return nil, refuse(http.StatusRequestEntityTooLarge, "that is too long for %s", thing)
+		return nil, refuse(http.StatusRequestEntityTooLarge, "that is too long for an offer")
 	case err != nil:
-		return nil, refuse(http.StatusBadRequest, "%s did not come in whole", thing)
+		return nil, refuse(http.StatusBadRequest, "an offer did not come in whole")
 	}
 	return body, nil
 }
 
 func (s *Server) negotiate(r *http.Request, open opener) (*session, string, error) {
-	body, err := read(r, offered, "an offer")
+	body, err := read(r)
 	if err != nil {
 		return nil, "", err
 	}

@@ -41,9 +41,9 @@ func TestMethods(t *testing.T) {
 		code         int
 		allow        string
 	}{
-		{"OPTIONS", "/whep", 204, "OPTIONS, POST"}, {"OPTIONS", "/whip", 204, "OPTIONS, POST"}, {"OPTIONS", "/whep/x", 204, "DELETE, OPTIONS, PATCH"},
-		{"GET", "/whep", 405, "OPTIONS, POST"}, {"PUT", "/whip", 405, "OPTIONS, POST"}, {"GET", "/whep/x", 405, "DELETE, OPTIONS, PATCH"},
-		{"PATCH", "/whep", 405, "OPTIONS, POST"}, {"PATCH", "/whep/x", 404, ""}, {"DELETE", "/whep/x", 404, ""}, {"DELETE", "/whip/x", 404, ""}, {"DELETE", "/whep/x/y", 404, ""},
+		{"OPTIONS", "/whep", 204, "OPTIONS, POST"}, {"OPTIONS", "/whip", 204, "OPTIONS, POST"}, {"OPTIONS", "/whep/x", 204, "DELETE, OPTIONS"},
+		{"GET", "/whep", 405, "OPTIONS, POST"}, {"PUT", "/whip", 405, "OPTIONS, POST"}, {"GET", "/whep/x", 405, "DELETE, OPTIONS"},
+		{"PATCH", "/whep", 405, "OPTIONS, POST"}, {"PATCH", "/whep/x", 405, "DELETE, OPTIONS"}, {"DELETE", "/whep/x", 404, ""}, {"DELETE", "/whip/x", 404, ""}, {"DELETE", "/whep/x/y", 404, ""},
 	} {
 		resp := r.do(c.method, c.path, "")
 		if resp.StatusCode != c.code || resp.Header.Get("Allow") != c.allow {

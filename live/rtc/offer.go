@@ -41,7 +41,6 @@ type offer struct {
 	description sdp.SessionDescription
 	mid         string // of the video
 
-	ufrags     []string // of ICE
 	candidates int
 }
 
@@ -74,9 +73,9 @@ func parseOffer(body []byte) (offer, error) {
 	}
 	video := false
 	var sound *audio
-	o.credentials(d.Attributes)
+	o.countCandidates(d.Attributes)
 	for _, m := range d.MediaDescriptions {
-		o.credentials(m.Attributes)
+		o.countCandidates(m.Attributes)
 		switch m.MediaName.Media {
 		case "audio":
 			if sound == nil {
@@ -144,14 +143,11 @@ func inOrder(d *sdp.SessionDescription, a, b string) string {
 	return a + " " + b
 }
 
-// credentials notes what ICE needs to know of a session or a section.
-func (o *offer) credentials(all []sdp.Attribute) {
+// countCandidates counts those of a session or a section.
+func (o *offer) countCandidates(all []sdp.Attribute) {
 	for _, a := range all {
-		switch a.Key {
-		case "candidate":
+		if a.Key == "candidate" {
 			o.candidates++
-		case "ice-ufrag":
-			o.ufrags = append(o.ufrags, a.Value)
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/pion/ice/v4"
@@ -22,10 +21,6 @@ type peer struct {
 	connected chan struct{}   // holds an element once it is connected
 	over      chan struct{}   // holds one once it has failed for good
 	kicked    <-chan struct{} // closed when it has to go; nil for a camera
-	ufrags    []string        // of its offer
-
-	mu         sync.Mutex
-	candidates int // that it has told of
 }
 
 // feedback lists the RTCP feedback that peers may send.
@@ -112,7 +107,6 @@ const gathering = 2 * time.Second
 
 // answer takes an offer and returns the answer, with all candidates.
 func (p *peer) answer(ctx context.Context, o offer) (string, error) {
-	p.ufrags, p.candidates = o.ufrags, o.candidates
 	if err := p.pc.SetRemoteDescription(webrtc.SessionDescription{Type: webrtc.SDPTypeOffer, SDP: o.sdp}); err != nil {
 		return "", refuse(http.StatusBadRequest, "the offer cannot be used: %s", printable(err.Error()))
 	}

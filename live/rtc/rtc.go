@@ -5,11 +5,10 @@
 //	                   Location; the filtered picture as H.264 and, if the player takes
 //	                   it, the sound as Opus
 //	POST   /whip       the same for a camera, where the session's input is a browser's
-//	PATCH  /whep/ID, /whip/ID    more of its candidates (application/trickle-ice-sdpfrag),
-//	                   with its ETag as If-Match; ICE does not restart
 //	DELETE /whep/ID, /whip/ID    ends it
 //
-// Answers hold all candidates of this side. STUN and TURN servers stand in Link headers. Errors are
+// Answers hold all candidates of this side, so a peer need not name its own, nor send them later
+// by PATCH, which is refused. ICE does not restart. STUN and TURN servers stand in Link headers. Errors are
 // a sentence of plain text. The caller checks access and limits the length of requests.
 package rtc
 
@@ -119,7 +118,6 @@ const (
 // session is one peer.
 type session struct {
 	kind, id string
-	tag      string // its ETag
 	peer     *peer
 	end      context.CancelCauseFunc
 	done     chan struct{} // closed after its end
@@ -138,7 +136,7 @@ var (
 // then calls after.
 func (s *Server) start(kind string, p *peer, run func(ctx context.Context), after func(cause error)) (*session, bool) {
 	ctx, end := context.WithCancelCause(s.ctx)
-	x := &session{kind: kind, id: rand.Text(), tag: `"` + rand.Text() + `"`, peer: p, end: end, done: make(chan struct{})}
+	x := &session{kind: kind, id: rand.Text(), peer: p, end: end, done: make(chan struct{})}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ctx.Err() != nil {

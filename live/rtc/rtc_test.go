@@ -161,7 +161,6 @@ type client struct {
 	*rig
 	pc       *webrtc.PeerConnection
 	location string
-	tag      string // its ETag
 	tracks   chan *webrtc.TrackRemote
 	reports  sync.Map // the latest *rtcp.SenderReport by SSRC
 }
@@ -236,7 +235,7 @@ func (c *client) connect(path string) {
 	if resp.StatusCode != http.StatusCreated || resp.Header.Get("Content-Type") != "application/sdp" {
 		c.t.Fatalf("%s: %s", resp.Status, answer)
 	}
-	c.location, c.tag = resp.Header.Get("Location"), resp.Header.Get("ETag")
+	c.location = resp.Header.Get("Location")
 	if !strings.HasPrefix(c.location, path+"/") {
 		c.t.Fatalf("a session at %q", c.location)
 	}

@@ -14,7 +14,7 @@ func (s *Server) shared(path string) bool {
 // shareHeaders lets another site's page read the answer.
 func shareHeaders(h http.Header) {
 	h.Set("Access-Control-Allow-Origin", "*")
-	h.Set("Access-Control-Expose-Headers", "Location, ETag, Link, Accept-Patch, Retry-After")
+	h.Set("Access-Control-Expose-Headers", "Location, Link, Retry-After")
 	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
 }
 

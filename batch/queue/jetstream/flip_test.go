@@ -95,7 +95,10 @@ func TestSpoiled(t *testing.T) {
 	}
 	for _, name := range files {
 		for how, spoil := range ways {
-			t.Run(name+" "+how, func(t *testing.T) { spoiled(t, from, name, spoil) })
+			t.Run(name+" "+how, func(t *testing.T) {
+				t.Parallel()
+				spoiled(t, from, name, spoil)
+			})
 		}
 	}
 }
