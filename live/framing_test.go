@@ -279,14 +279,7 @@ func TestFramingFails(t *testing.T) {
 	h = newHand()
 	r = startWith(t, Options{Input: h.input(Camera), Filter: f})
 	h.take(r, 0)
-	for r.State(); r.ctx.Err() == nil; time.Sleep(time.Millisecond) {
-		r.mu.Lock()
-		over := r.watchers == nil
-		r.mu.Unlock()
-		if over {
-			break
-		}
-	}
+	r.stops()
 	if err := r.end(); err == nil || !strings.Contains(err.Error(), "99x18 is more than the picture") {
 		t.Errorf("%v", err)
 	}

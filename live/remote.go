@@ -213,11 +213,16 @@ func (s *remote) Speak(to func(sound.Packet)) {
 }
 
 func (s *remote) Next(ctx context.Context) (Shot, error) {
-	shot, err := s.shots.get(ctx)
-	if errors.Is(err, errClosed) {
-		err = io.EOF
+	for {
+		shot, err := s.shots.get(ctx)
+		if errors.Is(err, errClosed) {
+			err = io.EOF
+		}
+		if err != nil || !s.r.Wanted() {
+			return shot, err
+		}
+		shot.release() // its camera has left, and the session has said so
 	}
-	return shot, err
 }
 
 func (s *remote) FrameRate() float64 {

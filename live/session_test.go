@@ -116,6 +116,21 @@ func (r *rig) reach(what string, ok func(State) bool) State {
 	}
 }
 
+// stops waits until the session has ended by itself.
+func (r *rig) stops() {
+	r.t.Helper()
+	for r.ctx.Err() == nil {
+		r.mu.Lock()
+		over := r.watchers == nil
+		r.mu.Unlock()
+		if over {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+	r.t.Fatal("the session goes on")
+}
+
 // hand is a source that takes a picture when the test asks for one.
 type hand struct {
 	shots chan Shot
@@ -463,10 +478,7 @@ func TestFileThatCannotBeOpened(t *testing.T) {
 	h := newHand()
 	h.cause.Store(new(errors.New("no such file")))
 	r := start(t, h.input(File))
-	for h.open.Load() == 0 {
-		time.Sleep(time.Millisecond)
-	}
-	time.Sleep(50 * time.Millisecond)
+	r.stops()
 	if err := r.end(); err == nil || err.Error() != "no such file" {
 		t.Errorf("Run: %v", err)
 	}

@@ -156,7 +156,7 @@ func TestCancel(t *testing.T) {
 // A closed gate stops a process, which is no stall, and opens again.
 func TestGate(t *testing.T) {
 	p := player("slow")
-	p.Stall, p.Gate = 300*time.Millisecond, new(Gate)
+	p.Stall, p.Gate = time.Second, new(Gate)
 	held := make(chan struct{})
 	closed := false
 	_, err := p.Media(context.Background(), nil, func(g queue.Progress) {
@@ -167,7 +167,7 @@ func TestGate(t *testing.T) {
 		p.Gate.Set(true)
 		go func() {
 			defer close(held)
-			time.Sleep(600 * time.Millisecond)
+			time.Sleep(1300 * time.Millisecond)
 			p.Gate.Set(false)
 		}()
 	})

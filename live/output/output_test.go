@@ -157,12 +157,14 @@ func session(t *testing.T) *live.Session {
 type counter struct {
 	bytes.Buffer
 	most int
+	each func(b []byte) // is told of each write
 }
 
 func (c *counter) Write(b []byte) (int, error) {
 	if c.Len() > c.most {
 		return 0, syscall.EPIPE
 	}
+	c.each(b)
 	return c.Buffer.Write(b)
 }
 
@@ -170,8 +172,12 @@ func (c *counter) Write(b []byte) (int, error) {
 func TestY4M(t *testing.T) {
 	s := session(t)
 	const size = len("FRAME\n") + 64*48*3/2
-	out := &counter{most: 50 * size}
-	time.AfterFunc(300*time.Millisecond, func() { s.Freeze(true) })
+	moved := map[string]bool{}
+	out := &counter{most: 50 * size, each: func(b []byte) {
+		if moved[string(b)] = true; len(moved) > 5 {
+			s.Freeze(true)
+		}
+	}}
 	begin := time.Now()
 	if err := WriteY4M(t.Context(), s, out, func(line string) { t.Error(line) }); !errors.Is(err, syscall.EPIPE) {
 		t.Fatal(err)

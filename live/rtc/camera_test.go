@@ -191,6 +191,9 @@ func TestFilmIsCutOff(t *testing.T) {
 		t.Error("a camera is still wanted")
 	}
 	for c.pc.ConnectionState() != webrtc.PeerConnectionStateConnected {
+		if r.ctx.Err() != nil {
+			t.Fatal("the camera does not connect")
+		}
 		time.Sleep(5 * time.Millisecond)
 	}
 	_ = c.pc.Close()
