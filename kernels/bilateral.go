@@ -61,7 +61,7 @@ var bilateralFilter = &Filter{Name: "bilateral", Place: PlaceMain, Zero: Bilater
 		Binding: Bind(func(p *Bilateral) *int { return &p.Radius }),
 	},
 	{
-		Name: "sigma-s", Title: "Spatial sigma", Unit: "pixels", Help: "larger values smooth over a longer distance",
+		Name: "sigma-s", Title: "Spatial sigma", Unit: "pixels", Help: "larger values smooth farther",
 		Domain: Domain{
 			Max: MaxSigma, Open: true, Slider: [2]float64{0.1, MaxRadius + 1},
 			Auto: func(s Stage) float64 { return DefaultSigmaS(s.(Bilateral).Radius) }, Formula: "(r+1)/2",
@@ -69,7 +69,7 @@ var bilateralFilter = &Filter{Name: "bilateral", Place: PlaceMain, Zero: Bilater
 		Binding: Bind(func(p *Bilateral) *float64 { return &p.SigmaS }),
 	},
 	{
-		Name: "sigma-r", Title: "Range sigma", Unit: "8-bit levels", Help: "smaller differences count as noise, larger ones as edges",
+		Name: "sigma-r", Title: "Range sigma", Unit: "8-bit levels", Help: "smaller differences are noise, larger ones edges",
 		Domain:  Domain{Max: MaxSigma, Open: true, Slider: [2]float64{1, 255}, Default: DefaultSigmaR},
 		Binding: Bind(func(p *Bilateral) *float64 { return &p.SigmaR }),
 	},

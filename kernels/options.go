@@ -120,7 +120,7 @@ func table(aliases bool) (all []Option) {
 	if names := FilterNames(); !aliases {
 		all = append(all, Option{
 			Name: "filter", Title: "Filter", Basic: true, Kind: Name, Names: names, Default: uint8(slices.Index(names, DefaultFilter.Name)),
-			Help: "in space and time, a weighted mean over a window, or a recursive Gaussian",
+			Help: "in space and time, over a window, or recursively",
 		})
 	}
 	main := slices.DeleteFunc(Filters(), func(f *Filter) bool { return f == DefaultFilter })

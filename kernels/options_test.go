@@ -50,7 +50,8 @@ func docsTable() string {
 		case Text:
 			values = o.Metavar
 		default:
-			values = strings.TrimSuffix(o.anywhere().describe(o.Kind)+"; "+o.Unit, "; ")
+			number := strings.NewReplacer("a number ", "", ", at most 1e+09", "").Replace(o.anywhere().describe(o.Kind))
+			values = strings.TrimSuffix(number+"; "+o.Unit, "; ")
 			defaults = strings.Join(o.Defaults(), "; ")
 		}
 		flag := "`--" + o.Name + "`"

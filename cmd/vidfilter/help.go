@@ -91,7 +91,7 @@ func newOptionsTopic(cli.Stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:   "options",
 		Short: "all options",
-		Long: "Options of vidfilter -i IN -o OUT. VIDFILTER_CRF=20 sets what --crf does not.\n" +
+		Long: "Options of vidfilter -i IN -o OUT. VIDFILTER_CRF=20 sets the default of --crf.\n" +
 			groupedFlags(job.NewOptions().Flags()) + "\n" + exitHelp(),
 	}
 }

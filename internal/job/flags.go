@@ -63,7 +63,7 @@ func (o *Options) encoderFlags(t cli.Table) {
 	t.Add(cli.String(&o.EncoderParams, "K=V:..."), "encoder-params", "", "further options, by the encoder's names", namesCodec)
 	t.Add(cli.NewValue(&o.X264Params, "K=V:...", parseX264), "x264-params", "", "the same for x264", namesCodec).Hidden = true
 	t.Add(cli.OneOf(&o.FilmGrain, FilmGrainNames), "film-grain", "", "for AV1: source (default) keep", oneFilter.because("keep measures grain from picture to picture", "keep"))
-	t.Add(cli.String(&o.GrainTable, "FILE"), "grain-table", "", "write a film grain table of what is removed", oneFilter.because("is of a whole video"), cli.NotInBatch("a table is of one video: use vidfilter -i FILE"))
+	t.Add(cli.String(&o.GrainTable, "FILE"), "grain-table", "", "write a film grain table of the removed noise", oneFilter.because("is of a whole video"), cli.NotInBatch("a table is of one video: use vidfilter -i FILE"))
 	t.Add(cli.String(&o.PixelFormat, "NAME"), "pixel-format", "", "pixel format in FFmpeg (default the input's)", namesCodec)
 	t.Add(cli.OneOf(&o.Depth, DepthNames), "depth", "", "bits of a sample: source (default) auto 8 10 12 16", namesCodec)
 }
