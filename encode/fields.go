@@ -52,6 +52,9 @@ func (s *fields) mixed() bool {
 	return s.kinds != [3]bool{s.kinds[0]} && s.kinds != [3]bool{1: s.kinds[1]} && s.kinds != [3]bool{2: s.kinds[2]}
 }
 
+// Fields reports which pictures were put: progressive, top field first, bottom field first.
+func (o *Output) Fields() [3]bool { return o.fields.kinds }
+
 // fieldCoding is how the chosen encoder codes fields.
 func (o *Options) fieldCoding() fieldCoding {
 	how := o.codec().fields

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"runtime/cgo"
 	"slices"
@@ -115,10 +116,17 @@ type running struct {
 	video        *pipeline.Video // of its results
 	rescaled     bool            // a picture is scaled on its way
 	paced        bool            // the rate of frames changes
+
+	unrated bool          // only the times of results tell their rate and how long they last
+	kept    *astiav.Frame // of unrated: the latest result, until the next one has come
+	step    C.int64_t     // how long the one before lasts
 }
 
 func (r *running) close() {
 	if r != nil {
+		if r.kept != nil {
+			r.kept.Free()
+		}
 		r.free()
 	}
 }
@@ -127,6 +135,7 @@ func (r *running) close() {
 type trace struct {
 	of        *Filter
 	number    int64
+	pts       int64
 	props     av.Props // the parts that FFmpeg does not know
 	transfer  C.enum_AVColorTransferCharacteristic
 	matrix    pipeline.Matrix
@@ -316,7 +325,7 @@ func (f *Filter) describe(picture *astiav.Frame, frame *pipeline.Frame) error {
 	}
 	c.sample_aspect_ratio = rational(frame.Video.Aspect)
 	f.number++
-	t := &trace{of: f, number: f.number, transfer: c.color_trc, matrix: frame.Matrix, quantiser: frame.Quantiser,
+	t := &trace{of: f, number: f.number, pts: frame.PTS, transfer: c.color_trc, matrix: frame.Matrix, quantiser: frame.Quantiser,
 		grain: frame.Grain, seed: frame.GrainSeed, context: frame.Context}
 	if p, ok := frame.Props().(*av.Props); ok && p != nil {
 		t.props = av.Props{Units: p.Units, Transfer: p.Transfer, Timecode: p.Timecode}
@@ -485,12 +494,13 @@ func (r *running) look(src source) {
 	if v.Rate.Num == 0 {
 		v.Rate = pipeline.Ratio{}
 	}
-	r.paced = C.av_cmp_q(rational(rate), rational(v.Rate)) != 0
+	r.unrated = v.Rate.Known() && !rate.Known()
+	r.paced = !r.unrated && C.av_cmp_q(rational(rate), rational(v.Rate)) != 0
 	unit := ratio(C.av_buffersink_get_time_base(r.sink))
 	switch {
 	case rate.Known() && unit == pipeline.Ratio{Num: rate.Den, Den: rate.Num} && unit != src.video.TimeBase: // it counts frames
 		r.paced, v.MeanRate = true, rate
-	case r.paced:
+	case r.paced, r.unrated:
 		v.MeanRate = times(v.MeanRate, rate, v.Rate)
 	}
 	v.Rate = rate
@@ -527,9 +537,14 @@ func (f *Filter) pull(ctx context.Context, emit pipeline.Emit) error {
 			}
 			return code
 		})
-		if err != nil || code < 0 {
+		if err != nil || code < 0 && (code != C.AVERROR_EOF || f.run.kept == nil) {
 			picture.Free()
 			return err
+		}
+		if f.run.unrated {
+			if picture = f.lasting(picture, code >= 0); picture == nil {
+				continue
+			}
 		}
 		result, err := f.result(ctx, picture)
 		if err != nil {
@@ -541,14 +556,64 @@ func (f *Filter) pull(ctx context.Context, emit pipeline.Emit) error {
 	}
 }
 
+// lasting takes a picture and returns the one before, nil if there is none, with the time until the
+// picture as its duration. At the end, when there is no picture any more, it lasts as long as the one
+// before it.
+func (f *Filter) lasting(picture *astiav.Frame, more bool) (before *astiav.Frame) {
+	r, last := f.run, C.int64_t(0)
+	before, r.kept = r.kept, picture
+	if before == nil {
+		return nil
+	}
+	c := (*C.AVFrame)(before.UnsafePointer())
+	if more {
+		next := (*C.AVFrame)(picture.UnsafePointer())
+		if last = next.pts - c.pts; r.step == 0 && last > 0 {
+			f.rate(c, next)
+		}
+	} else {
+		picture.Free()
+		r.kept = nil
+	}
+	if last > 0 {
+		r.step = last
+	}
+	if c.duration = r.step; r.step == 0 { // there is no other
+		c.duration = C.av_rescale_q(1, C.av_inv_q(rational(f.before.video.Rate)), rational(r.video.TimeBase))
+	}
+	return before
+}
+
+// rate sets the rates of results by the times of the first two: those of the frames, by how much
+// faster these are shown. Where frames come at other times than their rate says, the two have to do.
+func (f *Filter) rate(first, second *C.AVFrame) {
+	v, from := f.run.video, f.before.video
+	gap := C.av_mul_q(C.AVRational{C.int(min(second.pts-first.pts, math.MaxInt32)), 1}, rational(v.TimeBase))
+	v.Rate = ratio(C.av_inv_q(gap))
+	v.MeanRate = v.Rate
+	a, b := traceOf(first), traceOf(second)
+	if a == nil || b == nil || b.pts <= a.pts || b.pts-a.pts > math.MaxInt32 {
+		return
+	}
+	was := C.av_mul_q(C.AVRational{C.int(b.pts - a.pts), 1}, rational(from.TimeBase))
+	usual := 1 / (from.Rate.Float64() * from.TimeBase.Float64())
+	if C.av_cmp_q(was, gap) == 0 || math.Abs(float64(b.pts-a.pts)-usual) <= 1 {
+		v.Rate, v.MeanRate = times(from.Rate, ratio(was), ratio(gap)), times(from.MeanRate, ratio(was), ratio(gap))
+	}
+}
+
+// traceOf returns the trace that a picture has, nil if a filter has made it of none.
+func traceOf(c *C.AVFrame) *trace {
+	if h := C.vf_graph_marked(c); h != 0 {
+		return cgo.Handle(h).Value().(*trace)
+	}
+	return nil
+}
+
 // result makes a frame of a picture, which it takes.
 func (f *Filter) result(ctx context.Context, picture *astiav.Frame) (*pipeline.Frame, error) {
 	c := (*C.AVFrame)(picture.UnsafePointer())
-	var t *trace
-	if h := C.vf_graph_marked(c); h != 0 {
-		t = cgo.Handle(h).Value().(*trace)
-	}
-	frame, err := f.make(ctx, picture, t)
+	frame, err := f.make(ctx, picture, traceOf(c))
 	C.vf_graph_unmark(c) // only now: the trace may end here
 	if err != nil {
 		picture.Free()

@@ -257,7 +257,8 @@ func TestVideo(t *testing.T) {
 		{"fps=10", result{video: pipeline.Video{TimeBase: pipeline.Ratio{Num: 1, Den: 10}, Rate: pipeline.Ratio{Num: 10, Den: 1}, MeanRate: pipeline.Ratio{Num: 10, Den: 1}}, Format: small, long: 1}},
 		{"setsar=4/3,scale=64:24,setfield=tff", result{video: pipeline.Video{TimeBase: pipeline.Ratio{Num: 1, Den: 25}, Rate: pipeline.Ratio{Num: 25, Den: 1}, MeanRate: pipeline.Ratio{Num: 25, Den: 1}, Aspect: pipeline.Ratio{Num: 2, Den: 3}},
 			Format: pipeline.Format{Layout: pipeline.YUV420P, Width: 64, Height: 24, Matrix: pipeline.BT601}, long: 1, fields: [2]bool{true, true}}},
-		{"setpts=2*PTS", result{video: pipeline.Video{TimeBase: pipeline.Ratio{Num: 1, Den: 25}}, Format: small}},
+		{"setpts=2*PTS", result{video: pipeline.Video{TimeBase: pipeline.Ratio{Num: 1, Den: 25}, Rate: pipeline.Ratio{Num: 25, Den: 2}, MeanRate: pipeline.Ratio{Num: 25, Den: 2}}, Format: small, long: 2}},
+		{"setpts=PTS-STARTPTS", result{video: pipeline.Video{TimeBase: pipeline.Ratio{Num: 1, Den: 25}, Rate: pipeline.Ratio{Num: 25, Den: 1}, MeanRate: pipeline.Ratio{Num: 25, Den: 1}}, Format: small, long: 1}},
 		{"scale=out_range=full,format=yuv444p10le", result{video: pipeline.Video{TimeBase: pipeline.Ratio{Num: 1, Den: 25}, Rate: pipeline.Ratio{Num: 25, Den: 1}, MeanRate: pipeline.Ratio{Num: 25, Den: 1}}, long: 1,
 			Format: pipeline.Format{Layout: pipeline.YUV444P.At(10), Width: 64, Height: 48, Matrix: pipeline.BT601, FullRange: true}}},
 	} {

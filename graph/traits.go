@@ -25,7 +25,7 @@ var known = map[string]traits{
 	"pullup": {keeps: 1}, "field": {local: true}, "il": {local: true},
 
 	"dejudder": {keeps: 1}, "decimate": {keeps: 2, per: "cycle", times: 1}, "mpdecimate": {keeps: 1}, "fps": {keeps: 2},
-	"framerate": {keeps: 3}, "framestep": {}, "minterpolate": {keeps: 4}, "tpad": {keeps: 2}, "setpts": {}, "settb": {},
+	"framerate": {keeps: 3}, "framestep": {}, "minterpolate": {keeps: 4}, "tpad": {keeps: 2}, "setpts": {keeps: 1}, "settb": {},
 
 	"eq": {local: true}, "hue": {local: true}, "curves": {local: true, files: []string{"psfile", "plot"}},
 	"colorlevels": {local: true}, "colorbalance": {local: true}, "colorchannelmixer": {local: true},

@@ -63,6 +63,7 @@ type batchJob struct {
 	full string // reason for putting tasks back
 
 	ahead map[string]int64 // sizes of the sources that are not queued yet
+	whole sync.Map         // why videos are one stream, as far as it was said
 }
 
 // RunBatch filters the files of a batch. unknown are warnings about the environment.
@@ -148,10 +149,19 @@ func parseMedia(output string, args []string) (*job.Options, error) {
 	return job.Parse(slices.Concat([]string{"-i", "in.mkv", "-o", "out" + cmp.Or(path.Ext(output), ".mkv")}, args), nil)
 }
 
-// wholeOf reports whether options need the whole video in one process.
-func wholeOf(output string, args []string) bool {
+// keptWhole reports whether options need the whole video in one process. Where parts were asked for,
+// it says why, once for each reason.
+func (b *batchJob) keptWhole(output string, args []string) bool {
 	o, err := parseMedia(output, args)
-	return err == nil && o.Whole() != ""
+	if err != nil || o.Whole() == "" {
+		return false
+	}
+	if asked := b.o.given["segment"] || b.o.Segment != NewBatchOptions().Segment; asked {
+		if _, again := b.whole.LoadOrStore(o.Whole(), true); !again {
+			b.screen.Logger.Info("filtering each video as one stream: " + o.Whole())
+		}
+	}
+	return true
 }
 
 // jobOptions reads the options of another machine's job.
@@ -449,7 +459,7 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 			Shared: b.o.Shared, Overwrite: b.o.Overwrite, Threads: b.threads(),
 		},
 		Engine: b.engine, Site: b.site, ID: b.id, Version: cli.Version(), Window: b.window(),
-		Retries: b.o.Retries, Deaths: b.o.Deaths, Pause: 5 * time.Second, Whole: wholeOf, RetryFailed: b.o.RetryFailed, RemakeOlder: b.o.RemakeOlder,
+		Retries: b.o.Retries, Deaths: b.o.Deaths, Pause: 5 * time.Second, Whole: b.keptWhole, RetryFailed: b.o.RetryFailed, RemakeOlder: b.o.RemakeOlder,
 		Changed: b.changed, Ended: b.ended, Log: b.screen.Logger,
 	}
 	next, err := b.source(worker, &working)

@@ -65,14 +65,29 @@ func (f Facts) Partly(keep func(title string) bool) (part Facts) {
 	return part
 }
 
-// Retimed returns the facts for pictures at another rate: units are there or not, whatever their
-// number.
+// Fields reports which pictures the video has: progressive, top field first, bottom field first.
+func (f Facts) Fields() (some [3]bool) {
+	for _, i := range f {
+		if i.Kind == Video {
+			for k, o := range orders {
+				some[k] = strings.Contains(i.Values["field_order"], o)
+			}
+		}
+	}
+	return some
+}
+
+// Retimed returns the facts for pictures at another rate: units and field orders are there or not,
+// whatever their number.
 func (f Facts) Retimed() (other Facts) {
 	for _, i := range f {
 		values := maps.Clone(i.Values)
 		for k := range values {
-			if properties.of(i.Kind, k).counted {
+			switch {
+			case properties.of(i.Kind, k).counted:
 				values[k] = present
+			case k == "field_order":
+				values[k] = partlyOrdered(values[k])
 			}
 		}
 		other = append(other, Item{i.Kind, i.Name, values})

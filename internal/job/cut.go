@@ -89,11 +89,10 @@ func SegmentsOf(o *SegmentOptions, fs *pflag.FlagSet, env []string) (any, error)
 		}
 		found.Crop = kernels.Of[stages.Crop](o.Filters).Box
 	}
-	whole, err := o.retimes(ctx, pool)
-	if whole != "" && found.Whole == "" {
+	if whole := o.undivided(); whole != "" && found.Whole == "" {
 		found.Parts, found.Whole = []decode.Range{}, whole
 	}
-	return found, err
+	return found, nil
 }
 
 // CutPart copies the packets that a part needs.

@@ -23,6 +23,9 @@ func (j *job) compare(res *cli.Result) []error {
 		source = source.Retimed()
 	}
 	told := slices.Concat(j.in.Told(), j.out.Told(), j.o.told())
+	if len(j.o.around()) > 0 && j.out.Fields() != source.Fields() { // of later pictures than the first
+		told.Add(fidelity.Video, "", "field_order")
+	}
 	for _, name := range res.NotKept {
 		for _, key := range fidelity.Keys(name) {
 			told.Add(fidelity.Video, "", key)

@@ -183,12 +183,8 @@ func (o *Options) whole(n one) string {
 			return "--" + name + " " + why
 		}
 	}
-	for _, s := range o.filters() {
-		if w, ok := s.(kernels.Undivided); ok {
-			if why := w.Whole(); why != "" {
-				return why
-			}
-		}
+	if why := o.undivided(); why != "" {
+		return why
 	}
 	f, codec, rate := formats.Of(o.Format), encode.CodecOf(o.Encoder), o.rateParam()
 	switch {
@@ -198,6 +194,18 @@ func (o *Options) whole(n one) string {
 		return codec.Name + " has no parts that can be joined"
 	case n >= oneEncoder && rate != "":
 		return "the parameter " + rate + " is of a whole stream"
+	}
+	return ""
+}
+
+// undivided returns why the filters need the whole video; "" if its parts will do.
+func (o *Options) undivided() string {
+	for _, s := range o.filters() {
+		if w, ok := s.(kernels.Undivided); ok {
+			if why := w.Whole(); why != "" {
+				return why
+			}
+		}
 	}
 	return ""
 }

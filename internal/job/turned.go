@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"vidfilter/decode"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/fidelity"
 	"vidfilter/kernels"
@@ -105,8 +104,12 @@ func (j *job) foresee(ctx context.Context) error {
 	}
 	from, format, interlaced, look := *blank.Video, blank.Format, blank.Interlaced, fidelity.LookOf(blank)
 	out, more, err := j.through(ctx, blank)
-	if err != nil || out == nil {
+	switch {
+	case err != nil:
 		return context.Cause(ctx)
+	case out == nil: // it is dropped
+		j.to.retimed, j.to.changed = retimes, retimes
+		return j.fits()
 	}
 	defer out.Release()
 	j.to.width, j.to.height = out.Width, out.Height
@@ -119,28 +122,6 @@ func (j *job) foresee(ctx context.Context) error {
 	}
 	j.to.describe(from, format, out, more)
 	return j.fits()
-}
-
-// retimes returns how the job's filters change the times of frames, by the header; "": they do not.
-func (o *Options) retimes(ctx context.Context, frames *pipeline.Pool) (string, error) {
-	if len(o.around()) == 0 {
-		return "", nil
-	}
-	cpu, err := kernels.NewCPU(1, "")
-	if err != nil {
-		return "", err
-	}
-	defer cpu.Close()
-	d := o.decoding(nil)
-	d.VideoOnly, d.Part = true, nil
-	in, err := decode.Open(ctx, o.Input, frames, d)
-	if err != nil {
-		return "", err
-	}
-	defer in.Close()
-	j := job{o: o, in: in, backend: cpu, frames: frames}
-	err = j.foresee(ctx)
-	return j.to.retimed, err
 }
 
 // describe compares the first result for a frame at time 0 with that.
