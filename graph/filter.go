@@ -556,9 +556,8 @@ func (f *Filter) pull(ctx context.Context, emit pipeline.Emit) error {
 	}
 }
 
-// lasting takes a picture and returns the one before, nil if there is none, with the time until the
-// picture as its duration. At the end, when there is no picture any more, it lasts as long as the one
-// before it.
+// lasting takes a picture and returns the previous one, or nil, with the time between them as its
+// duration. At the end, without a picture, it lasts as long as the one before it.
 func (f *Filter) lasting(picture *astiav.Frame, more bool) (before *astiav.Frame) {
 	r, last := f.run, C.int64_t(0)
 	before, r.kept = r.kept, picture
@@ -584,8 +583,8 @@ func (f *Filter) lasting(picture *astiav.Frame, more bool) (before *astiav.Frame
 	return before
 }
 
-// rate sets the rates of results by the times of the first two: those of the frames, by how much
-// faster these are shown. Where frames come at other times than their rate says, the two have to do.
+// rate sets the rates of results by the times of the first two: the rate of the frames, times the
+// speed-up. If frames do not follow their rate, the two times decide.
 func (f *Filter) rate(first, second *C.AVFrame) {
 	v, from := f.run.video, f.before.video
 	gap := C.av_mul_q(C.AVRational{C.int(min(second.pts-first.pts, math.MaxInt32)), 1}, rational(v.TimeBase))

@@ -149,8 +149,8 @@ func parseMedia(output string, args []string) (*job.Options, error) {
 	return job.Parse(slices.Concat([]string{"-i", "in.mkv", "-o", "out" + cmp.Or(path.Ext(output), ".mkv")}, args), nil)
 }
 
-// keptWhole reports whether options need the whole video in one process. Where parts were asked for,
-// it says why, once for each reason.
+// keptWhole reports whether options need the whole video in one process. If parts were requested,
+// it logs each reason once.
 func (b *batchJob) keptWhole(output string, args []string) bool {
 	o, err := parseMedia(output, args)
 	if err != nil || o.Whole() == "" {

@@ -7,9 +7,9 @@
 //	POST   /whip       the same for a camera, where the session's input is a browser's
 //	DELETE /whep/ID, /whip/ID    ends it
 //
-// Answers hold all candidates of this side, so a peer need not name its own, nor send them later
-// by PATCH, which is refused. ICE does not restart. STUN and TURN servers stand in Link headers. Errors are
-// a sentence of plain text. The caller checks access and limits the length of requests.
+// Answers hold all candidates of this side, so a peer need not send its own, and PATCH is refused.
+// ICE does not restart. STUN and TURN servers stand in Link headers. Errors are a sentence of plain
+// text. The caller checks access and limits the length of requests.
 package rtc
 
 import (
