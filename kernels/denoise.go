@@ -63,7 +63,7 @@ var denoiseFilter = &Filter{Name: "denoise", Place: PlaceMain, Zero: Denoise{}, 
 		Binding: Bind(func(p *Denoise) *float64 { return &p.Grain }),
 	},
 	{
-		Name: "temporal-only", Title: "Temporal only", Kind: Switch, Help: "average frames, and smooth none within itself",
+		Name: "temporal-only", Title: "Temporal only", Kind: Switch, Help: "average frames, without smoothing within one",
 		Binding: BindSwitch(func(p *Denoise) *bool { return &p.TemporalOnly }),
 	},
 	{

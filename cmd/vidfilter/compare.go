@@ -23,13 +23,13 @@ func newCompareCommand(s cli.Stdio) *cobra.Command {
 	var mode string
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	t := cli.NewTable(fs, "Options")
-	t.Flag(&streams, "streams", "", "compare what the files say of themselves, not their pictures")
+	t.Flag(&streams, "streams", "", "compare properties, streams and tags, not pictures")
 	job.SandboxFlag(t, &mode)
 	return withFlags(&cobra.Command{
 		Use: "compare A B [--streams]", Short: "Print PSNR and SSIM of two videos",
 		Long: withExits("Print PSNR and SSIM of two videos of one size, layout and number of frames.\n"+
 			"With --streams, print depth, colour, HDR metadata, streams, chapters and tags of\n"+
-			"both; * marks what differs, and makes the exit code 1.",
+			"both. * marks differences, which make the exit code 1.",
 			contract.ExitInput, contract.ExitOutput),
 		Example: "  vidfilter compare clean.mp4 filtered.mp4\n  vidfilter compare --streams in.mkv out.mp4",
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -43,8 +43,8 @@ func (a *app) newDoctorCommand(s cli.Stdio) *cobra.Command {
 	t.Flag(&nvenc, "nvenc", "", "test NVENC instead, and print a report")
 	job.SandboxFlag(t, &mode)
 	return withFlags(&cobra.Command{
-		Use: "doctor [options]", Short: "Check what protects this machine from files",
-		Long: withExits("Print what the kernel offers for the sandbox, and prove it: a process like that\n"+
+		Use: "doctor [options]", Short: "Check this machine's protection from files",
+		Long: withExits("Print the kernel's features for the sandbox, and prove them: a process like that\n"+
 			"of a job tries to read, write, connect, run programs and reach other processes.\n"+
 			"The exit code is 1 if something is open that such a process does not need.\n"+
 			"--nvenc tests NVENC instead, which is experimental: it encodes a small video\n"+

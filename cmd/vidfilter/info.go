@@ -37,7 +37,7 @@ func newInfoCommand(s cli.Stdio) *cobra.Command {
 	t.Flag(&o.overwrite, "overwrite", "y", "replace an existing FILE")
 	job.SandboxFlag(t, &mode)
 	return withFlags(&cobra.Command{
-		Use: "info FILE... [options]", Short: "Print what files hold",
+		Use: "info FILE... [options]", Short: "Print streams and metadata of files",
 		Long:    withExits("Print the format, streams, chapters and metadata of files.", contract.ExitInput, contract.ExitOutput),
 		Example: "  vidfilter info in.mp4\n  vidfilter info --json *.mkv\n  vidfilter info --noise in.mp4\n  vidfilter info --noise --save reel.json in.mp4",
 		RunE: func(_ *cobra.Command, files []string) error {

@@ -14,9 +14,9 @@ func newServeCommand(s cli.Stdio) *cobra.Command {
 		Use:   "serve --state DIR [options]",
 		Short: "Serve a queue to other machines",
 		Long: withExits(`Serve the queue of vidfilter batch --server and vidfilter worker until
-interrupted. DIR/serve.json says where while it runs:
+interrupted. While it runs, DIR/serve.json has its address:
 {"url":"tls://HOST:PORT","creds":FILE,"submitter":FILE,"status":URL,"pid":N}
-DIR/audit.log says who submitted, cancelled and retried jobs. Each machine has a
+DIR/audit.log records submitted, cancelled and retried jobs. Each machine has a
 credential of its own: vidfilter serve credentials.`, contract.ExitOutput, contract.ExitQueue, contract.ExitInterrupt),
 		Example: `  vidfilter serve --state queue
   vidfilter serve --state queue --listen :4222 --host queue.example.org`,

@@ -15,9 +15,9 @@ func newWorkerCommand(s cli.Stdio) *cobra.Command {
 		Short: "Filter for a batch on another machine",
 		Long: withExits(`Filter parts of videos for vidfilter batch --server until interrupted. Another
 worker then redoes unfinished parts. Its version may differ from the batch's, as
-long as both know the protocol. It fails if it cannot reach the server at first;
-later it waits for the server as long as it takes. Once it is told to drain, or
-its credential is revoked, it ends.`, contract.ExitOutput, contract.ExitQueue, contract.ExitInterrupt),
+long as both know the protocol. It fails if it cannot reach the server at its
+start, and later waits for the server. It ends after serve drain, and when its
+credential is revoked.`, contract.ExitOutput, contract.ExitQueue, contract.ExitInterrupt),
 		Example: `  vidfilter worker --server tls://HOST:4222 --creds worker.creds
   vidfilter worker --server tls://HOST:4222 --creds worker.creds --drain
   vidfilter worker --server tls://HOST:4222 --creds batch.creds --shared /films`,

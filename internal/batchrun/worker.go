@@ -45,7 +45,7 @@ func (o *WorkerOptions) Flags() *pflag.FlagSet {
 	t.Add(cli.NewValue(&o.Stall, "TIME", parseSpan), "stall-timeout", "", "restart a part without progress (default 10m)")
 	t.Add(cli.NewValue(&o.MinFree, "SIZE", parseBytes), "min-free", "", "pause below this free space (default 1GB or 1 %)")
 	job.SandboxFlag(t, &o.Sandbox)
-	t.Flag(&o.Drain, "drain", "", "tell the workers with these credentials to finish and exit")
+	t.Flag(&o.Drain, "drain", "", "make the workers with these credentials finish and exit")
 	t.Flag(&o.Quiet, "quiet", "q", "print errors only")
 	return fs
 }
