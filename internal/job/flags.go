@@ -65,7 +65,7 @@ func (o *Options) encoderFlags(t cli.Table) {
 	t.Add(cli.OneOf(&o.FilmGrain, FilmGrainNames), "film-grain", "", "for AV1: source (default) keep", oneFilter.because("keep measures grain from picture to picture", "keep"))
 	t.Add(cli.String(&o.GrainTable, "FILE"), "grain-table", "", "write a film grain table of the removed noise", oneFilter.because("is of a whole video"), cli.NotInBatch("a table is of one video: use vidfilter -i FILE"))
 	t.Add(cli.String(&o.PixelFormat, "NAME"), "pixel-format", "", "pixel format in FFmpeg (default the input's)", namesCodec)
-	t.Add(cli.OneOf(&o.Depth, DepthNames), "depth", "", "bits of a sample: source (default) auto 8 10 12 16", namesCodec)
+	t.Add(cli.OneOf(&o.Depth, DepthNames), "depth", "", "bits of a sample: source (default) auto 8 10 12 16")
 }
 
 func (o *Options) streamFlags(t cli.Table) {

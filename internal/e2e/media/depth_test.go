@@ -36,12 +36,12 @@ func TestDepthOption(t *testing.T) {
 		{limited, "mkv", ffv1 + "10", "yuv420p10le", "yuv420p"},
 		{limited, "mkv", ffv1 + "12 --filter recursive", "yuv420p12le", ""},
 		{limited, "mkv", "--codec h264 --preset ultrafast --depth 10", "yuv420p10le", ""},
-		{limited, "mkv", "--depth 10", "yuv420p10le", ""}, // of HEVC
+		{limited, "mkv", "--depth 10", "yuv420p10le", ""},
 		{limited, "mkv", ffv1 + "10 --parts 2", "yuv420p10le", "yuv420p"},
 		{limited, "mkv", hevc + "10 --compare side", "yuv420p10le", ""},
 		{source("yuv422p", ""), "mkv", hevc + "auto", "yuv422p10le", ""},
 		{source("yuv420p10le", ""), "mkv", ffv1 + "8", "yuv420p", ""},
-		{source("yuv420p10le", ""), "mp4", "--depth 8", "yuv420p", ""}, // of H.264
+		{source("yuv420p10le", ""), "mp4", "--depth 8", "yuv420p", ""},
 		{source("yuv420p10le", ""), "mp4", av1 + "8 --filter denoise", "yuv420p", ""},
 		{source("yuv420p12le", ""), "mkv", hevc + "auto", "yuv420p12le", ""},
 		{full, "mkv", ffv1 + "10", "yuv420p10le", "yuvj420p"},
@@ -53,8 +53,12 @@ func TestDepthOption(t *testing.T) {
 		{gray, "png", "--depth 16 --filter denoise", "gray16be", "gray"},
 	} {
 		out, said := filter(t, c.in, c.to, c.with)
-		if got := probe(t, out).video(t).PixFmt; got != c.pixels {
-			t.Errorf("%s %s: %s, want %s: %s", c.in, c.with, got, c.pixels, said)
+		v := probe(t, out).video(t)
+		if v.PixFmt != c.pixels {
+			t.Errorf("%s %s: %s, want %s: %s", c.in, c.with, v.PixFmt, c.pixels, said)
+		}
+		if codec := map[string]string{"--depth 8": "h264", "--depth 10": "hevc"}[c.with]; codec != "" && v.Codec != codec {
+			t.Errorf("%s %s: %s, want %s: %s", c.in, c.with, v.Codec, codec, said)
 		}
 		if c.back != "" {
 			keepsValues(t, c.in+" "+c.with, raw(t, out, c.pixels), raw(t, c.in, c.back), c.pixels, c.back)
