@@ -18,7 +18,9 @@ import (
 
 	"vidfilter/decode"
 	"vidfilter/encode"
+	"vidfilter/encode/spec"
 	"vidfilter/encode/target"
+	"vidfilter/encode/video"
 	"vidfilter/internal/av"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/e2e"
@@ -276,9 +278,9 @@ func TestFinishWithoutFrames(t *testing.T) {
 	}
 }
 
-func params(t *testing.T, s string) encode.Params {
+func params(t *testing.T, s string) spec.Params {
 	t.Helper()
-	p, err := encode.ParseX264(s)
+	p, err := video.ParseX264(s)
 	e2e.Must(t, err)
 	return p
 }
@@ -302,7 +304,7 @@ func TestRefusals(t *testing.T) {
 		{encode.Options{Format: "matroska", Encoder: "ffv1", CRF: -1, Tune: "film"}, "no option --tune", "no option --tune"},
 		{encode.Options{Format: "matroska", Encoder: "ffv1", CRF: 20}, "no option --crf", "no option --crf"},
 	} {
-		if err := encode.Check(c.options); !errors.Is(err, encode.ErrOption) || !strings.Contains(err.Error(), c.checked) {
+		if err := video.Check(c.options); !errors.Is(err, video.ErrOption) || !strings.Contains(err.Error(), c.checked) {
 			t.Errorf("Check of %+v: %v", c.options, err)
 		}
 		r := newRig(t)
@@ -318,7 +320,7 @@ func TestRefusals(t *testing.T) {
 		{Format: "mov", Encoder: "ffv1", CRF: -1}, {Format: "matroska", Encoder: "rawvideo", CRF: -1}, {Format: "matroska", Encoder: "mjpeg", CRF: -1},
 		{Format: "mp4", PixelFormat: "yuv444p10le", Params: params(t, "no-cabac=1:deblock=-1,-1")},
 	} {
-		if err := encode.Check(o); err != nil {
+		if err := video.Check(o); err != nil {
 			t.Errorf("Check of %+v: %v", o, err)
 		}
 	}

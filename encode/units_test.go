@@ -13,6 +13,7 @@ import (
 
 	"vidfilter/decode"
 	"vidfilter/encode"
+	"vidfilter/encode/video"
 	"vidfilter/internal/av"
 	"vidfilter/internal/e2e"
 	"vidfilter/internal/units"
@@ -234,7 +235,7 @@ func TestParametersWin(t *testing.T) {
 		"libx264": "mastering-display=G(1,2)B(3,4)R(5,6)WP(7,8)L(90000,10):cll=77,66:pic-struct=1",
 		"libx265": "master-display=G(1,2)B(3,4)R(5,6)WP(7,8)L(90000,10):max-cll=77,66",
 	} {
-		parsed, err := encode.CodecOf(encoder).ParseParams(params)
+		parsed, err := video.CodecOf(encoder).ParseParams(params)
 		e2e.Must(t, err)
 		path, _ := coded(t, sample, encode.Options{Format: "mp4", Encoder: encoder, EncoderParams: parsed, CRF: -1}, unitstest.All)
 		for n, list := range unitsOf(t, path) {

@@ -10,6 +10,7 @@ import (
 
 	"vidfilter/decode"
 	"vidfilter/encode"
+	"vidfilter/encode/video"
 	"vidfilter/internal/e2e"
 )
 
@@ -85,7 +86,7 @@ func TestVerifyOwnCodecs(t *testing.T) {
 	} {
 		t.Run(c.encoder+"-"+c.format, func(t *testing.T) {
 			r := newRig(t)
-			out := r.create(t, encode.Options{Format: c.format, Encoder: c.encoder, Preset: c.preset, CRF: encode.CodecOf(c.encoder).CRF})
+			out := r.create(t, encode.Options{Format: c.format, Encoder: c.encoder, Preset: c.preset, CRF: video.CodecOf(c.encoder).CRF})
 			if n, err := r.copyAll(out); err != nil || n != 12 {
 				t.Fatalf("%d frames, %v", n, err)
 			}
@@ -120,7 +121,7 @@ func TestShortVideos(t *testing.T) {
 				for run := range 2 {
 					r := newRigWith(t, input, decode.Options{Threads: 1, Frames: n + 1})
 					out := r.create(t, encode.Options{
-						Format: format, Encoder: c.encoder, Preset: c.preset, CRF: encode.CodecOf(c.encoder).CRF, PixelFormat: c.pixels, Threads: 1 + 3*(i%2),
+						Format: format, Encoder: c.encoder, Preset: c.preset, CRF: video.CodecOf(c.encoder).CRF, PixelFormat: c.pixels, Threads: 1 + 3*(i%2),
 					})
 					got, err := r.copyAll(out)
 					if err == nil {

@@ -9,6 +9,7 @@ import (
 	"vidfilter/encode"
 	"vidfilter/encode/formats"
 	"vidfilter/encode/target"
+	coding "vidfilter/encode/video"
 	"vidfilter/gpu"
 	"vidfilter/kernels"
 	"vidfilter/lab/papers"
@@ -140,7 +141,7 @@ func (r Rendering) create(in *decode.Input) (*encode.Output, error) {
 	}
 	to := encode.Options{Format: r.Format.Name, Log: r.Log}
 	if r.Format.Video() {
-		codec := encode.DefaultFor(r.Format)
+		codec := coding.DefaultFor(r.Format)
 		to.Encoder, to.CRF, to.Preset = codec.Name, codec.CRF, codec.Preset
 	}
 	return encode.Create(r.Output.URL(), encode.Template{

@@ -14,7 +14,7 @@ import (
 
 	"vidfilter/batch/queue"
 	"vidfilter/batch/tasks"
-	"vidfilter/encode"
+	"vidfilter/encode/video"
 	"vidfilter/gpu"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/hint"
@@ -35,12 +35,12 @@ type nvencTrial struct {
 // do; the others leave them on the GPU.
 func nvencSettings() []string {
 	all := []string{"-r 0", "-r 1", "-r 1 --device cpu", "--quality fast"}
-	for _, p := range encode.CodecOf("hevc_nvenc").Presets {
+	for _, p := range video.CodecOf("hevc_nvenc").Presets {
 		if strings.HasPrefix(p, "p") || strings.Contains(p, "slow") { // the others are one of these by another name
 			all = append(all, "-r 0 --preset "+p)
 		}
 	}
-	for _, t := range encode.CodecOf("hevc_nvenc").Tunes {
+	for _, t := range video.CodecOf("hevc_nvenc").Tunes {
 		all = append(all, "-r 0 --tune "+t)
 	}
 	for _, more := range []string{
@@ -86,7 +86,7 @@ func (t nvencTrial) run(ctx context.Context) error {
 		if err := os.WriteFile(clip, trialClip(kind), 0o600); err != nil {
 			return fmt.Errorf("doctor: %w", err)
 		}
-		codec := encode.CodecOf(kind.Codec + "_nvenc")
+		codec := video.CodecOf(kind.Codec + "_nvenc")
 		for _, options := range t.settings {
 			if _, tune, is := strings.Cut(options, "--tune "); is && !slices.Contains(codec.Tunes, tune) || ctx.Err() != nil {
 				continue

@@ -12,6 +12,7 @@ import (
 	"vidfilter/decode"
 	"vidfilter/encode"
 	"vidfilter/encode/target"
+	"vidfilter/encode/video"
 	"vidfilter/gpu"
 	"vidfilter/internal/av"
 	"vidfilter/internal/cli"
@@ -26,7 +27,7 @@ func TestExitCode(t *testing.T) {
 	}{
 		{nil, 0},
 		{errors.New("x"), 1},
-		{av.OfShortage(nil, fmt.Errorf("%w: %w: out of memory", encode.ErrOption, decode.ErrUnreadable)), 1},
+		{av.OfShortage(nil, fmt.Errorf("%w: %w: out of memory", video.ErrOption, decode.ErrUnreadable)), 1},
 		{context.Canceled, 1},
 		{cli.Usagef("hint", "x"), 2},
 		{fmt.Errorf("wrapped: %w", cli.Usagef("hint", "x")), 2},

@@ -98,6 +98,22 @@ func SetExtradata(parameters unsafe.Pointer, data []byte) error {
 	return Error(int(C.vf_set_extradata((*C.AVCodecParameters)(parameters), (*C.uint8_t)(unsafe.SliceData(data)), C.int(len(data)))))
 }
 
+// SetData replaces the data of an AVPacket by a copy of data.
+func SetData(packet unsafe.Pointer, data []byte) error {
+	p := (*C.AVPacket)(packet)
+	if n := len(data) - int(p.size); n > 0 {
+		if err := Error(int(C.av_grow_packet(p, C.int(n)))); err != nil {
+			return err
+		}
+	}
+	C.av_shrink_packet(p, C.int(len(data)))
+	if err := Error(int(C.av_packet_make_writable(p))); err != nil {
+		return err
+	}
+	copy(Slice((*byte)(p.data), int(p.size)), data)
+	return nil
+}
+
 // SetOption sets an entry of the AVDictionary that dict, an AVDictionary**, points to. An empty
 // value removes the entry. The dictionary holds copies.
 func SetOption(dict unsafe.Pointer, key, value string) {

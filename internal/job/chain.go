@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"vidfilter/decode"
+	"vidfilter/encode/video"
 	_ "vidfilter/internal/stages" // registers them
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
@@ -68,7 +69,7 @@ func (j *job) link(b kernels.Backend, s kernels.Stage) pipeline.Link {
 			if !denoises {
 				return b.Filter(s, results)
 			}
-			d.Depth = new(j.o.encodeOptions(nil)).ResultDepth(j.sourceDepth())
+			d.Depth = video.ResultDepth(j.o.encodeOptions(nil), j.sourceDepth())
 			f, err := b.Filter(d, results)
 			if err != nil {
 				return f, err

@@ -9,29 +9,29 @@ import (
 	"github.com/asticode/go-astiav"
 	"github.com/spf13/pflag"
 
-	"vidfilter/encode"
 	"vidfilter/encode/formats"
+	"vidfilter/encode/spec"
+	"vidfilter/encode/video"
 	"vidfilter/internal/av"
 	"vidfilter/pipeline"
 )
 
 // deepCodec is the default for sources of more than 8 bits, and for HDR.
-var deepCodec, _ = encode.CodecNamed("hevc")
+var deepCodec, _ = video.CodecNamed("hevc")
 
 // fitCodec chooses another codec of the format if the default one does not take pictures of the
 // source's size, and says so.
 func (j *job) fitCodec() {
 	width, height := j.outputSize()
-	if j.o.ownCodec || formats.Of(j.o.Format).Family == formats.Picture || encode.CodecOf(j.o.Encoder).Takes(width, height) {
+	if j.o.ownCodec || formats.Of(j.o.Format).Family == formats.Picture || video.CodecOf(j.o.Encoder).Takes(width, height) {
 		return
 	}
-	to := j.o.encodeOptions(nil)
-	names := to.Fitting(width, height)
+	names := video.Fitting(j.o.encodeOptions(nil), width, height)
 	if len(names) == 0 {
 		return // the output refuses it, with advice
 	}
 	o := *j.o
-	codec, _ := encode.CodecNamed(names[0])
+	codec, _ := video.CodecNamed(names[0])
 	j.ui.Info(fmt.Sprintf("the encoder %s does not take pictures of %dx%d: the output is %s", o.Encoder, width, height, strings.ToUpper(codec.Common)))
 	o.Encoder, o.Preset, o.CRF = codec.Name, codec.Preset, codec.CRF
 	j.o = &o
@@ -49,12 +49,12 @@ func (o *Options) leavesCodec(fs *pflag.FlagSet) bool {
 			return false
 		}
 	}
-	codec := encode.CodecOf(o.Encoder)
-	return codec.Name == encode.DefaultEncoder || codec.OnDevice == DefaultCodec.Common
+	codec := video.CodecOf(o.Encoder)
+	return codec.Name == spec.DefaultEncoder || codec.OnDevice == DefaultCodec.Common
 }
 
-func (o *Options) deepCodec() encode.Codec {
-	if deep, ok := encode.CodecOnDevice(deepCodec); ok && o.usesNVENC() {
+func (o *Options) deepCodec() video.Codec {
+	if deep, ok := video.CodecOnDevice(deepCodec); ok && o.usesNVENC() {
 		return deep
 	}
 	return deepCodec

@@ -9,7 +9,7 @@ import (
 
 	"github.com/asticode/go-astiav"
 
-	"vidfilter/encode"
+	"vidfilter/encode/video"
 	"vidfilter/internal/av"
 	"vidfilter/internal/cli"
 	"vidfilter/kernels"
@@ -29,7 +29,7 @@ func (o *Options) depth() int {
 
 // leastDepth returns the least bits that --depth auto chooses, 0 if it leaves the source's.
 func (o *Options) leastDepth() int {
-	codec := encode.CodecOf(o.Encoder)
+	codec := video.CodecOf(o.Encoder)
 	if o.Depth != "auto" || o.PixelFormat != "" || !slices.Contains(autoDeep, codec.Common) && !slices.Contains(autoDeep, codec.OnDevice) {
 		return 0
 	}
@@ -56,7 +56,7 @@ func (o *Options) filteredDepth(f pipeline.Format) int {
 	denoises := slices.ContainsFunc(o.filters(), func(s kernels.Stage) bool { _, is := s.(kernels.Denoise); return is })
 	switch {
 	case denoises && ends:
-		return max(has, new(o.encodeOptions(nil)).ResultDepth(has))
+		return max(has, video.ResultDepth(o.encodeOptions(nil), has))
 	case denoises, want == 0, o.passes() && want < has:
 		return has
 	case o.depth() > 0 && o.depth() < has:
@@ -75,7 +75,7 @@ func (j *job) settleDepth() {
 	if least <= has {
 		return
 	}
-	codec := encode.CodecOf(j.o.Encoder)
+	codec := video.CodecOf(j.o.Encoder)
 	text := fmt.Sprintf("the output has %d bits a sample, which players of %s take (--depth %d keeps the source's)", least, strings.ToUpper(cmp.Or(codec.OnDevice, codec.Common)), has)
 	if j.encoding != nil {
 		width, height := j.outputSize()

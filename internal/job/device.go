@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"vidfilter/decode"
-	"vidfilter/encode"
 	"vidfilter/encode/formats"
+	"vidfilter/encode/video"
 	"vidfilter/gpu"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/hint"
@@ -124,7 +124,7 @@ func (j *job) looksOnHost() bool {
 
 // chooseNVENC replaces the encoder by NVENC's of the same codec, for --hwaccel nvenc.
 func (o *Options) chooseNVENC(named bool) error {
-	codec := encode.CodecOf(o.Encoder)
+	codec := video.CodecOf(o.Encoder)
 	if !strings.HasSuffix(o.HWAccel, "nvenc") || codec.OnDevice != "" {
 		return nil
 	}
@@ -132,7 +132,7 @@ func (o *Options) chooseNVENC(named bool) error {
 	if f := formats.Of(format); f.Family == formats.Picture {
 		return cli.Usagef("leave nvenc out", "NVENC encodes video, and %s is a format of pictures", f.Name)
 	}
-	twin, ok := encode.CodecOnDevice(codec)
+	twin, ok := video.CodecOnDevice(codec)
 	switch {
 	case !ok:
 		return cli.Usagef("choose --codec h264, hevc or av1, or leave nvenc out", "NVENC does not encode what the encoder %s does", codec.Name)
@@ -144,7 +144,7 @@ func (o *Options) chooseNVENC(named bool) error {
 }
 
 // usesNVENC reports whether the encoder is NVENC's.
-func (o *Options) usesNVENC() bool { return encode.CodecOf(o.Encoder).OnDevice != "" }
+func (o *Options) usesNVENC() bool { return video.CodecOf(o.Encoder).OnDevice != "" }
 
 // openEncoding prepares the GPU for NVENC: the one that filters or, if the CPU does, one for it
 // alone.

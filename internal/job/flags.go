@@ -7,8 +7,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"vidfilter/decode"
-	"vidfilter/encode"
 	"vidfilter/encode/formats"
+	"vidfilter/encode/spec"
+	"vidfilter/encode/video"
 	"vidfilter/gpu"
 	"vidfilter/internal/cli"
 )
@@ -27,7 +28,7 @@ var (
 	FilmGrainNames  = []string{"source", "keep"}
 	DepthNames      = []string{"source", "auto", "8", "10", "12", "16"}
 	ProgressNames   = []string{"auto", "bar", "plain", "json", "none"}
-	DefaultCodec    = encode.CodecOf(encode.DefaultEncoder)
+	DefaultCodec    = video.CodecOf(spec.DefaultEncoder)
 	shownInputKinds = decode.CommonFormats()
 )
 

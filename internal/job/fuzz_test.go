@@ -5,7 +5,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"vidfilter/encode"
+	"vidfilter/encode/video"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/hint"
@@ -57,7 +57,7 @@ func wantValid(t *testing.T, o *Options) {
 	if f, err := OutputFormat(o.Output, o.Format); err != nil || f != o.Format {
 		t.Errorf("format %q: %v", o.Format, err)
 	}
-	ok := o.Input != "" && o.Output != "" && (o.CRF >= 0 || o.CRF == -1 && encode.CodecOf(o.Encoder).CRF < 0) && o.CRF <= 63 && o.Bitrate >= 0 && o.Start >= 0 &&
+	ok := o.Input != "" && o.Output != "" && (o.CRF >= 0 || o.CRF == -1 && video.CodecOf(o.Encoder).CRF < 0) && o.CRF <= 63 && o.Bitrate >= 0 && o.Start >= 0 &&
 		o.Duration >= 0 && o.Frames >= 0 && o.Threads >= 0 && o.GOP >= 0 && o.MaxPixels > 0 &&
 		o.MaxErrorRate >= 0 && o.MaxErrorRate <= 1 && !(o.Overwrite && o.NoOverwrite) && !(o.Quiet && o.Verbose)
 	if !ok {

@@ -5,15 +5,15 @@ import (
 	"path/filepath"
 
 	"vidfilter/denoise/grain"
-	"vidfilter/encode"
 	"vidfilter/encode/target"
+	"vidfilter/encode/video"
 	"vidfilter/internal/cli"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
 
 // checkGrain: the denoiser removes the grain, and AV1 alone has a place for it.
-func (o *Options) checkGrain(codec encode.Codec) error {
+func (o *Options) checkGrain(codec video.Codec) error {
 	option := "--film-grain keep"
 	switch {
 	case o.GrainTable != "":

@@ -21,6 +21,7 @@ import (
 	"vidfilter/encode"
 	"vidfilter/encode/formats"
 	"vidfilter/encode/target"
+	"vidfilter/encode/video"
 	"vidfilter/gpu"
 	"vidfilter/internal/av"
 	"vidfilter/internal/cli"
@@ -51,8 +52,8 @@ type job struct {
 	grain      *grain.Filter // nil: grain is not measured
 	grainTable *target.File  // nil: none is written
 
-	late      *encode.LateFieldsError // of a job that begins again; nil: it does not
-	undecided *Options                // before settleCodec chose a codec; nil: it did not
+	late      *video.LateFieldsError // of a job that begins again; nil: it does not
+	undecided *Options               // before settleCodec chose a codec; nil: it did not
 
 	extras   []string // see decode.Input.Extras, of parts
 	inFlight int      // frames that may wait for the encoder
@@ -107,7 +108,7 @@ func (j *job) write(ctx context.Context) error {
 	j.inFlight = j.o.inFlight(j.frameSize(), onCPU)
 	j.tellSlow()
 	err := j.writeVideo(ctx)
-	if late, is := errors.AsType[*encode.LateFieldsError](err); is && j.again() && !j.stopped() {
+	if late, is := errors.AsType[*video.LateFieldsError](err); is && j.again() && !j.stopped() {
 		j.ui.Info(late.Error() + ": encoding the video again, as an interlaced one")
 		j.vain.Store(j.meters.Encode.Frames())
 		if j.late = late; j.undecided != nil {

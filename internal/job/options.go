@@ -15,9 +15,10 @@ import (
 
 	"vidfilter/decode"
 	"vidfilter/denoise/noise"
-	"vidfilter/encode"
 	"vidfilter/encode/formats"
+	"vidfilter/encode/spec"
 	"vidfilter/encode/target"
+	"vidfilter/encode/video"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/machine"
 	"vidfilter/kernels"
@@ -52,10 +53,10 @@ type Options struct {
 	Preset     string
 	Tune       string
 	GOP        int // maximum distance of key frames; 0: the encoder chooses
-	X264Params encode.Params
+	X264Params spec.Params
 	// EncoderParams are as typed; they are checked with the encoder.
 	EncoderParams string
-	params        encode.Params
+	params        spec.Params
 	PixelFormat   string // "" keeps the input's
 	Depth         string // of DepthNames
 	FilmGrain     string // source, keep
@@ -146,16 +147,16 @@ func (o *Options) Resolve(fs *pflag.FlagSet) error {
 	if err := o.nameInFolder(); err != nil {
 		return err
 	}
-	if named, ok := encode.CodecNamed(o.Codec); ok {
+	if named, ok := video.CodecNamed(o.Codec); ok {
 		o.Encoder = named.Name
 	} else if !fs.Changed("encoder") {
 		format, _ := OutputFormat(o.Output, o.Format) // checkFiles tells what is wrong with it
-		o.Encoder = encode.DefaultFor(formats.Of(format)).Name
+		o.Encoder = video.DefaultFor(formats.Of(format)).Name
 	}
 	if err := o.chooseNVENC(fs.Changed("encoder")); err != nil {
 		return err
 	}
-	codec := encode.CodecOf(o.Encoder)
+	codec := video.CodecOf(o.Encoder)
 	if !fs.Changed("preset") {
 		o.Preset = codec.Preset
 	}
@@ -271,7 +272,7 @@ func (o *Options) checkStats() error {
 }
 
 // checkCodec checks what a codec has, and its range of quality.
-func (o *Options) checkCodec(fs *pflag.FlagSet, codec encode.Codec) (err error) {
+func (o *Options) checkCodec(fs *pflag.FlagSet, codec video.Codec) (err error) {
 	q := codec.Quality
 	for _, name := range []string{"bitrate", "gop"} {
 		if why := codec.Lacks(name); why != "" && fs.Changed(name) {
@@ -294,7 +295,7 @@ func (o *Options) checkCodec(fs *pflag.FlagSet, codec encode.Codec) (err error) 
 }
 
 // checkNames checks presets and tunes of a codec whose names are known.
-func (o *Options) checkNames(fs *pflag.FlagSet, codec encode.Codec) error {
+func (o *Options) checkNames(fs *pflag.FlagSet, codec video.Codec) error {
 	if codec.Presets != nil {
 		if err := cli.CheckName(cli.Source(fs, "preset"), codec.Presets, o.Preset); err != nil {
 			return err
@@ -313,8 +314,8 @@ func (o *Options) checkNames(fs *pflag.FlagSet, codec encode.Codec) error {
 
 // checkEncoder lets the encoder and the container judge their options.
 func (o *Options) checkEncoder() error {
-	err := encode.Check(o.encodeOptions(nil))
-	if errors.Is(err, encode.ErrOption) {
+	err := video.Check(o.encodeOptions(nil))
+	if errors.Is(err, video.ErrOption) {
 		return cli.BadOption(err)
 	}
 	return err

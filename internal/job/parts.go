@@ -14,8 +14,8 @@ import (
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/decode"
-	"vidfilter/encode"
 	"vidfilter/encode/formats"
+	"vidfilter/encode/video"
 	"vidfilter/gpu"
 	"vidfilter/internal/av"
 	"vidfilter/internal/cli"
@@ -107,7 +107,7 @@ func (j *job) choose(d *division) (whole string) {
 		return ""
 	case d.coded:
 		d.workers, whole = j.encoders()
-	case encode.CodecOf(o.Encoder).Fast():
+	case video.CodecOf(o.Encoder).Fast():
 		d.workers, whole = j.decoders()
 	}
 	return whole
@@ -133,7 +133,7 @@ func (j *job) decoders() (n int, why string) {
 // encoders returns how many encoders a job whose parts are coded apart has by default, or why it
 // has one.
 func (j *job) encoders() (n int, why string) {
-	codec := encode.CodecOf(j.o.Encoder)
+	codec := video.CodecOf(j.o.Encoder)
 	_, onCPU := j.backend.(threaded)
 	cores := j.o.Threads
 	if cores == 0 {
@@ -186,7 +186,7 @@ func (o *Options) whole(n one) string {
 	if why := o.undivided(); why != "" {
 		return why
 	}
-	f, codec, rate := formats.Of(o.Format), encode.CodecOf(o.Encoder), o.rateParam()
+	f, codec, rate := formats.Of(o.Format), video.CodecOf(o.Encoder), o.rateParam()
 	switch {
 	case !f.Video() && f.Name != formats.Null:
 		return "the output is a picture"
@@ -288,9 +288,9 @@ func (j *job) codeParts(ctx context.Context, d division) error {
 	o := j.encodeOptions(nil)
 	o.Threads = partThreads
 	var mu sync.Mutex
-	var coders []*encode.Coder
+	var coders []*video.Coder
 	work := func(ctx context.Context, w *worker, k int) error {
-		out := encode.NewCoder(j.template(), o, func(p *astiav.Packet) error {
+		out := video.NewPart(j.template(), o, func(p *astiav.Packet) error {
 			own := p.Clone()
 			if own == nil {
 				return errors.New("out of memory")

@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"vidfilter/encode"
+	"vidfilter/encode/spec"
+	"vidfilter/encode/video"
 	"vidfilter/internal/cli"
 )
 
@@ -22,8 +23,8 @@ const (
 
 // newCodec takes other names of a codec, too.
 func newCodec(p *string) *cli.Value[string] {
-	return cli.Aliased(cli.OneOf(p, encode.Commons()), func(s string) string {
-		if c, ok := encode.CodecNamed(s); ok {
+	return cli.Aliased(cli.OneOf(p, video.Commons()), func(s string) string {
+		if c, ok := video.CodecNamed(s); ok {
 			return c.Common
 		}
 		return s
@@ -110,9 +111,9 @@ func parseBitrate(s string) (int64, error) {
 	return n, nil
 }
 
-func parseX264(s string) (encode.Params, error) {
+func parseX264(s string) (spec.Params, error) {
 	if s == "" {
-		return encode.Params{}, errors.New("the value is empty")
+		return nil, errors.New("the value is empty")
 	}
-	return encode.ParseX264(s)
+	return video.ParseX264(s)
 }

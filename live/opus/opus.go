@@ -11,7 +11,7 @@ import (
 
 	"github.com/asticode/go-astiav"
 
-	"vidfilter/encode"
+	"vidfilter/encode/audio"
 	"vidfilter/live"
 	"vidfilter/live/sound"
 )
@@ -127,7 +127,7 @@ func (s *Stream) hand(ctx context.Context, p Packet) {
 // coder is a run of the coder over sound without gaps.
 type coder struct {
 	track  *sound.Track
-	opus   *encode.Opus // nil if the track cannot be decoded
+	opus   *audio.Opus // nil if the track cannot be decoded
 	packet *astiav.Packet
 	last   time.Duration // of the latest packet
 }
@@ -161,7 +161,7 @@ func (c *coder) open(t *sound.Track) {
 	if t == nil {
 		return
 	}
-	opus, err := encode.NewOpus(t.Parameters(), micro)
+	opus, err := audio.NewOpus(t.Parameters(), micro)
 	if err != nil {
 		return // nobody hears it, and the page does not offer it
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/asticode/go-astiav"
 
-	"vidfilter/encode"
+	"vidfilter/encode/spec"
 	"vidfilter/internal/av"
 	"vidfilter/internal/units"
 	"vidfilter/pipeline"
@@ -47,7 +47,7 @@ func newAVC(c composer, f *pipeline.Frame, o Options, preset string, bits int64)
 }
 
 func (p *avcCoder) open(f *pipeline.Frame, o Options, preset string, bits int64) error {
-	if err := p.begin(encode.X264, av.AsYUV(f.Format), o.Threads); err != nil {
+	if err := p.begin(spec.X264, av.AsYUV(f.Format), o.Threads); err != nil {
 		return err
 	}
 	coded := p.canvas.View.Format
@@ -72,7 +72,7 @@ func (p *avcCoder) open(f *pipeline.Frame, o Options, preset string, bits int64)
 		_ = d.Set("profile", "baseline", 0)
 	}
 	if err := p.enc.Open(p.codec, d); err != nil {
-		return fmt.Errorf("open %s for %v: %w", encode.X264, coded, err)
+		return fmt.Errorf("open %s for %v: %w", spec.X264, coded, err)
 	}
 	p.sets = units.ParameterSets(bytes.Clone(p.enc.ExtraData()))
 	var err error

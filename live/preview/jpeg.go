@@ -8,7 +8,7 @@ import (
 
 	"github.com/asticode/go-astiav"
 
-	"vidfilter/encode"
+	"vidfilter/encode/video"
 	"vidfilter/pipeline"
 )
 
@@ -39,7 +39,7 @@ func newJPEG(c composer, o Options) (coder, error) {
 }
 
 func (p *jpegCoder) open(threads int) error {
-	if err := p.begin(encode.MJPEG, jpegFormat, threads); err != nil {
+	if err := p.begin(video.MJPEG, jpegFormat, threads); err != nil {
 		return err
 	}
 	p.enc.SetColorRange(astiav.ColorRangeJpeg)

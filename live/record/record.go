@@ -17,7 +17,9 @@ import (
 
 	"vidfilter/encode"
 	"vidfilter/encode/formats"
+	"vidfilter/encode/spec"
 	"vidfilter/encode/target"
+	"vidfilter/encode/video"
 	"vidfilter/graph"
 	"vidfilter/internal/av"
 	"vidfilter/live/sound"
@@ -224,13 +226,13 @@ func (r *Recorder) start(f *pipeline.Frame) error {
 	if r.in = astiav.AllocFormatContext(); r.in == nil {
 		return errors.New("record: out of memory")
 	}
-	video := r.in.NewStream(nil)
-	if video == nil {
+	stream := r.in.NewStream(nil)
+	if stream == nil {
 		return errors.New("record: out of memory")
 	}
-	video.SetTimeBase(astiav.NewRational(1, second))
-	video.CodecParameters().SetMediaType(astiav.MediaTypeVideo)
-	video.CodecParameters().SetPixelFormat(av.PixelFormat(f.Layout))
+	stream.SetTimeBase(astiav.NewRational(1, second))
+	stream.CodecParameters().SetMediaType(astiav.MediaTypeVideo)
+	stream.CodecParameters().SetPixelFormat(av.PixelFormat(f.Layout))
 	others, err := r.addSound()
 	if err != nil {
 		return err
@@ -243,7 +245,7 @@ func (r *Recorder) start(f *pipeline.Frame) error {
 	}
 	if r.opts.FrameRate < lowRate {
 		o.Tune = "zerolatency"
-	} else if o.EncoderParams, err = encode.CodecOf(encode.X264).ParseParams(lookAhead); err != nil {
+	} else if o.EncoderParams, err = video.CodecOf(spec.X264).ParseParams(lookAhead); err != nil {
 		return err
 	}
 	if f.Layout == pipeline.RGBA && (f.Width|f.Height)&1 == 0 {
@@ -251,7 +253,7 @@ func (r *Recorder) start(f *pipeline.Frame) error {
 	}
 	r.first = f.Format
 	r.out, err = encode.Create("file:"+r.file.Name(), encode.Template{
-		Context: r.in, Video: video, Others: others,
+		Context: r.in, Video: stream, Others: others,
 	}, o)
 	return err
 }

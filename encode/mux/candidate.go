@@ -1,0 +1,115 @@
+package mux
+
+//#include <stdlib.h>
+//#include "glue.h"
+import "C"
+
+import (
+	"slices"
+	"unsafe"
+
+	"github.com/asticode/go-astiav"
+
+	"vidfilter/encode/audio"
+	"vidfilter/encode/formats"
+	"vidfilter/internal/av"
+)
+
+// candidate is a stream of the input that may come into the file.
+type candidate struct {
+	*file
+	s     *astiav.Stream
+	in    *C.AVStream
+	early []*C.AVPacket // its first packets
+}
+
+// holds reports whether the container takes a stream unchanged. The muxer has to begin a file of
+// that stream alone, since the lists of codecs that muxers publish promise too much.
+func (c *candidate) holds() bool {
+	switch {
+	case c.CodeSound && C.av_get_exact_bits_per_sample(c.in.codecpar.codec_id) > 0:
+		return false
+	case c.Form.Family == formats.Broadcast: // its muxer takes sound beside pictures only
+		return slices.Contains(c.Form.Codecs, C.GoString(C.avcodec_get_name(c.in.codecpar.codec_id))) &&
+			c.in.codecpar.codec_type == C.AVMEDIA_TYPE_AUDIO && c.in.codecpar.sample_rate == 48000
+	case slices.Contains(c.Form.Misread, C.GoString(C.avcodec_get_name(c.in.codecpar.codec_id))):
+		return !audio.FitsFLAC(c.s.CodecParameters()) && muxes(c.oc.oformat, c.Form, c.in, c.codecTag())
+	case c.Form.Codecs != nil:
+		return muxes(c.oc.oformat, c.Form, c.in, 0)
+	case c.in.codecpar.codec_type == C.AVMEDIA_TYPE_ATTACHMENT:
+		return c.Form.Attachments
+	case c.in.disposition&C.AV_DISPOSITION_ATTACHED_PIC != 0 && c.Form.NoCoverArt,
+		c.in.codecpar.codec_type == C.AVMEDIA_TYPE_DATA && c.in.codecpar.codec_tag == tag("text") &&
+			c.MP4(): // chapters without their list
+		return false // the muxer takes it and then does not write it
+	}
+	return muxes(c.oc.oformat, c.Form, c.in, c.codecTag())
+}
+
+// readsBack reports whether sound that the format seems to hold is still there when the file is
+// read: muxers write codecs of RIFF that readers find nothing in. The lists of formats with Codecs
+// promise it.
+func (c *candidate) readsBack() bool {
+	if c.in.codecpar.codec_type != C.AVMEDIA_TYPE_AUDIO || c.Form.Codecs != nil {
+		return true
+	}
+	if c.MP4() && C.av_codec_get_tag(c.oc.oformat.codec_tag, c.in.codecpar.codec_id) == 0 {
+		return false // FFmpeg makes up a tag
+	}
+	if len(c.early) == 0 || c.refusal() != nil {
+		return true // addStream tells of a refusal
+	}
+	list := (**C.AVPacket)(C.calloc(C.size_t(len(c.early)), C.size_t(unsafe.Sizeof(c.early[0]))))
+	defer C.free(unsafe.Pointer(list))
+	copy(unsafe.Slice(list, len(c.early)), c.early)
+	return C.vf_reads_back(c.oc.oformat, c.in, c.codecTag(), list, C.int(len(c.early))) != 0
+}
+
+// refusal writes the first packets of a stream, each to a file of its own in memory, and returns
+// the error if all fail: a faulty header shows only in packets. The first packet of a broadcast
+// may be cut off, and proves nothing.
+func (c *candidate) refusal() (err error) {
+	if c.Form.Family == formats.Broadcast {
+		return nil
+	}
+	least := 1
+	if from := (*C.AVFormatContext)(av.FormatPtr(c.In.Context)).iformat; from != nil && from.flags&C.AVFMT_TS_DISCONT != 0 {
+		least = 2
+	}
+	for _, p := range c.early {
+		if err = av.Error(int(C.vf_try_packet(c.oc.oformat, c.in, c.codecTag(), p))); err == nil {
+			return nil
+		}
+	}
+	if len(c.early) < least {
+		return nil
+	}
+	return err
+}
+
+// silent reports a timecode track, which MP4's muxer makes anew from the metadata.
+func (c *candidate) silent() bool {
+	return c.in.codecpar.codec_type == C.AVMEDIA_TYPE_DATA && c.in.codecpar.codec_tag == tag("tmcd") && c.MP4()
+}
+
+// codecTag returns the codec tag of a stream in the new container, 0 for the muxer's choice. Tags
+// belong to a container, so one is kept only if it means the same in the new one.
+func (c *candidate) codecTag() C.uint32_t {
+	par := c.in.codecpar
+	if c.Format == formats.MOV && par.codec_tag == tag("gpmd") { // for which its muxer has no table
+		return par.codec_tag
+	}
+	if tags := c.oc.oformat.codec_tag; tags != nil && C.av_codec_get_id(tags, par.codec_tag) == par.codec_id {
+		return par.codec_tag
+	}
+	return 0
+}
+
+// textFor returns the codec for text subtitles that the container cannot hold as they are.
+func (c *candidate) textFor() (C.enum_AVCodecID, bool) {
+	d := C.avcodec_descriptor_get(c.in.codecpar.codec_id)
+	if d == nil || d.props&C.AV_CODEC_PROP_TEXT_SUB == 0 || c.Form.Text == "" {
+		return 0, false
+	}
+	return codecNamed(c.Form.Text).id, true
+}

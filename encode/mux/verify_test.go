@@ -1,0 +1,56 @@
+package mux
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"vidfilter/encode/spec"
+	"vidfilter/internal/e2e"
+)
+
+// An encoder that swallows a frame is found out, though the file holds all that it gave.
+func TestVerifyCountsWhatTheEncoderGave(t *testing.T) {
+	m := &Muxer{pictures: pictures{streams: &streams{file: &file{Spec: &spec.Spec{Frames: 12}, written: 11}}}}
+	if _, err := m.Verify(false); err == nil || !strings.Contains(err.Error(), "12 frames went into the encoder and 11 came out") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A file with a read error has not reached its end. The error stands for a server that
+// disconnects.
+func TestInspectFailsHalfway(t *testing.T) {
+	e2e.Needs(t, "ffmpeg")
+	file, err := exec.Command("ffmpeg", "-v", "error", "-i", "../../samples/noisy.mp4", "-c", "copy", "-f", "mpegts", "pipe:1").Output()
+	e2e.Must(t, err)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", strconv.Itoa(len(file)+188))
+		_, _ = w.Write(file)
+	}))
+	defer server.Close()
+	if _, err := inspect(server.URL, "mpegts", 0, false); err == nil || !strings.Contains(err.Error(), "Input/output error") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Copied sound that does not last as long as what was written is found out, whatever its codec.
+func TestVerifyLengthOfSound(t *testing.T) {
+	second := span{begin: 0, end: 1_000_000, longest: 30_000, known: true}
+	for _, c := range []struct {
+		read span
+		want bool
+	}{
+		{second, true}, {span{}, false}, {span{begin: 700_000, end: 1_710_000, longest: 30_000, known: true}, true},
+		{span{begin: 0, end: 270, longest: 23, known: true}, false}, {span{begin: 0, end: 2_000_000, longest: 30_000, known: true}, false},
+	} {
+		if got := c.read.lasts(second); got != c.want {
+			t.Errorf("%+v: %v", c.read, got)
+		}
+	}
+	if !(span{}).lasts(span{}) {
+		t.Error("without times there is nothing to compare")
+	}
+}

@@ -1,0 +1,75 @@
+package video
+
+import (
+	"slices"
+	"strings"
+
+	"vidfilter/encode/formats"
+	"vidfilter/encode/spec"
+)
+
+// codecs lists the encoders that are described.
+var codecs = []Codec{x264, x265, svtAV1, ffv1, prores, dnxhd, rawVideo, mjpeg, nvencH264, nvencHEVC, nvencAV1}
+
+// CodecOf returns the description of an encoder. One that is not described has no defaults, and is
+// used as FFmpeg documents it.
+func CodecOf(encoder string) Codec {
+	if i := slices.IndexFunc(codecs, func(c Codec) bool { return c.Name == encoder }); i >= 0 {
+		return codecs[i]
+	}
+	return Codec{Name: encoder, CRF: -1, Quality: Quality{Max: 63}}
+}
+
+// CodecNamed returns the description of a codec by a value of --codec, an alias or FFmpeg's name of
+// the encoder, in any case.
+func CodecNamed(name string) (Codec, bool) {
+	name = strings.ToLower(name)
+	i := slices.IndexFunc(codecs, func(c Codec) bool {
+		return c.Common != "" && (c.Common == name || c.Name == name || slices.Contains(c.Aliases, name))
+	})
+	if i < 0 {
+		return Codec{}, false
+	}
+	return codecs[i], true
+}
+
+// CodecOnDevice returns the description of the encoder that codes on a device what another does on
+// the CPU.
+func CodecOnDevice(c Codec) (Codec, bool) {
+	i := slices.IndexFunc(codecs, func(d Codec) bool { return d.OnDevice != "" && d.OnDevice == c.Common })
+	if i < 0 {
+		return Codec{}, false
+	}
+	return codecs[i], true
+}
+
+// DefaultFor returns the codec of videos in a format for which no other is asked: H.264, or the
+// first that a format without it has.
+func DefaultFor(f formats.Format) Codec {
+	for _, name := range f.Codecs {
+		if c, ok := CodecNamed(name); ok {
+			return c
+		}
+		if name == rawVideo.Name {
+			return rawVideo
+		}
+	}
+	return CodecOf(spec.DefaultEncoder)
+}
+
+// Commons lists the values of --codec.
+func Commons() (names []string) {
+	for _, c := range codecs {
+		if c.Common != "" {
+			names = append(names, c.Common)
+		}
+	}
+	return names
+}
+
+func newEncoder(o spec.Options) *encoder { return encoderOf(spec.New(spec.Template{}, o)) }
+
+// encoderOf returns the encoder of an output before its first frame.
+func encoderOf(s *spec.Spec) *encoder {
+	return &encoder{Spec: s, about: CodecOf(s.Encoder), part: s.In.Part}
+}
