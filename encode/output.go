@@ -4,6 +4,7 @@ package encode
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync/atomic"
@@ -16,7 +17,9 @@ import (
 	"vidfilter/encode/target"
 	"vidfilter/encode/video"
 	"vidfilter/internal/av"
+	"vidfilter/internal/contract"
 	"vidfilter/internal/fidelity"
+	"vidfilter/internal/hint"
 	"vidfilter/pipeline"
 )
 
@@ -93,8 +96,7 @@ func (o *Output) Put(ctx context.Context, f *pipeline.Frame) error {
 	return o.coder.Put(ctx, f)
 }
 
-// start opens the encoder for frames like f, then the file, and writes the header. It calls
-// described before it opens the file.
+// start opens the encoder and the file. described is called before the header.
 func (o *Output) start(f *pipeline.Frame, described func() error) error {
 	if err := o.coder.Open(f); err != nil {
 		return err
@@ -156,6 +158,9 @@ func (o *Output) NotKept(extras []string) []string {
 	return lost
 }
 
+// Fields reports which pictures were put: progressive, top field first, bottom field first.
+func (o *Output) Fields() [3]bool { return o.coder.Fields() }
+
 // HasChapter reports whether the output has a chapter of this title.
 func (o *Output) HasChapter(title string) bool { return o.mux.HasChapter(title) }
 
@@ -170,4 +175,15 @@ func (o *Output) Pace() float64 {
 		return *p
 	}
 	return 1
+}
+
+// ErrDamaged is wrapped by the errors of Verify: the file is finished and wrong.
+var ErrDamaged = contract.NewClass(contract.ExitDamaged, "output not verified")
+
+// ErrCut is wrapped by the error of a container that cannot hold the streams to be cut out.
+var ErrCut = errors.New("the container cannot hold the streams")
+
+// PartsErrorf says why parts cannot be joined to a video.
+func PartsErrorf(format string, args ...any) error {
+	return hint.Errorf("make all parts with the same options, of one source, or filter it whole", "join: "+format, args...)
 }

@@ -35,7 +35,6 @@ func (o *Output) BeginCoded(f *pipeline.Frame) error {
 	return o.join(f, func() error { return nil })
 }
 
-// join starts an output of parts. Its encoder only describes them.
 func (o *Output) join(f *pipeline.Frame, described func() error) error {
 	o.joined, o.spec.Precoded = true, true
 	return o.start(f, func() error {

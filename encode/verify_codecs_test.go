@@ -12,6 +12,7 @@ import (
 	"vidfilter/encode"
 	"vidfilter/encode/video"
 	"vidfilter/internal/e2e"
+	"vidfilter/pipeline"
 )
 
 // film makes an input of pictures and a tone.
@@ -160,6 +161,19 @@ func TestVerifyTakesOtherForms(t *testing.T) {
 		finished(t, r, c.format)
 		if len(r.said) > 0 {
 			t.Errorf("%+v: said %q", c, r.said)
+		}
+	}
+}
+
+// x265 crashes on small pictures of some widths, unless cutree is off.
+func TestNarrowHEVC(t *testing.T) {
+	for _, c := range []struct{ size, format string }{{"34x16", "yuv444p"}, {"40x24", "yuv422p"}, {"48x18", "gbrp"}, {"48x24", "gray"}, {"40x16", "yuv420p"}} {
+		path := filepath.Join(t.TempDir(), "in.mkv")
+		program(t, "ffmpeg", "-v", "fatal", "-f", "lavfi", "-i", "testsrc2=r=25:d=2:s="+c.size, "-pix_fmt", c.format, "-c:v", "ffv1", path)
+		r := newRigWith(t, path, decode.Options{Threads: 1, Layouts: pipeline.Layout.Valid})
+		out := r.changed(t, encode.Options{Format: "matroska", Encoder: "libx265", Preset: "ultrafast", CRF: -1}, func(int, *pipeline.Frame) {})
+		if out.Frames() != 50 {
+			t.Errorf("%s %s: %d frames", c.size, c.format, out.Frames())
 		}
 	}
 }

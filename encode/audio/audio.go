@@ -140,7 +140,6 @@ var (
 	soundOpus = C.vf_sound{codec: C.AV_CODEC_ID_OPUS, format: C.AV_SAMPLE_FMT_S16, rate: 48000}
 )
 
-// isLossless reports whether the samples of a stream are those that were recorded.
 func isLossless(par *C.AVCodecParameters) bool {
 	d := C.avcodec_descriptor_get(par.codec_id)
 	switch {
@@ -152,7 +151,6 @@ func isLossless(par *C.AVCodecParameters) bool {
 	return true
 }
 
-// pcmOf returns the PCM that keeps the samples of a stream.
 func pcmOf(par *C.AVCodecParameters) C.vf_sound {
 	switch C.av_get_packed_sample_fmt(C.enum_AVSampleFormat(par.format)) {
 	case C.AV_SAMPLE_FMT_U8, C.AV_SAMPLE_FMT_S16:

@@ -15,7 +15,6 @@ import (
 	"vidfilter/internal/av"
 )
 
-// candidate is a stream of the input that may come into the file.
 type candidate struct {
 	*file
 	s     *astiav.Stream
@@ -23,8 +22,8 @@ type candidate struct {
 	early []*C.AVPacket // its first packets
 }
 
-// holds reports whether the container takes a stream unchanged. The muxer has to begin a file of
-// that stream alone, since the lists of codecs that muxers publish promise too much.
+// holds reports whether the muxer begins a file of the stream alone: its list of codecs promises
+// more.
 func (c *candidate) holds() bool {
 	switch {
 	case c.CodeSound && C.av_get_exact_bits_per_sample(c.in.codecpar.codec_id) > 0:
@@ -46,9 +45,8 @@ func (c *candidate) holds() bool {
 	return muxes(c.oc.oformat, c.Form, c.in, c.codecTag())
 }
 
-// readsBack reports whether sound that the format seems to hold is still there when the file is
-// read: muxers write codecs of RIFF that readers find nothing in. The lists of formats with Codecs
-// promise it.
+// readsBack reports whether sound is there when the file is read: muxers write codecs that readers
+// do not find.
 func (c *candidate) readsBack() bool {
 	if c.in.codecpar.codec_type != C.AVMEDIA_TYPE_AUDIO || c.Form.Codecs != nil {
 		return true
@@ -65,9 +63,8 @@ func (c *candidate) readsBack() bool {
 	return C.vf_reads_back(c.oc.oformat, c.in, c.codecTag(), list, C.int(len(c.early))) != 0
 }
 
-// refusal writes the first packets of a stream, each to a file of its own in memory, and returns
-// the error if all fail: a faulty header shows only in packets. The first packet of a broadcast
-// may be cut off, and proves nothing.
+// refusal returns the error if the muxer takes none of the first packets: a faulty header shows
+// only in packets. The first packet of a broadcast may be cut off.
 func (c *candidate) refusal() (err error) {
 	if c.Form.Family == formats.Broadcast {
 		return nil
@@ -87,13 +84,11 @@ func (c *candidate) refusal() (err error) {
 	return err
 }
 
-// silent reports a timecode track, which MP4's muxer makes anew from the metadata.
 func (c *candidate) silent() bool {
 	return c.in.codecpar.codec_type == C.AVMEDIA_TYPE_DATA && c.in.codecpar.codec_tag == tag("tmcd") && c.MP4()
 }
 
-// codecTag returns the codec tag of a stream in the new container, 0 for the muxer's choice. Tags
-// belong to a container, so one is kept only if it means the same in the new one.
+// codecTag returns the tag if it means the same in the new container, else 0: the muxer chooses.
 func (c *candidate) codecTag() C.uint32_t {
 	par := c.in.codecpar
 	if c.Format == formats.MOV && par.codec_tag == tag("gpmd") { // for which its muxer has no table
@@ -112,4 +107,28 @@ func (c *candidate) textFor() (C.enum_AVCodecID, bool) {
 		return 0, false
 	}
 	return codecNamed(c.Form.Text).id, true
+}
+
+// Holds reports whether files of a format hold the video of an open encoder.
+func Holds(f formats.Format, enc *astiav.CodecContext) bool {
+	name := C.CString(f.Muxer())
+	defer C.free(unsafe.Pointer(name))
+	var fc *C.AVFormatContext
+	if C.avformat_alloc_output_context2(&fc, nil, name, nil) < 0 {
+		return false
+	}
+	defer C.avformat_free_context(fc)
+	st := C.avformat_new_stream(fc, nil)
+	c := (*C.AVCodecContext)(enc.UnsafePointer())
+	if st == nil || C.avcodec_parameters_from_context(st.codecpar, c) < 0 {
+		return false
+	}
+	st.time_base = c.time_base
+	st.avg_frame_rate = C.AVRational{25, 1}
+	return muxes(fc.oformat, f, st, st.codecpar.codec_tag)
+}
+
+func muxes(muxer *C.AVOutputFormat, f formats.Format, st *C.AVStream, tag C.uint32_t) bool {
+	known := f.Codecs == nil || slices.Contains(f.Codecs, C.GoString(C.avcodec_get_name(st.codecpar.codec_id)))
+	return known && C.vf_can_mux(muxer, st, tag) != 0
 }

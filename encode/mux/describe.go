@@ -4,7 +4,6 @@ package mux
 import "C"
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -31,10 +30,8 @@ type Coded struct {
 	Side func(parameters unsafe.Pointer) error
 }
 
-// description fills in the video's stream.
 type description struct{ *file }
 
-// of describes pictures like f.
 func (m description) of(f *pipeline.Frame, c Coded) error {
 	st, in := m.video, inputStream(m.In.Video)
 	if err := av.Error(int(C.avcodec_parameters_from_context(st.codecpar, (*C.AVCodecContext)(c.Encoder.UnsafePointer())))); err != nil {
@@ -84,7 +81,6 @@ func (m description) of(f *pipeline.Frame, c Coded) error {
 	return m.videoMetadata(st, in)
 }
 
-// describeDisplay has the stream say how pictures like f are shown.
 func (m description) describeDisplay(f *pipeline.Frame) error {
 	par := m.video.codecpar
 	if props := (*C.AVFrame)(av.FrameProps(f)); props != nil {
@@ -149,7 +145,6 @@ func (m description) hidePadding(f *pipeline.Frame, least int) error {
 	return nil
 }
 
-// places are the formats that have a place for a description of the stream.
 var places = []struct {
 	kind    C.enum_AVPacketSideDataType
 	name    string
@@ -160,8 +155,7 @@ var places = []struct {
 	{C.AV_PKT_DATA_SPHERICAL, "spherical projection", []string{formats.MP4, formats.MOV, formats.MKV, formats.WebM}},
 }
 
-// nameLost names descriptions of the stream that the container has no place for. packed means that
-// the pictures hold the arrangement of views.
+// nameLost names descriptions that the container has no place for.
 func (m description) nameLost(packed bool) {
 	par := m.video.codecpar
 	for _, p := range places {
@@ -191,19 +185,11 @@ func (m description) keepOrientation(orientation int) {
 	}
 }
 
-// exif returns a JPEG segment that holds only an orientation. FFmpeg reads it but does not write
-// it.
+// exif returns a JPEG segment with an orientation, which FFmpeg reads and does not write.
 func exif(orientation int) []byte {
-	var b bytes.Buffer
-	b.Write([]byte{0xff, 0xe1, 0, 0})
-	b.WriteString("Exif\x00\x00MM\x00*")
-	for _, v := range []any{uint32(8), uint16(1), // one entry, 8 bytes after "MM"
-		uint16(0x112), uint16(3), uint32(1), uint16(orientation), uint16(0), // Orientation, SHORT
-		uint32(0)} {
-		_ = binary.Write(&b, binary.BigEndian, v) // a buffer never fails
-	}
-	binary.BigEndian.PutUint16(b.Bytes()[2:], uint16(b.Len()-2))
-	return b.Bytes()
+	const before = "\xff\xe1\x00\x22Exif\x00\x00MM\x00*\x00\x00\x00\x08" + // an entry after 8 bytes:
+		"\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00" // Orientation, one SHORT
+	return append([]byte(before), byte(orientation), 0, 0, 0, 0, 0, 0)
 }
 
 // setPace sets the rate of pictures without times, which the muxer takes from the unit of times.

@@ -1,6 +1,7 @@
 package mux
 
 //#include "glue.h"
+//#include <libavformat/avformat.h>
 import "C"
 
 import (
@@ -43,7 +44,6 @@ type digest struct {
 	span    span
 }
 
-// span is when packets begin and end, in microseconds.
 type span struct {
 	begin, end, longest int64 // longest is of the packets
 	known               bool
@@ -62,8 +62,7 @@ func (s *span) add(p *C.AVPacket, unit C.AVRational) {
 	s.begin, s.end, s.longest = min(s.begin, begin), max(s.end, end), max(s.longest, end-begin)
 }
 
-// lasts reports whether sound read back is as long as what was written: containers cut PCM anew,
-// and round times.
+// lasts allows for PCM that is cut anew, and for rounded times.
 func (s span) lasts(want span) bool {
 	const tolerance = 100_000
 	off := (s.end - s.begin) - (want.end - want.begin)
@@ -114,8 +113,7 @@ func (d *digest) number(n int64) {
 	_, _ = d.times.Write(b[:])
 }
 
-// matches reports whether d may have been read back from want. Of what is unknown only the length
-// of sound counts.
+// matches reports whether d may have been read back from want.
 func (d *digest) matches(want *digest) bool {
 	sound := want.kind == C.AVMEDIA_TYPE_AUDIO
 	if d.kind != want.kind || sound && !d.span.lasts(want.span) {
@@ -131,14 +129,12 @@ func (d *digest) matches(want *digest) bool {
 	return !comparable || d.packets == want.packets && d.times.Sum64() == want.times.Sum64()
 }
 
-// verbatim lists the codecs that all containers store byte for byte.
 var verbatim = []C.enum_AVCodecID{
 	C.AV_CODEC_ID_MP2, C.AV_CODEC_ID_MP3, C.AV_CODEC_ID_AC3, C.AV_CODEC_ID_DTS,
 	C.AV_CODEC_ID_MPEG1VIDEO, C.AV_CODEC_ID_MPEG2VIDEO,
 }
 
-// verbatimFiles lists codecs kept verbatim by all containers but MPEG-TS, which refuses or wraps
-// them.
+// verbatimFiles lists codecs that all containers but MPEG-TS store byte for byte.
 var verbatimFiles = []C.enum_AVCodecID{
 	C.AV_CODEC_ID_FLAC, C.AV_CODEC_ID_ALAC, C.AV_CODEC_ID_VORBIS, C.AV_CODEC_ID_OPUS, C.AV_CODEC_ID_MPEG4, C.AV_CODEC_ID_MJPEG,
 	C.AV_CODEC_ID_PNG, C.AV_CODEC_ID_VP8, C.AV_CODEC_ID_FFV1, C.AV_CODEC_ID_PRORES, C.AV_CODEC_ID_DNXHD, C.AV_CODEC_ID_SUBRIP, C.AV_CODEC_ID_ASS, C.AV_CODEC_ID_DVD_SUBTITLE,
@@ -174,7 +170,6 @@ func (d *digest) addAll(payload []byte) bool {
 	return true
 }
 
-// addAV1 adds the OBUs that every container keeps.
 func (d *digest) addAV1(payload []byte) bool {
 	list, whole := units.OBUs(payload)
 	for _, o := range list {
@@ -194,7 +189,6 @@ func (d *digest) addText(payload []byte) bool {
 	return true
 }
 
-// addAAC adds a raw frame, or frames with ADTS headers.
 func (d *digest) addAAC(payload []byte) bool {
 	if _, _, _, ok := readADTS(payload); !ok {
 		return d.addAll(payload)
@@ -210,15 +204,13 @@ func (d *digest) addAAC(payload []byte) bool {
 	return true
 }
 
-// channelsInside reports whether AAC describes its channels in its frames. With ADTS headers they
-// are in other places there.
+// channelsInside reports whether frames of AAC describe their channels.
 func channelsInside(par *C.AVCodecParameters) bool {
 	config := unsafe.Slice((*byte)(par.extradata), int(par.extradata_size))
 	return len(config) >= 2 && config[1]>>3&15 == 0
 }
 
-// sliceForm returns a form that hashes the NAL units for which isSlice is true. Byte at of the
-// extradata has the size of lengths.
+// sliceForm hashes the NAL units of slices. Byte at of the extradata has the size of lengths.
 func sliceForm(par *C.AVCodecParameters, at int, isSlice func(byte) bool) func(*digest, []byte) bool {
 	size := units.NALSize(av.Slice((*byte)(par.extradata), int(par.extradata_size)), at)
 	return func(d *digest, payload []byte) bool {
@@ -230,4 +222,50 @@ func sliceForm(par *C.AVCodecParameters, at int, isSlice func(byte) bool) func(*
 		}
 		return whole && len(list) > 0
 	}
+}
+
+// adtsHeader describes a frame of AAC in a transport stream. Other containers store this once per
+// track, so their muxers drop the headers.
+type adtsHeader struct {
+	object, frequency, channels int // as in an AudioSpecificConfig; 0 channels: the frame describes them
+}
+
+// readADTS reads a header (ISO/IEC 14496-3, 1.A.2.2). ok is false if b does not begin with one.
+// frame is the data behind the header, nil if its length is wrong, and rest follows the frame.
+func readADTS(b []byte) (h adtsHeader, frame, rest []byte, ok bool) {
+	if len(b) < 7 || b[0] != 0xff || b[1]&0xf6 != 0xf0 {
+		return h, nil, nil, false
+	}
+	h = adtsHeader{int(b[2]>>6) + 1, int(b[2] >> 2 & 15), int(b[2]&1<<2 | b[3]>>6)}
+	header, end := 7, int(b[3]&3)<<11|int(b[4])<<3|int(b[5])>>5
+	if b[1]&1 == 0 {
+		header = 9 // a checksum
+	}
+	if end >= header && end <= len(b) {
+		frame, rest = b[header:end], b[end:]
+	}
+	return h, frame, rest, true
+}
+
+// config returns the AudioSpecificConfig (ISO/IEC 14496-3, 1.6.2.1): 5 bits of object type, 4 of
+// the rate's index, 4 of channels. ok is false if it does not fit in them.
+func (h adtsHeader) config() (config [2]byte, ok bool) {
+	config = [2]byte{byte(h.object<<3 | h.frequency>>1), byte(h.frequency<<7 | h.channels<<3)}
+	return config, h.channels > 0 && h.frequency < len(aacRates)
+}
+
+const aacLowComplexity = 2
+
+var aacRates = []int{96000, 88200, 64000, 48000, 44100, 32000, 24000, 22050, 16000, 12000, 11025, 8000, 7350}
+
+func aacOf(par *C.AVCodecParameters) adtsHeader {
+	rate := int(par.sample_rate)
+	if par.profile == C.AV_PROFILE_AAC_HE || par.profile == C.AV_PROFILE_AAC_HE_V2 {
+		rate /= 2 // coded at half the rate, which the extension doubles
+	}
+	channels := int(par.ch_layout.nb_channels)
+	if channels == 8 {
+		channels = 7
+	}
+	return adtsHeader{aacLowComplexity, max(0, slices.Index(aacRates, rate)), channels}
 }

@@ -87,7 +87,6 @@ func (m *file) write(p *C.AVPacket) error {
 	return nil
 }
 
-// note adds a packet for the muxer to the digests of Verify.
 func (m *file) note(p *C.AVPacket) {
 	i := int(p.stream_index)
 	if m.given[i] == nil {
@@ -96,8 +95,7 @@ func (m *file) note(p *C.AVPacket) {
 	m.given[i].add(p)
 }
 
-// took evaluates the muxer's result. An invalid packet is counted and left out, since one bad
-// subtitle is no reason to lose a video. Verify notices if it was a frame.
+// took counts and leaves out an invalid packet: one bad subtitle is no reason to lose a video.
 func (m *file) took(code C.int) (ok bool, _ error) {
 	err := av.Error(int(code))
 	switch {
@@ -114,8 +112,6 @@ func (m *file) took(code C.int) (ok bool, _ error) {
 	return false, m.failed
 }
 
-// flushMuxer empties the muxer's queue, so that a packet rejected at the end does not keep it from
-// finishing the file.
 func (m *file) flush() error {
 	for done := false; !done && m.failed == nil; {
 		done, _ = m.took(C.av_interleaved_write_frame(m.oc, nil))
@@ -126,8 +122,7 @@ func (m *file) flush() error {
 	return m.failed
 }
 
-// seekable reports whether the muxer can go back in the output. A muxer without a file counts as
-// seekable.
+// seekable reports whether the muxer can go back in the output.
 func (m *file) seekable() bool {
 	return m.oc.pb == nil || m.oc.pb.seekable&C.AVIO_SEEKABLE_NORMAL != 0
 }
@@ -138,7 +133,6 @@ func (m *file) hasCover() bool {
 	})
 }
 
-// writeError describes an FFmpeg error of the output file.
 func (m *file) writeError(op string, err error) error {
 	if no := av.Errno(err); no != 0 {
 		err = syscall.Errno(no)
@@ -160,8 +154,7 @@ func shown(url string) string {
 	return strings.TrimPrefix(url, "file:")
 }
 
-// coloursInPictures reports whether the colour tags are in the coded pictures. MP4 has a place for
-// them or for an ICC profile, not for both.
+// coloursInPictures: MP4 has a place for colour tags or for an ICC profile, not for both.
 func (m *file) coloursInPictures() bool {
 	switch m.video.codecpar.codec_id {
 	case C.AV_CODEC_ID_H264, C.AV_CODEC_ID_HEVC, C.AV_CODEC_ID_AV1, C.AV_CODEC_ID_PRORES:

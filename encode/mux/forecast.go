@@ -10,11 +10,9 @@ import (
 	"vidfilter/internal/text"
 )
 
-// forecast names what the file will lack.
 type forecast struct{ *file }
 
-// lack is something for which a kind of file has no place. What pictures carry in packets, or
-// beside them, package side names.
+// lack is a property for which a kind of file has no place.
 type lack struct {
 	format, codec string // FFmpeg's names of the format and the encoder; "" is any
 	kind          fidelity.Kind
@@ -54,8 +52,7 @@ func (l lack) is(format, codec string, i fidelity.Item, key string) bool {
 		(l.only == "" || slices.Contains(strings.Fields(l.only), i.Values[key]))
 }
 
-// marks lists the marks of streams that formats hold, by kind of stream; a format that is not here
-// holds all.
+// marks lists the marks of streams that formats hold, by kind of stream; other formats hold all.
 var marks = map[string]map[string]string{
 	formats.MP4:  {"audio": "dub comment forced hearing_impaired visual_impaired", "subtitle": "dub comment forced hearing_impaired visual_impaired"},
 	formats.MOV:  {},
@@ -65,7 +62,6 @@ var marks = map[string]map[string]string{
 	formats.WebM: {"audio": "forced", "subtitle": "forced captions descriptions metadata"},
 }
 
-// unmarked returns the marks of a stream that a format does not hold.
 func unmarked(format string, i fidelity.Item) (lost []string) {
 	held, some := marks[format]
 	for mark := range strings.SplitSeq(i.Values["disposition"], ", ") {
@@ -76,7 +72,6 @@ func unmarked(format string, i fidelity.Item) (lost []string) {
 	return lost
 }
 
-// foresee names what the input says of itself and the format has no place for.
 func (m forecast) foresee() {
 	switch {
 	case m.In.Facts == nil || m.In.Part:
@@ -110,7 +105,6 @@ func (m forecast) foresee() {
 	}
 }
 
-// foreseeItem names the properties of an item that the format lacks.
 func (m forecast) foreseeItem(i fidelity.Item) (names []string) {
 	const columns = 100 // of a value
 	for _, key := range fidelity.Missed(i) {
@@ -126,7 +120,6 @@ func (m forecast) foreseeItem(i fidelity.Item) (names []string) {
 	return names
 }
 
-// lacks reports whether the output has no place for a property, or for an item if the key is empty.
 func (m forecast) lacks(i fidelity.Item, key string) bool {
 	if i.Kind == fidelity.Tag && key == "" && m.MP4() && m.hasCover() && !slices.Contains(plain, i.Name) {
 		return true // see movFlags
@@ -143,7 +136,6 @@ func (m forecast) lacks(i fidelity.Item, key string) bool {
 	return slices.ContainsFunc(lacks, func(l lack) bool { return l.is(m.Format, m.Encoder, i, key) })
 }
 
-// nameRest names, in one line, what the input has beside the samples and the format has not.
 func (m forecast) nameRest() {
 	const columns = 40 // of a value
 	var names, ofVideo []string

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 	"unsafe"
 
 	"github.com/asticode/go-astiav"
@@ -15,9 +16,9 @@ import (
 	"vidfilter/encode/target"
 	"vidfilter/internal/av"
 	"vidfilter/internal/fidelity"
+	"vidfilter/internal/units"
 )
 
-// header sets the muxer's options and writes the header.
 type header struct {
 	*streams
 	at int64 // time of the first picture
@@ -74,8 +75,7 @@ func (m header) setTransport(d **C.AVDictionary) error {
 	return m.placePIDs(d)
 }
 
-// placePIDs lets streams keep their PIDs. One that another stream has, or a table, becomes the next
-// that is free. The tables of programs make way.
+// placePIDs lets streams keep their PIDs. One that is taken becomes the next free one.
 func (m header) placePIDs(d **C.AVDictionary) error {
 	const least, most, usual, tables = 0x20, 0x1ffa, 0x100, 0x1000 // others are reserved
 	used := map[C.int]bool{}
@@ -111,8 +111,7 @@ func (m header) placePIDs(d **C.AVDictionary) error {
 	return nil
 }
 
-// firstTime returns the earliest time of the output in microseconds, as far as known before the
-// header.
+// firstTime returns the earliest known time of the output in microseconds.
 func (m header) firstTime() int64 {
 	t := m.Micros(m.at)
 	for _, p := range m.early {
@@ -123,8 +122,7 @@ func (m header) firstTime() int64 {
 	return t
 }
 
-// delayAudio lets audio begin before 0. Matroska has no negative times, but it has a decoder delay
-// that players subtract. Without it, every stream would be shifted.
+// delayAudio lets audio begin before 0: Matroska has no negative times, but a decoder delay.
 func (m header) delayAudio() {
 	for _, s := range m.In.Others {
 		l := m.tracks[s.Index()]
@@ -141,9 +139,7 @@ func (m header) delayAudio() {
 	}
 }
 
-// describeAAC gives AAC from MPEG-TS the codec header that Matroska needs, for pipes only. In a
-// file the muxer later fills room that it has reserved, and a header set here would make it
-// overwrite the data behind.
+// describeAAC gives AAC from MPEG-TS a codec header in pipes. In files the muxer adds it at the end.
 func (m header) describeAAC() error {
 	for _, s := range m.In.Others {
 		l := m.tracks[s.Index()]
@@ -158,8 +154,7 @@ func (m header) describeAAC() error {
 	return nil
 }
 
-// aacConfig takes the header from the stream's first packet or, if that comes later than ours,
-// from the demuxer's parameters.
+// aacConfig takes the header from the stream's first packet or from the demuxer's parameters.
 func (m header) aacConfig(s *astiav.Stream, par *C.AVCodecParameters) [2]byte {
 	i := slices.IndexFunc(m.early, func(p *astiav.Packet) bool { return p.StreamIndex() == s.Index() })
 	if i >= 0 {
@@ -173,8 +168,7 @@ func (m header) aacConfig(s *astiav.Stream, par *C.AVCodecParameters) [2]byte {
 	return config
 }
 
-// firstOf returns the time of a stream's first packet in its own unit, 0 if it is not known before
-// the header.
+// firstOf returns the time of a stream's first packet in its own unit, 0 if it is not known yet.
 func (m header) firstOf(s *astiav.Stream) int64 {
 	st := inputStream(s)
 	for _, p := range m.early {
@@ -194,7 +188,6 @@ func (m header) firstOf(s *astiav.Stream) int64 {
 	return 0
 }
 
-// fileMetadata copies the file's tags, chapters and programs.
 func (m header) fileMetadata() error {
 	if m.In.Part {
 		key, value := m.In.Tag(m.at)
@@ -237,4 +230,183 @@ func (m header) fileMetadata() error {
 	}
 	indexes[m.In.Video.Index()] = m.video.index
 	return av.Error(int(C.vf_copy_programs(m.oc, src, &indexes[0])))
+}
+
+func (m header) setISO(d **C.AVDictionary) error {
+	set(d, "movflags", strings.Join(m.movFlags(), "+"))
+	if m.Fragment > 0 {
+		set(d, "frag_duration", strconv.FormatInt(m.Fragment.Microseconds(), 10))
+		set(d, "flush_packets", "1") // or quiet video would stay in a buffer for seconds
+		m.oc.flags |= C.AVFMT_FLAG_FLUSH_PACKETS
+	}
+	if m.In.Part {
+		return m.exactTimes(d)
+	}
+	if scale := m.movieTimescale(); scale > 0 {
+		set(d, "movie_timescale", strconv.Itoa(scale))
+	}
+	return nil
+}
+
+// plainQuickTime lists those that QuickTime has, too.
+var plainQuickTime = []string{"title", "artist", "album", "date", "comment", "genre", "copyright", "creation_time", "timecode"}
+
+func (m header) movFlags() []string {
+	var flags []string
+	switch {
+	case m.Fragment > 0:
+		flags = append(flags, "delay_moov", "default_base_moof")
+	case !m.seekable():
+		flags = append(flags, "frag_keyframe", "delay_moov", "default_base_moof")
+	}
+	if hasSideData(m.video.codecpar, C.AV_PKT_DATA_ICC_PROFILE) && m.coloursInPictures() {
+		flags = append(flags, "prefer_icc")
+	}
+	if tagged, whole := colourTags(m.video.codecpar); tagged && !whole {
+		flags = append(flags, "write_colr")
+	}
+	if m.hasCover() {
+		return flags // the newer scheme has no place for cover art
+	}
+	atoms := plain
+	if m.Format == formats.MOV {
+		atoms = plainQuickTime
+	}
+	for k := range tags(m.oc.metadata) {
+		if !slices.Contains(atoms, k) {
+			return append(flags, "use_metadata_tags")
+		}
+	}
+	return flags
+}
+
+// colourTags reports whether a video has colour tags, and all three: FFmpeg writes no fewer.
+func colourTags(par *C.AVCodecParameters) (some, all bool) {
+	tags := 0
+	for _, is := range []bool{
+		par.color_primaries != C.AVCOL_PRI_UNSPECIFIED, par.color_trc != C.AVCOL_TRC_UNSPECIFIED, par.color_space != C.AVCOL_SPC_UNSPECIFIED,
+	} {
+		if is {
+			tags++
+		}
+	}
+	return tags > 0 || par.color_range == C.AVCOL_RANGE_JPEG, tags == 3
+}
+
+// movieTimescale returns a unit in which each stream starts at a whole number; 0: the usual one.
+func (m header) movieTimescale() int {
+	scale := int64(1)
+	late := false
+	for _, st := range m.outputs() {
+		scale = lcm(scale, int64(st.time_base.den))
+		if scale <= 0 || scale > 1<<30 {
+			return 90000
+		}
+	}
+	for _, s := range append(slices.Clone(m.In.Others), m.In.Video) {
+		if t := s.StartTime(); t != av.NoPTS && t != 0 {
+			late = true
+		}
+	}
+	if !late || scale <= 1000 {
+		return 0
+	}
+	return int(scale)
+}
+
+func lcm(a, b int64) int64 {
+	x, y := a, b
+	for y != 0 {
+		x, y = y, x%y
+	}
+	return a / x * b
+}
+
+// exactTimes makes MP4 count in the unit of the input, so that differences of times survive.
+func (m header) exactTimes(d **C.AVDictionary) error {
+	const finest = 1e7 // durations have 32 bits
+	den := m.Unit.Den
+	if den <= 0 || den > finest {
+		return target.Refusal("filter the file whole", "a part cannot be exact in units of %d/%d s", m.Unit.Num, den)
+	}
+	if fraction(m.Unit) != rational(m.In.Video.TimeBase()) {
+		return target.Refusal("filter the file whole", "a part has the times of its source, and the filters change their unit")
+	}
+	set(d, "video_track_timescale", strconv.Itoa(den))
+	set(d, "movie_timescale", strconv.Itoa(den))
+	if m.Precoded {
+		set(d, "use_editlist", "0") // times begin at 0, and are read back as they are
+	}
+	return nil
+}
+
+type timecodes struct{ *file }
+
+// move lets timecodes count on to the first picture, at the output's rate.
+func (m timecodes) move(first int64) {
+	rate, pictures := m.sourceRate(), 0
+	begin := inputStream(m.In.Video).start_time
+	cut := m.In.Cut && rate.num > 0 && begin != C.AV_NOPTS_VALUE
+	if !cut && !m.Has(fidelity.Rate) {
+		return
+	}
+	if cut {
+		us := C.AVRational{1, 1000000}
+		later := C.int64_t(m.Micros(first)) - C.int64_t(m.In.Shift) - C.av_rescale_q(begin, inputStream(m.In.Video).time_base, us)
+		pictures = int(C.av_rescale_q(later, us, C.av_inv_q(rate)))
+	}
+	dictionaries := []**C.AVDictionary{&m.oc.metadata}
+	for _, st := range m.outputs() {
+		dictionaries = append(dictionaries, &st.metadata)
+	}
+	for _, d := range dictionaries {
+		if code := metadata(*d, "timecode"); code != "" {
+			if cut {
+				code = av.LaterTimecode(code, astiav.NewRational(int(rate.num), int(rate.den)), pictures)
+			}
+			set(d, "timecode", m.atRate(code))
+		}
+	}
+}
+
+// atRate returns a timecode of the input as it counts at the output's rate; "" if that has none.
+func (m timecodes) atRate(code string) string {
+	if code == "" || !m.Has(fidelity.Rate) {
+		return code
+	}
+	is := m.Shown.Rate
+	if !is.Known() {
+		is = m.Shown.MeanRate
+	}
+	was := m.sourceRate()
+	other := av.TimecodeAt(code, astiav.NewRational(int(was.num), int(was.den)), astiav.NewRational(is.Num, is.Den))
+	if other != code {
+		m.Told.Add(fidelity.Video, "", "timecode")
+	}
+	if other == "" {
+		m.Warn("the timecode %s is left out: there is none at %.6g pictures a second", code, is.Float64())
+	}
+	return other
+}
+
+// keep makes the timecode of the first picture that of the file, unless that has one.
+func (m timecodes) keep(code string) {
+	if code == "" || !m.Carries() || m.In.Part {
+		return
+	}
+	given := metadata(m.oc.metadata, "timecode")
+	for _, st := range m.outputs() {
+		given = cmp.Or(given, metadata(st.metadata, "timecode"))
+	}
+	switch {
+	case given == "" && !forecast{m.file}.lacks(fidelity.Item{Kind: fidelity.Video}, "timecode"):
+		set(&m.oc.metadata, "timecode", code)
+	case given != code:
+		m.Lost.Add(units.Timecode.String())
+	}
+}
+
+// sourceRate returns the rate of the input's video, 0/1 if it is unknown.
+func (m timecodes) sourceRate() C.AVRational {
+	return C.av_guess_frame_rate((*C.AVFormatContext)(av.FormatPtr(m.In.Context)), inputStream(m.In.Video), nil)
 }

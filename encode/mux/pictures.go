@@ -12,11 +12,11 @@ import (
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/encode/formats"
+	"vidfilter/encode/target"
 	"vidfilter/internal/av"
 )
 
-// pictures writes the packets of the video. The times of a format with a constant rate are numbers
-// of pictures.
+// pictures writes the packets of the video.
 type pictures struct {
 	*streams
 	shift    int64          // subtracted from the times, in their unit
@@ -59,7 +59,6 @@ func (m *pictures) writeVideo(pkt *astiav.Packet) error {
 	return m.write(p)
 }
 
-// insertExif puts the segment after the start of the JPEG in p.
 func (m *pictures) insertExif(p *C.AVPacket) error {
 	const start = 2
 	if len(m.exif) == 0 || p.size < start {
@@ -69,15 +68,17 @@ func (m *pictures) insertExif(p *C.AVPacket) error {
 	return av.SetData(unsafe.Pointer(p), slices.Concat(data[:start], m.exif, data[start:]))
 }
 
-// hold keeps a packet until the next one comes. MP4 counts from one decode time to the
-// next, so the packet decoded last must last until the end of the video, not as long as its own
-// picture is shown.
+// hold keeps a packet until the next one: in MP4 the last one lasts until the end of the video.
 func (m *pictures) hold(pkt *astiav.Packet) error {
 	if m.written == 1 {
 		m.decoded = pkt.Dts()
 	} else if err := m.writeLatest(); err != nil {
 		return err
 	}
+	return m.keep(pkt)
+}
+
+func (m *pictures) keep(pkt *astiav.Packet) error {
 	if m.latest = pkt.Clone(); m.latest == nil {
 		return errors.New("encode: out of memory")
 	}
@@ -100,7 +101,6 @@ func (m *pictures) writeLast() error {
 	return m.writeLatest()
 }
 
-// finish writes what is kept back, and names the changes.
 func (m *pictures) finish() error {
 	switch {
 	case m.Form.Family == formats.Broadcast:
@@ -109,4 +109,155 @@ func (m *pictures) finish() error {
 		return m.finishPace()
 	}
 	return m.writeLast()
+}
+
+// step writes the latest picture until the one in pkt is due: MXF has a constant rate and no times.
+func (m *pictures) step(pkt *astiav.Packet) error {
+	at := m.place(pkt.Pts())
+	if m.latest != nil {
+		if m.written+1-at > 1 {
+			return m.offRate(at)
+		}
+		if err := m.repeatLatest(at); err != nil {
+			return err
+		}
+	}
+	return m.keep(pkt)
+}
+
+func (m *pictures) repeatLatest(until int64) error {
+	p := m.latest
+	m.latest = nil
+	defer p.Free()
+	if m.pauseTooLong(until) {
+		return m.offRate(until)
+	}
+	m.repeated += max(0, until-m.written-1)
+	for range max(1, until-m.written) {
+		if err := m.writeStep(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keepPace repeats the picture before one that is late, and leaves out one that is early.
+func (m *pictures) keepPace(pkt *astiav.Packet) error {
+	at := m.place(pkt.Pts())
+	if m.latest != nil {
+		if m.written-at > 1 {
+			m.skipped++
+			return nil
+		}
+		if err := m.repeatPicture(at); err != nil {
+			return err
+		}
+		m.latest.Free()
+	}
+	if err := m.keep(pkt); err != nil {
+		return err
+	}
+	return m.writeStep(m.latest)
+}
+
+func (m *pictures) repeatPicture(until int64) error {
+	if m.pauseTooLong(until) {
+		return m.offRate(until)
+	}
+	for m.written < until {
+		if err := m.writeStep(m.latest); err != nil {
+			return err
+		}
+		m.repeated++
+	}
+	return nil
+}
+
+func (m *pictures) place(pts int64) int64 {
+	return int64(C.av_rescale_q(C.int64_t(pts-m.first), fraction(m.Unit), m.video.time_base))
+}
+
+func (m *pictures) offRate(at int64) error {
+	rate := C.av_inv_q(m.video.time_base)
+	return target.Refusal("write .mov or .mkv, which keep the time of each", "%s holds pictures at a constant rate, %.6g a second, and picture %d of the input belongs where %d is",
+		m.Format, float64(rate.num)/float64(rate.den), m.Frames, at+1)
+}
+
+// pauseTooLong reports whether the time until a picture is due is no pause, but a fault.
+func (m *pictures) pauseTooLong(until int64) bool {
+	const longest = 3600 // seconds
+	rate := C.av_inv_q(m.video.time_base)
+	return (until-m.written)*int64(rate.den) > longest*int64(rate.num)
+}
+
+// writeStep writes a picture, which it borrows, and the sound that goes with it.
+func (m *pictures) writeStep(picture *astiav.Packet) error {
+	p := picture.Clone()
+	if p == nil {
+		return errors.New("encode: out of memory")
+	}
+	defer p.Free()
+	p.SetPts(m.written)
+	p.SetDts(m.written)
+	p.SetDuration(1)
+	m.begin, m.end = 0, m.written
+	m.written++
+	if err := m.write((*C.AVPacket)(av.PacketPtr(p))); err != nil {
+		return err
+	}
+	for _, l := range m.tracks {
+		if err := l.writeSound(false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *pictures) finishBroadcast() error {
+	if m.latest != nil {
+		if err := m.repeatLatest(m.place(m.latest.Pts() + m.latest.Duration())); err != nil {
+			return err
+		}
+	}
+	if m.repeated > 0 {
+		m.Warn("%s holds pictures at a constant rate: some are repeated, %d in all", m.Format, m.repeated)
+	}
+	return m.finishSound()
+}
+
+func (m *pictures) finishPace() error {
+	if m.latest != nil {
+		if err := m.repeatPicture(m.place(m.latest.Pts() + m.latest.Duration())); err != nil {
+			return err
+		}
+	}
+	if m.repeated+m.skipped > 0 {
+		m.Warn("%s has a rate and no times: %d pictures are repeated, %d left out; --format nut keeps the time of each",
+			m.Format, m.repeated, m.skipped)
+	}
+	return nil
+}
+
+// Order gives packets their decode times, which are those of x264 in a single run. The first few
+// lie before the first frame is shown, as many as reordering needs. Each later packet is decoded
+// when the frame that many places before it is shown, which is never later than its own time.
+type Order struct {
+	started, led bool
+	first        int64
+	times        []int64 // sorted: of packets so far, less those used as decode times
+}
+
+// Next returns the decode time of a packet, of which a coder gave the times.
+func (o *Order) Next(pts, dts int64) int64 {
+	if !o.started {
+		o.started, o.first = true, pts
+	}
+	at, _ := slices.BinarySearch(o.times, pts)
+	o.times = slices.Insert(o.times, at, pts)
+	if o.led = o.led || dts >= o.first; !o.led {
+		return dts
+	}
+	first := o.times[0]
+	o.times = o.times[1:]
+	return first
 }

@@ -32,8 +32,7 @@ type streams struct {
 	undescribed map[int]bool
 }
 
-// mapStreams makes an output stream for every input stream that the container can hold, in the
-// input's order, and warns of the others.
+// mapStreams makes an output stream for each that the container can hold, in the input's order.
 func (m *streams) mapStreams() error {
 	m.mapped = true
 	all := append(slices.Clone(m.In.Others), m.In.Video)
@@ -102,7 +101,6 @@ func (m *streams) addStream(s *astiav.Stream) error {
 	return nil
 }
 
-// leaveOut says that a stream is not in the output.
 func (m *streams) leaveOut(s *astiav.Stream, why string) {
 	m.Told.Add(fidelity.Stream, strconv.Itoa(s.Index()), "")
 	m.Warn("%s is left out: %s", streamName(s), why)
@@ -121,13 +119,11 @@ func (m *streams) nameEmpty() {
 	}
 }
 
-// spoilt leaves out a stream with faulty data, and counts it as damage.
 func (m *streams) spoilt(s *astiav.Stream, reason error) {
 	m.leftOut++
 	m.leaveOut(s, reason.Error())
 }
 
-// newStream makes an output stream with all properties but the codec's.
 func (m *streams) newStream(s *astiav.Stream) (*C.AVStream, error) {
 	st := C.avformat_new_stream(m.oc, nil)
 	if st == nil {
@@ -170,7 +166,6 @@ func (m *streams) add(s *astiav.Stream, st *C.AVStream) *track {
 	return t
 }
 
-// copyStream copies a stream bit for bit.
 func (m *streams) copyStream(c *candidate) error {
 	st, err := m.newStream(c.s)
 	if err != nil {
@@ -183,7 +178,6 @@ func (m *streams) copyStream(c *candidate) error {
 	return nil
 }
 
-// attachPicture makes cover art an attachment, as usual in Matroska.
 func (m *streams) attachPicture(s *astiav.Stream) error {
 	in := inputStream(s)
 	st := C.avformat_new_stream(m.oc, nil)
@@ -222,7 +216,6 @@ func (m *streams) convertSubtitles(s *astiav.Stream, to C.enum_AVCodecID) error 
 	return av.Error(int(C.avcodec_parameters_from_context(st.codecpar, subs.enc)))
 }
 
-// convertAudio makes a stream that the container holds from one that it cannot hold.
 func (m *streams) convertAudio(s *astiav.Stream) error {
 	a, err := audio.For(s, m.Form, !m.CodeSound, m.oc.oformat.flags&C.AVFMT_GLOBALHEADER != 0)
 	if err != nil {
@@ -285,8 +278,7 @@ func (m *streams) carryAll(list []*astiav.Packet) error {
 	return nil
 }
 
-// showEarly leaves out of the packets that wait those that are hidden, and those of streams that
-// are left out.
+// showEarly removes hidden packets, and those without a track, from the packets that wait.
 func (m *streams) showEarly() {
 	waiting := m.early
 	m.early = nil
@@ -299,14 +291,12 @@ func (m *streams) showEarly() {
 	}
 }
 
-// carryEarly writes the packets that wait for the header.
 func (m *streams) carryEarly() error {
 	early := m.early
 	m.early = nil
 	return m.carryAll(early)
 }
 
-// flushAudio writes the sound that converters keep back.
 func (m *streams) flushAudio() error {
 	for _, l := range m.tracks {
 		if l.aud != nil {

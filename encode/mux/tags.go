@@ -39,7 +39,6 @@ func streamName(s *astiav.Stream) string {
 	return name + ")"
 }
 
-// dropTags removes the tags that match.
 func dropTags(d **C.AVDictionary, match func(key string) bool) {
 	for k := range tags(*d) {
 		if match(k) {
@@ -81,7 +80,6 @@ func tag(s string) C.uint32_t {
 	return C.uint32_t(s[0]) | C.uint32_t(s[1])<<8 | C.uint32_t(s[2])<<16 | C.uint32_t(s[3])<<24
 }
 
-// set writes a tag; an empty value removes it.
 func set(d **C.AVDictionary, key, value string) {
 	av.SetOption(unsafe.Pointer(d), key, value)
 }
@@ -126,8 +124,7 @@ func hasSideData(par *C.AVCodecParameters, kind C.enum_AVPacketSideDataType) boo
 	return C.av_packet_side_data_get(par.coded_side_data, par.nb_coded_side_data, kind) != nil
 }
 
-// plain lists the tags that have atoms of their own in MP4, which every player reads. Any other
-// tag needs the newer scheme for all of them.
+// plain lists the tags that have atoms in MP4. Any other needs the newer scheme for all.
 var plain = []string{"title", "artist", "album_artist", "composer", "album", "date", "comment", "genre", "copyright", "grouping",
 	"lyrics", "description", "synopsis", "show", "episode_id", "network", "keywords", "episode_sort", "season_number",
 	"media_type", "hd_video", "gapless_playback", "compilation", "track", "disc", "tmpo", "creation_time", "timecode"}

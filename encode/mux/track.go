@@ -2,12 +2,15 @@ package mux
 
 //#include <stdlib.h>
 //#include "glue.h"
+//#include <libavcodec/avcodec.h>
 import "C"
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/asticode/go-astiav"
@@ -18,7 +21,6 @@ import (
 	"vidfilter/internal/text"
 )
 
-// track is a stream that is copied or converted.
 type track struct {
 	*file
 	st    *C.AVStream
@@ -80,11 +82,9 @@ func (l *track) carry(own *astiav.Packet) error {
 	return l.carryTo(p, l.from)
 }
 
-// maxSubtitle is the largest subtitle, in bytes, that is converted: MP4 counts them in 16 bits, and
-// FFmpeg's converters take time by the square of the length.
+// maxSubtitle, in bytes: MP4 counts in 16 bits, and FFmpeg's converters take quadratic time.
 const maxSubtitle = 1<<16 - 1
 
-// carryTo writes a packet whose times are in the given unit.
 func (l *track) carryTo(p *C.AVPacket, from C.AVRational) error {
 	if l.Form.Family == formats.Broadcast {
 		return l.laySound(p, from)
@@ -125,8 +125,7 @@ func (l *track) pushAudio(p *astiav.Packet) error {
 	})
 }
 
-// checkSound counts packets whose sound differs from that at the start, if the output cannot
-// describe it.
+// checkSound counts packets whose sound differs from the start, if the output cannot describe it.
 func (l *track) checkSound(p *C.AVPacket) {
 	par := l.st.codecpar
 	if par.codec_id != C.AV_CODEC_ID_AAC || l.Format == "mpegts" {
@@ -144,7 +143,6 @@ func (l *track) checkSound(p *C.AVPacket) {
 	}
 }
 
-// laySound takes a packet for MXF.
 func (l *track) laySound(p *C.AVPacket, from C.AVRational) error {
 	if l.sound == nil {
 		l.sound = newSound(l.st.codecpar)
@@ -158,8 +156,7 @@ func (l *track) laySound(p *C.AVPacket, from C.AVRational) error {
 	return l.writeSound(false)
 }
 
-// writeSound writes the sound of the pictures that are written, as far as it has come, or all. Some
-// seconds behind the pictures there is none to wait for.
+// writeSound writes sound up to the latest picture, or all. It does not wait longer than patience.
 func (l *track) writeSound(all bool) error {
 	const patience = 10 // seconds
 	if l.sound == nil {
@@ -186,4 +183,180 @@ func (l *track) writeSound(all bool) error {
 	copy(unsafe.Slice((*byte)(p.data), len(data)), data)
 	p.stream_index, p.pts, p.dts, p.duration = l.st.index, C.int64_t(at), C.int64_t(at), C.int64_t(until-at)
 	return l.write(p)
+}
+
+// sound lays out samples for MXF, which has no times: from the first picture to the last, without
+// gaps. FFmpeg's muxer drops pictures without sound.
+type sound struct {
+	rate, size int64 // samples a second; bytes of a sample of all channels
+	held       []stretch
+	done       int64 // samples written
+	cut        int64 // samples that no picture is shown with, or others are heard at their time
+}
+
+type stretch struct {
+	at   int64
+	data []byte
+}
+
+func newSound(par *C.AVCodecParameters) *sound {
+	bytes := int64(C.av_get_bits_per_sample(par.codec_id)) / 8
+	return &sound{rate: int64(par.sample_rate), size: bytes * int64(par.ch_layout.nb_channels)}
+}
+
+func (s *sound) end() int64 {
+	if n := len(s.held); n > 0 {
+		return s.held[n-1].at + int64(len(s.held[n-1].data))/s.size
+	}
+	return s.done
+}
+
+// lay adds a copy of sound heard from a sample on. Small differences are rounded times.
+func (s *sound) lay(at int64, data []byte) {
+	end := s.end()
+	if jitter := s.rate / 20; end > 0 && at-end <= jitter && end-at <= jitter {
+		at = end
+	}
+	early := min(max(0, end-at), int64(len(data))/s.size)
+	s.cut += early
+	if data = data[early*s.size:]; len(data) > 0 {
+		s.held = append(s.held, stretch{at + early, append([]byte(nil), data...)})
+	}
+}
+
+// take returns the sound up to a sample, with silence where there is none.
+func (s *sound) take(until int64) []byte {
+	out := make([]byte, (until-s.done)*s.size)
+	for len(s.held) > 0 && s.held[0].at < until {
+		next := &s.held[0]
+		n := copy(out[(next.at-s.done)*s.size:], next.data)
+		next.at += int64(n) / s.size
+		if next.data = next.data[n:]; len(next.data) > 0 {
+			break
+		}
+		s.held = s.held[1:]
+	}
+	s.done = until
+	return out
+}
+
+func (s *sound) rest() (n int64) {
+	for _, h := range s.held {
+		n += int64(len(h.data)) / s.size
+	}
+	return s.cut + n
+}
+
+// Packets that an edit list hides are marked to be decoded and dropped. Copied as they are, most
+// would be heard or seen: MP4 hides again what comes before 0, Matroska has a decoder delay for
+// sound, and others hide nothing.
+
+const mostHeld = 64 << 20
+
+// emptyText is the size of a pause in MP4's text.
+const emptyText = 2
+
+// visible returns the packets of a copied stream to write now. It takes p.
+func (l *track) visible(p *astiav.Packet) (list []*astiav.Packet) {
+	hidden, kind := p.Flags().Has(astiav.PacketFlagDiscard), l.st.codecpar.codec_type
+	switch {
+	case l.aud != nil: // its decoder drops them
+		return []*astiav.Packet{p}
+	case !hidden:
+		list = l.needed(p)
+		l.begun = true
+		return append(list, p)
+	case kind == C.AVMEDIA_TYPE_AUDIO && !l.begun, kind == C.AVMEDIA_TYPE_VIDEO:
+		l.held = append(l.held, p)
+		if l.size += p.Size(); l.size <= mostHeld {
+			return nil
+		}
+		if kind == C.AVMEDIA_TYPE_VIDEO {
+			return l.needed(p)
+		}
+		p = l.held[0]
+		l.held = l.held[1:]
+		l.size -= p.Size()
+	case kind == C.AVMEDIA_TYPE_SUBTITLE && p.Size() > emptyText && !l.named:
+		l.named = true
+		l.Warn("texts of stream %d that begin before a later part of the input's edit list are left out", p.StreamIndex())
+	}
+	p.Free()
+	return nil
+}
+
+// needed returns the hidden packets without which shown cannot be decoded, and frees the others.
+func (l *track) needed(shown *astiav.Packet) []*astiav.Packet {
+	list := l.held
+	l.held, l.size = nil, 0
+	if len(list) == 0 {
+		return nil
+	}
+	if l.st.codecpar.codec_type == C.AVMEDIA_TYPE_VIDEO {
+		if (l.begun || !l.MP4() || shown.Pts() > 0) && !l.named {
+			l.named = true
+			l.Warn("%s shows pictures of stream %d that an edit list of the input hides: others are decoded from them", l.Format, shown.StreamIndex())
+		}
+		return list
+	}
+	var times []int64
+	for _, p := range list {
+		times = append(times, p.Pts())
+	}
+	drop := len(list) - l.preroll(times, shown.Pts())
+	for _, p := range list[:drop] {
+		p.Free()
+	}
+	return list[drop:]
+}
+
+// preroll returns how many hidden packets at the beginning of a stream of sound are written: a few
+// are an encoder's priming. Of more, those remain that the first sound needs, if the format hides
+// them.
+func (l *track) preroll(times []int64, shown int64) int {
+	const few = 2
+	brief := int64(C.av_rescale_q(80, C.AVRational{1, 1000}, l.from)) // the most of Opus
+	id := l.st.codecpar.codec_id
+	d := C.avcodec_descriptor_get(id)
+	switch {
+	case isPCM(id), d != nil && d.props&C.AV_CODEC_PROP_LOSSLESS != 0 && d.props&C.AV_CODEC_PROP_LOSSY == 0:
+		return 0 // no packet needs another
+	case len(times) <= few || shown-times[0] <= brief:
+		return len(times)
+	case shown > 0 || l.Form.Family != formats.ISO && l.Form.Family != formats.Matroska:
+		return 0
+	case id == C.AV_CODEC_ID_OPUS:
+		at := slices.IndexFunc(times, func(t int64) bool { return t >= shown-brief })
+		return len(times) - max(at, 0)
+	}
+	return 1
+}
+
+// firstVisible returns the time of the first visible packet, by the index of the input.
+func (l *track) firstVisible(s *astiav.Stream) (t int64, ok bool) {
+	var times []int64
+	for i := 0; ; i++ {
+		e, more := av.IndexEntry(av.StreamPtr(s), i)
+		switch {
+		case !more:
+			return 0, false
+		case !e.Hidden && l.aud != nil: // its decoder drops what is hidden of it
+			return max(e.Time, 0), true
+		case !e.Hidden && l.st.codecpar.codec_type == C.AVMEDIA_TYPE_AUDIO:
+			times = append(times, e.Time)
+			return times[len(times)-1-l.preroll(times[:len(times)-1], e.Time)], true
+		case !e.Hidden:
+			return e.Time, true
+		}
+		times = append(times, e.Time)
+	}
+}
+
+// skipped returns how many samples at the beginning of a packet are hidden, or more than it has.
+func skipped(p *astiav.Packet) int64 {
+	data := C.av_packet_get_side_data((*C.AVPacket)(av.PacketPtr(p)), C.AV_PKT_DATA_SKIP_SAMPLES, nil)
+	if data == nil {
+		return 0
+	}
+	return int64(binary.LittleEndian.Uint32(unsafe.Slice((*byte)(unsafe.Pointer(data)), 4)))
 }

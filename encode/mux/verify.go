@@ -65,8 +65,7 @@ func (m *file) readable() string {
 	return fmt.Sprintf("file:/proc/self/fd/%d", m.again.Fd())
 }
 
-// altered names a stream that differs from the muxer's input when read back, "" for none. If the
-// muxer refused a packet, of an unknown stream, that has been reported as damage already.
+// altered names a stream that differs when read back. Refused packets are reported as damage.
 func (m *file) altered(got *inspection) string {
 	if m.refused > 0 {
 		return ""
@@ -91,8 +90,6 @@ func (m *file) altered(got *inspection) string {
 	return ""
 }
 
-// filled counts the streams that a file must have: MP4 omits streams without a packet, which a job
-// interrupted early leaves behind.
 func (m *file) filled(count func(*C.AVStream) bool) int {
 	return countStreams(m.oc, func(st *C.AVStream) bool {
 		given := m.given[int(st.index)]
@@ -100,7 +97,6 @@ func (m *file) filled(count func(*C.AVStream) bool) int {
 	})
 }
 
-// nthVideo is the place of the filtered stream among the video streams of the output.
 func (m *file) nthVideo() int {
 	n := 0
 	for _, st := range av.Slice(m.oc.streams, int(m.video.index)) {
@@ -125,7 +121,6 @@ func countStreams(fc *C.AVFormatContext, count func(*C.AVStream) bool) (n int) {
 	return n
 }
 
-// inspection is the result of rereading a file.
 type inspection struct {
 	format     string
 	fc         *C.AVFormatContext
@@ -142,8 +137,7 @@ func (i *inspection) close() {
 	C.avformat_close_input(&fc)
 }
 
-// inspect opens a file, reads all its packets and counts those of its nth video stream. The fields
-// of its pictures are those of the first one, unless they are mixed.
+// inspect reads a file. mixed: the fields of all pictures of the nth video count, not of the first.
 func inspect(path, format string, nth int, mixed bool) (*inspection, error) {
 	i := &inspection{format: format, begin: math.MaxInt64, end: math.MinInt64, read: map[int]*digest{}}
 	if mixed {
@@ -203,8 +197,7 @@ func (i *inspection) pickVideo(nth int) error {
 	return errors.New("the video stream is not there")
 }
 
-// readMP4 takes frames and times from the index, as players do, and packets as stored, since an
-// edit list hides some of them.
+// readMP4 takes times from the index, as players do, and packets as stored: edit lists hide some.
 func (i *inspection) readMP4(path string) error {
 	i.frames = int64(C.avformat_index_get_entries_count(i.video))
 	i.begin = i.micros(i.video.start_time)
@@ -221,8 +214,7 @@ func (i *inspection) micros(t C.int64_t) int64 {
 	return int64(C.av_rescale_q(t, i.video.time_base, C.AVRational{1, 1000000}))
 }
 
-// countFrame leaves out the last frame's duration, as writeVideo does: not every container stores
-// it.
+// countFrame leaves out the last frame's duration, which not every container stores.
 func (i *inspection) countFrame(p *C.AVPacket) {
 	if p.stream_index != i.video.index {
 		return
@@ -233,7 +225,6 @@ func (i *inspection) countFrame(p *C.AVPacket) {
 	}
 }
 
-// readPackets calls each with every packet of a file, and sums them up.
 func (i *inspection) readPackets(fc *C.AVFormatContext, each func(*C.AVPacket)) error {
 	p := C.av_packet_alloc()
 	if p == nil {

@@ -16,8 +16,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// dolby is what becomes of Dolby Vision. Its metadata (RPUs) describes the pictures as they were,
-// which the filter hardly changes.
+// dolby is the plan for Dolby Vision. Its metadata (RPUs) describes the pictures before filtering.
 type dolby struct {
 	lost   string // how messages call what is not kept, "" for nothing
 	record *C.AVDOVIDecoderConfigurationRecord
@@ -34,8 +33,7 @@ const (
 	enhancedLayer = "Dolby Vision profile %d beyond its base layer"
 )
 
-// planDolby decides by the input's record, if it has one, and the first frame. f belongs to the
-// caller; the record to the input.
+// planDolby decides by the input's record, which it borrows, and the first frame.
 func planDolby(s *spec.Spec, f *pipeline.Frame, codec, pixelFormat string) dolby {
 	par := (*C.AVCodecParameters)(av.ParametersPtr(s.In.Video.CodecParameters()))
 	d := dolby{record: dolbyRecord(par)}
@@ -67,7 +65,6 @@ func dolbyRecord(par *C.AVCodecParameters) *C.AVDOVIDecoderConfigurationRecord {
 	return (*C.AVDOVIDecoderConfigurationRecord)(unsafe.Pointer(s.data))
 }
 
-// describe gives the stream the input's record, with the profile of the output's codec.
 func (d *dolby) describe(s *spec.Spec, par *C.AVCodecParameters) error {
 	if d.record == nil || d.lost != "" {
 		return nil

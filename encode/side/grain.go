@@ -20,7 +20,6 @@ type grainer struct {
 	waiting map[int64]params
 }
 
-// params are a picture's own; nil for none.
 type params struct {
 	grain *C.AVFilmGrainAOMParams
 	seed  uint16
@@ -85,7 +84,6 @@ func (g *grainer) give(packet unsafe.Pointer) error {
 	return nil
 }
 
-// later returns a difference of hints of so many bits, which wrap around.
 func later(hints, bits int) int64 {
 	if bits == 0 {
 		return 0
@@ -94,7 +92,6 @@ func later(hints, bits int) int64 {
 	return int64((hints+half)&(1<<bits-1) - half)
 }
 
-// describeGrain is film grain as FFmpeg has it.
 func describeGrain(g *pipeline.FilmGrain) *C.AVFilmGrainAOMParams {
 	a := &C.AVFilmGrainAOMParams{
 		num_y_points: C.int(len(g.Luma)), chroma_scaling_from_luma: flag(g.ChromaFromLuma), scaling_shift: C.int(g.ScalingShift), ar_coeff_lag: C.int(g.Lag),
@@ -127,7 +124,6 @@ func flag(b bool) C.int {
 	return 0
 }
 
-// hasGrain reports whether the pictures that an AVCodecParameters describes have grain.
 func hasGrain(parameters unsafe.Pointer) bool {
 	return C.vf_has_grain((*C.AVCodecParameters)(parameters)) != 0
 }

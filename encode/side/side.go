@@ -3,7 +3,9 @@
 package side
 
 //#cgo pkg-config: libavcodec libavutil
-//#include "side.h"
+//#include <libavcodec/avcodec.h>
+//#include <libavutil/hdr_dynamic_metadata.h>
+//#include <libavutil/mem.h>
 import "C"
 
 import (
@@ -38,7 +40,6 @@ type Carrier struct {
 	frames  map[int64]bool         // progressive pictures among interlaced ones, by time
 }
 
-// setUnits are parameters of encoders by which the user sets units.
 var setUnits = map[string]units.Kind{
 	"mastering-display": units.MasteringDisplay, "master-display": units.MasteringDisplay,
 	"cll": units.ContentLight, "max-cll": units.ContentLight, "alternative-transfer": units.AlternativeTransfer,
@@ -178,7 +179,11 @@ func (c *Carrier) Give(packet *astiav.Packet) error {
 func (c *Carrier) putBeside(p *C.AVPacket, list []units.Unit) {
 	for _, u := range list {
 		b := units.DynamicHDROf(u.Payload)
-		if C.vf_hdr10plus(p, (*C.uint8_t)(unsafe.SliceData(b)), C.size_t(len(b))) < 0 {
+		var size C.size_t
+		m := C.av_dynamic_hdr_plus_alloc(&size)
+		if m == nil || C.av_dynamic_hdr_plus_from_t35(m, (*C.uint8_t)(unsafe.SliceData(b)), C.size_t(len(b))) < 0 ||
+			C.av_packet_add_side_data(p, C.AV_PKT_DATA_DYNAMIC_HDR10_PLUS, (*C.uint8_t)(unsafe.Pointer(m)), size) < 0 {
+			C.av_free(unsafe.Pointer(m))
 			c.spec.Lost.Add(u.Kind.String())
 		}
 	}

@@ -87,7 +87,6 @@ type Quality struct {
 	About    string
 }
 
-// encoder is the encoder of an output, with its options.
 type encoder struct {
 	*spec.Spec
 	about  Codec
@@ -136,7 +135,6 @@ func (c Codec) Cores(height int) int {
 // threads returns how many threads the encoder has; 0 leaves that to it.
 func (o *encoder) threads() int { return cmp.Or(o.Threads, machine.CoreLimit()) }
 
-// since says from when on a change is, unless it is from the first frame on.
 func (e *encoder) since(f *pipeline.Frame) string {
 	if e.Frames == 0 {
 		return ""
@@ -144,7 +142,6 @@ func (e *encoder) since(f *pipeline.Frame) string {
 	return fmt.Sprintf(" from %s on", text.Seconds(e.seconds(f)))
 }
 
-// seconds is a frame's time since the first one.
 func (e *encoder) seconds(f *pipeline.Frame) float64 {
 	if e.Frames == 0 {
 		return 0
@@ -152,7 +149,6 @@ func (e *encoder) seconds(f *pipeline.Frame) float64 {
 	return float64(f.PTS-e.origin) * e.Shown.TimeBase.Float64()
 }
 
-// odd reports whether the sides do not divide by the chroma subsampling of pf.
 func odd(width, height int, pf astiav.PixelFormat) bool {
 	d := C.av_pix_fmt_desc_get(C.enum_AVPixelFormat(pf))
 	return d != nil && (width&(1<<d.log2_chroma_w-1) != 0 || height&(1<<d.log2_chroma_h-1) != 0)

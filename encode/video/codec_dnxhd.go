@@ -5,8 +5,7 @@ import "C"
 
 import "strings"
 
-// dnxhd is Avid's codec in its form for all sizes, DNxHR: pictures of their own. Its presets are
-// its profiles: low bandwidth, standard, high quality, the latter with 10 bits, and 4:4:4.
+// dnxhd is Avid's codec in its form for all sizes, DNxHR. Its presets are its profiles.
 var dnxhd = Codec{
 	Name:    "dnxhd",
 	Common:  "dnxhd",
@@ -35,8 +34,7 @@ func configureDNxHD(o *encoder, _ *C.AVCodecContext, set func(option, value stri
 	o.EncoderParams.Set(set)
 }
 
-// tagDNxHD writes the colour volume into a picture's header (SMPTE ST 2019-1, 5.3), where FFmpeg
-// leaves BT.709. Others than those that it knows are in the container.
+// tagDNxHD writes the colour volume into a picture's header (SMPTE ST 2019-1, 5.3).
 func tagDNxHD(c *C.AVCodecContext, packet []byte) {
 	const at, shift, unknown = 0x2c, 1, 3
 	volume, known := map[C.enum_AVColorSpace]byte{

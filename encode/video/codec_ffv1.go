@@ -17,8 +17,7 @@ var ffv1 = Codec{
 	configure: configureFFV1,
 }
 
-// configureFFV1 chooses the version in which each picture says whether it has fields, whatever the
-// size.
+// configureFFV1 chooses the version in which each picture says whether it has fields.
 func configureFFV1(o *encoder, _ *C.AVCodecContext, set func(option, value string)) {
 	set("level", ffv1Level)
 	o.EncoderParams.Set(set)
@@ -26,7 +25,6 @@ func configureFFV1(o *encoder, _ *C.AVCodecContext, set func(option, value strin
 
 const ffv1Level = "3"
 
-// configureOwn passes the parameters on as FFmpeg's options.
 func configureOwn(o *encoder, _ *C.AVCodecContext, set func(option, value string)) {
 	o.EncoderParams.Set(set)
 }

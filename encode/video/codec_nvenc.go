@@ -15,8 +15,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// nvenc is what NVENC's encoders have in common. They get frames in planes, from which the device
-// makes pairs of chroma.
+// nvenc is the part that NVENC's encoders share. The device makes pairs of chroma from planes.
 var nvenc = Codec{
 	Presets: strings.Fields("ultrafast superfast veryfast faster fast medium slow slower veryslow p1 p2 p3 p4 p5 p6 p7"),
 	Tunes:   strings.Fields("hq ll ull lossless"),
@@ -71,12 +70,10 @@ var nvencPresets = map[string]string{
 	"ultrafast": "p1", "superfast": "p1", "veryfast": "p1", "faster": "p2", "fast": "p3", "medium": "p4", "slow": "p5", "slower": "p6", "veryslow": "p7",
 }
 
-// nvencLookahead is how many frames the slower presets look ahead. NVENC takes up to 31, less its B
-// pictures.
+// nvencLookahead is in frames: NVENC takes up to 31, less its B pictures.
 var nvencLookahead = map[string]int{"slow": 16, "slower": 20, "veryslow": 24}
 
-// nvencGOP is the least distance of key frames with B pictures of the preset's own number: NVENC
-// refuses more than fit in.
+// nvencGOP is the least distance of key frames with the preset's own number of B pictures.
 const nvencGOP = 9
 
 // fullRGB returns a codec's choose: RGB is coded as 4:4:4 with up to so many bits.
@@ -127,8 +124,6 @@ func configureNVENC(o *encoder, c *C.AVCodecContext, set func(option, value stri
 	o.EncoderParams.Set(set)
 }
 
-// constantQP reports whether the parameters ask NVENC for constant quantisers instead of constant
-// quality.
 func (o *encoder) constantQP() bool {
 	return o.EncoderParams.Has("qp") || o.EncoderParams.Value("rc") == "constqp"
 }
@@ -160,8 +155,7 @@ func contradictionNVENC(o *encoder) error {
 	return nil
 }
 
-// hasHighTier reports whether pictures are of level 4 or above in HEVC and AV1: those below have
-// one tier, and NVENC refuses another.
+// hasHighTier reports whether pictures are of level 4 or above, where HEVC and AV1 have two tiers.
 func hasHighTier(c *C.AVCodecContext) bool {
 	samples, rate := float64(c.width)*float64(c.height), 0.
 	if c.framerate.num > 0 {

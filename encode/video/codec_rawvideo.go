@@ -3,7 +3,6 @@ package video
 //#include <libavcodec/avcodec.h>
 import "C"
 
-// rawVideo stores samples as they are.
 var rawVideo = Codec{
 	Name: "rawvideo",
 	CRF:  -1,

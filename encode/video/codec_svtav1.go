@@ -61,16 +61,15 @@ func configureSVTAV1(o *encoder, c *C.AVCodecContext, set func(option, value str
 	var params []spec.Param
 	if n := o.threads(); n > 0 {
 		level := slices.IndexFunc([]int{1, 2, 5, 11, 23, math.MaxInt}, func(most int) bool { return n <= most })
-		params = append(params, spec.Param{"lp", strconv.Itoa(1 + level)}) // as SVT-AV1 chooses it by the cores
+		params = append(params, spec.Param{Name: "lp", Value: strconv.Itoa(1 + level)}) // as SVT-AV1 chooses it by the cores
 	}
 	if o.Tune != "" {
-		params = append(params, spec.Param{"tune", strconv.Itoa(slices.Index(strings.Fields("vq psnr ssim"), o.Tune))})
+		params = append(params, spec.Param{Name: "tune", Value: strconv.Itoa(slices.Index(strings.Fields("vq psnr ssim"), o.Tune))})
 	}
 	set("svtav1-params", spec.Params(append(params, o.EncoderParams...)).String())
 }
 
-// headersAV1 returns the OBUs of a codec's header, with or without the four bytes that av1C puts
-// before them.
+// headersAV1 returns the OBUs of a header, with or without the four bytes of av1C before them.
 func headersAV1(extradata []byte) [][]byte {
 	const versionAndMarker = 0x81
 	if len(extradata) > 4 && extradata[0] == versionAndMarker {

@@ -39,8 +39,7 @@ var x264 = Codec{
 }
 
 // fullChroma returns a codec's choose: H.264 and HEVC have no odd sizes with halved chroma, and
-// players take no packed RGB. deepest is the codec's most bits of a sample; planarRGB means that it
-// has planes of R, G and B.
+// players take no packed RGB. deepest is in bits; planarRGB means planes of R, G and B.
 func fullChroma(codec string, deepest int, planarRGB bool) func(pipeline.Format) (astiav.PixelFormat, string) {
 	return func(f pipeline.Format) (astiav.PixelFormat, string) {
 		switch {
@@ -63,14 +62,14 @@ func fullChroma(codec string, deepest int, planarRGB bool) func(pipeline.Format)
 
 func configureX264(o *encoder, c *C.AVCodecContext, set func(option, value string)) {
 	set("a53cc", "0") // see package side
-	params := []spec.Param{{"asm", strconv.Itoa(x264CPU())}}
+	params := []spec.Param{{Name: "asm", Value: strconv.Itoa(x264CPU())}}
 	params = append(append(params, o.Params...), o.EncoderParams...)
 	if o.clocks {
-		params = append(params, spec.Param{"pic-struct", "1"})
+		params = append(params, spec.Param{Name: "pic-struct", Value: "1"})
 	}
 	if c.field_order == C.AV_FIELD_BB {
 		// FFmpeg passes it to x264 with the first frame, too late for the first packets.
-		params = append(params, spec.Param{"bff", "1"})
+		params = append(params, spec.Param{Name: "bff", Value: "1"})
 	}
 	if o.Threads == 0 {
 		c.thread_count += c.thread_count / 2 // as x264 chooses them by the cores
@@ -81,8 +80,7 @@ func configureX264(o *encoder, c *C.AVCodecContext, set func(option, value strin
 	set("x264-params", spec.Params(params).String())
 }
 
-// mostPixelsAFrameThread are the most pixels of pictures that x264 codes several of at a time: each
-// thread takes three of them. The threads share larger ones in slices.
+// mostPixelsAFrameThread bounds memory: a thread takes three pictures. Threads share larger ones.
 const mostPixelsAFrameThread = 40e6
 
 // needsClocks reports whether the encoder must make room for timecodes.

@@ -2,17 +2,21 @@ package video
 
 //#cgo pkg-config: x265
 //#include <libavcodec/avcodec.h>
+//#include <libavutil/pixdesc.h>
 //#include <stdlib.h>
-//#include "x265param.h"
+//#include "glue.h"
 import "C"
 
 import (
+	"bytes"
+	"encoding/binary"
 	"strconv"
 	"strings"
 	"unsafe"
 
 	"vidfilter/encode/formats"
 	"vidfilter/encode/spec"
+	"vidfilter/internal/units"
 )
 
 var x265 = Codec{
@@ -61,9 +65,9 @@ var x265 = Codec{
 // would be other files on other machines. Threads for frames change the pictures, too: their number
 // depends on --threads alone, if that is given, as x265 itself chooses it.
 func configureX265(o *encoder, c *C.AVCodecContext, set func(option, value string)) {
-	params := []spec.Param{{"log-level", "none"}, {"info", "0"}}
+	params := spec.Params{{Name: "log-level", Value: "none"}, {Name: "info", Value: "0"}}
 	if n := o.threads(); n > 0 {
-		params = append(params, spec.Param{"pools", strconv.Itoa(n)})
+		params = append(params, spec.Param{Name: "pools", Value: strconv.Itoa(n)})
 		c.thread_count = 1
 		for _, cores := range []int{4, 8, 16, 32} {
 			if n >= cores {
@@ -71,10 +75,14 @@ func configureX265(o *encoder, c *C.AVCodecContext, set func(option, value strin
 			}
 		}
 	}
-	set("x265-params", spec.Params(append(params, o.EncoderParams...)).String())
+	params = append(params, o.EncoderParams...)
+	d := C.av_pix_fmt_desc_get(c.pix_fmt)
+	if full := d.nb_components > 1 && d.log2_chroma_h == 0; c.width > 32 && c.width <= 48 && (full || c.height <= 32) {
+		params = append(params, spec.Param{Name: "cutree", Value: "0"}) // which crashes x265 at these sizes
+	}
+	set("x265-params", params.String())
 }
 
-// checkX265 has x265 parse a parameter.
 func checkX265(name, value string) error {
 	cname, cvalue := C.CString(name), C.CString(value)
 	defer C.free(unsafe.Pointer(cname))
@@ -86,4 +94,44 @@ func checkX265(name, value string) error {
 		return misused("leave it out", "this build's x265 has no parameter %q", name)
 	}
 	return misused("x265 --fullhelp lists its values", "x265 parameter %q does not take %q", name, value)
+}
+
+// parameterSetsHEVC returns VPS, SPS and PPS (ISO 23008-2, 7.3.2) from hvcC or start codes.
+func parameterSetsHEVC(extradata []byte) (list [][]byte) {
+	const vps, pps = 32, 34
+	found := parameterSetsOfHVCC(extradata)
+	if found == nil {
+		found, _ = units.NALUnits(extradata, 0)
+	}
+	for _, unit := range found {
+		unit = bytes.TrimRight(unit, "\x00")
+		if len(unit) > 0 && unit[0]>>1&63 >= vps && unit[0]>>1&63 <= pps {
+			list = append(list, unit)
+		}
+	}
+	return list
+}
+
+// parameterSetsOfHVCC reads ISO 14496-15, 8.3.3.1; nil if it is truncated or something else.
+func parameterSetsOfHVCC(b []byte) (list [][]byte) {
+	const fixed = 22
+	if len(b) <= fixed || b[0] != 1 {
+		return nil
+	}
+	arrays := b[fixed]
+	for b = b[fixed+1:]; arrays > 0; arrays-- {
+		if len(b) < 3 {
+			return nil
+		}
+		n := binary.BigEndian.Uint16(b[1:])
+		for b = b[3:]; n > 0; n-- {
+			if len(b) < 2 || len(b)-2 < int(binary.BigEndian.Uint16(b)) {
+				return nil
+			}
+			size := int(binary.BigEndian.Uint16(b))
+			list = append(list, b[2:2+size])
+			b = b[2+size:]
+		}
+	}
+	return list
 }

@@ -8,7 +8,6 @@ import (
 	"vidfilter/encode/spec"
 )
 
-// codecs lists the encoders that are described.
 var codecs = []Codec{x264, x265, svtAV1, ffv1, prores, dnxhd, rawVideo, mjpeg, nvencH264, nvencHEVC, nvencAV1}
 
 // CodecOf returns the description of an encoder. One that is not described has no defaults, and is

@@ -131,6 +131,9 @@ func (e *Coder) Coded(f *pipeline.Frame) mux.Coded {
 // Mixed reports whether pictures differed in their fields.
 func (e *Coder) Mixed() bool { return e.fields.mixed() }
 
+// Fields reports which pictures were put: progressive, top field first, bottom field first.
+func (e *Coder) Fields() [3]bool { return e.fields.kinds }
+
 // Kept reports whether the coded pictures have an extra of the input, as package av names it.
 func (e *Coder) Kept(extra string) bool {
 	return extra == av.Alpha && e.alphaKept || extra == av.Grain && e.carrier.Grained()
@@ -260,9 +263,8 @@ func (e *Coder) openEncoder(f *pipeline.Frame) error {
 	return nil
 }
 
-// frameRate returns the rate of frames for the encoder, unknown if it needs none. On a device it
-// shares out bits by the rate alone, so that the usual one of a video with pauses would leave many
-// unused.
+// frameRate returns the rate for the encoder. Devices share out bits by it: the usual rate of a
+// video with pauses would leave many unused.
 func (e *encoder) frameRate() pipeline.Ratio {
 	usual, mean := e.Shown.Rate, e.Shown.MeanRate
 	switch {
@@ -275,7 +277,6 @@ func (e *encoder) frameRate() pipeline.Ratio {
 	return usual
 }
 
-// reopen has the coder go on with a new encoder, for frames like f.
 func (e *Coder) reopen(f *pipeline.Frame) error {
 	if err := e.flush(); err != nil {
 		return err
@@ -341,7 +342,6 @@ func (e *Coder) complete() error {
 	return nil
 }
 
-// flush drains the encoder.
 func (e *Coder) flush() error {
 	enc := e.enc
 	e.decodeShort()

@@ -2,8 +2,9 @@
 #define VIDFILTER_VIDEO_GLUE_H
 #include <libavcodec/avcodec.h>
 #include <stdint.h>
+#include <x265.h>
 
-// Functions return 0 or more, or a negative AVERROR.
+// Functions return 0 or more, or a negative AVERROR, unless they say otherwise.
 
 // Copies samples and properties of a frame to one that is as large or larger, in planes of the same
 // format, and repeats those at the right and at the bottom.
@@ -19,5 +20,13 @@ struct vf_surface {
 int vf_encoder_on_device(AVCodecContext *c, void *context, void *stream, int format);
 // Gives f, which is empty, a surface of the encoder's.
 int vf_encoder_surface(AVCodecContext *c, AVFrame *f, struct vf_surface *s);
+
+// Has x264 parse one parameter: 0 accepted, 1 accepted but would open a file, -1 unknown name,
+// below -1 invalid value.
+int vf_x264_param(const char *name, const char *value);
+// The instruction sets of this processor as x264's flags, but AVX-512: see x264CPU.
+int vf_x264_cpu(void);
+// Has x265 parse one parameter: 0 accepted, or X265_PARAM_BAD_NAME or X265_PARAM_BAD_VALUE.
+int vf_x265_param(const char *name, const char *value);
 
 #endif

@@ -5,11 +5,16 @@ package video
 import "C"
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"strings"
+	"sync/atomic"
+	"syscall"
 
 	"github.com/asticode/go-astiav"
 
+	"vidfilter/encode/spec"
 	"vidfilter/internal/av"
 	"vidfilter/pipeline"
 )
@@ -27,7 +32,6 @@ type input struct {
 	colourless bool
 }
 
-// set chooses how frames like f are converted for the encoder.
 func (e *input) set(f *pipeline.Frame, to codedFormat) {
 	alpha := hasAlpha(to.pixelFormat)
 	e.alphaKept = alpha && (f.Layout == pipeline.RGBA || av.HasAlpha(f))
@@ -132,7 +136,6 @@ func (e *input) surface(f *pipeline.Frame) (*astiav.Frame, error) {
 	return picture, nil
 }
 
-// conversion converts frames for the encoder.
 type conversion struct {
 	scaler *av.Scaler
 	from   pipeline.Format
@@ -140,17 +143,11 @@ type conversion struct {
 }
 
 func (e *conversion) convert(src *astiav.Frame) (*astiav.Frame, error) {
-	dst := astiav.AllocFrame()
-	if dst == nil {
-		return nil, errors.New("out of memory")
+	dst, err := newPicture(e.from.Width, e.from.Height, e.to.pixelFormat)
+	if err != nil {
+		return nil, err
 	}
-	dst.SetWidth(e.from.Width)
-	dst.SetHeight(e.from.Height)
-	dst.SetPixelFormat(e.to.pixelFormat)
-	err := dst.AllocBuffer(0)
-	if err == nil {
-		err = e.scaler.ConvertTo(dst, src, e.from, e.to.format)
-	}
+	err = e.scaler.ConvertTo(dst, src, e.from, e.to.format)
 	d, s := (*C.AVFrame)(dst.UnsafePointer()), (*C.AVFrame)(src.UnsafePointer())
 	if err == nil {
 		err = av.Error(int(C.av_frame_copy_props(d, s)))
@@ -168,25 +165,32 @@ func (e *conversion) convert(src *astiav.Frame) (*astiav.Frame, error) {
 	return dst, nil
 }
 
-// pad returns a frame of a larger size whose right and lower edges repeat the last samples of
-// another, which it borrows.
+// pad returns a larger copy of a frame whose right and lower edges repeat.
 func pad(src *astiav.Frame, width, height int) (*astiav.Frame, error) {
-	dst := astiav.AllocFrame()
-	if dst == nil {
-		return nil, errors.New("out of memory")
-	}
-	dst.SetWidth(width)
-	dst.SetHeight(height)
-	dst.SetPixelFormat(src.PixelFormat())
-	err := dst.AllocBuffer(0)
-	if err == nil {
-		err = av.Error(int(C.vf_pad((*C.AVFrame)(dst.UnsafePointer()), (*C.AVFrame)(src.UnsafePointer()))))
-	}
+	dst, err := newPicture(width, height, src.PixelFormat())
 	if err != nil {
+		return nil, err
+	}
+	if err := av.Error(int(C.vf_pad((*C.AVFrame)(dst.UnsafePointer()), (*C.AVFrame)(src.UnsafePointer())))); err != nil {
 		dst.Free()
 		return nil, err
 	}
 	return dst, nil
+}
+
+func newPicture(width, height int, pf astiav.PixelFormat) (*astiav.Frame, error) {
+	f := astiav.AllocFrame()
+	if f == nil {
+		return nil, errors.New("out of memory")
+	}
+	f.SetWidth(width)
+	f.SetHeight(height)
+	f.SetPixelFormat(pf)
+	if err := f.AllocBuffer(0); err != nil {
+		f.Free()
+		return nil, err
+	}
+	return f, nil
 }
 
 // close frees the encoder. Frames can be converted again once there is another.
@@ -197,4 +201,90 @@ func (e *input) close() {
 	}
 	e.onDevice.close()
 	e.onDevice = nil
+}
+
+// onDevice is the work of an encoder on a device. A nil onDevice means that the CPU encodes.
+type onDevice struct {
+	spec.Device
+	layout pipeline.Layout // of the frames that it is given
+	said   messages
+	stop   func()
+}
+
+func needsDevice(encoder string) error {
+	return misused("choose another encoder", "the encoder %s works on a GPU, and there is none here", encoder)
+}
+
+// onDeviceOf has an encoder that is about to be opened take frames from the options' device.
+func (e *encoder) onDeviceOf(c *C.AVCodecContext, pf astiav.PixelFormat, width, height int) (*onDevice, error) {
+	if e.about.OnDevice == "" {
+		return nil, nil
+	}
+	d := &onDevice{Device: e.Device}
+	if d.Device == nil {
+		return nil, needsDevice(e.about.Name)
+	}
+	d.layout, _, _ = av.LayoutOf(pf)
+	if err := d.Supports(C.GoString(C.avcodec_get_name(c.codec_id)), d.layout, width, height); err != nil {
+		return nil, err
+	}
+	context, stream := d.Handles()
+	if err := av.Error(int(C.vf_encoder_on_device(c, context, stream, C.int(pf)))); err != nil {
+		return nil, d.Failed(err, "prepare the encoder", "")
+	}
+	d.stop = av.WatchMessages(uintptr(c.opaque), d.said.hear)
+	return d, nil
+}
+
+// messages are those of an encoder in FFmpeg's log, as far as they say why it failed.
+type messages struct{ warning, failure atomic.Pointer[string] }
+
+// hear takes a message. That the chip lacks a feature is an error, which a warning before names.
+func (m *messages) hear(level astiav.LogLevel, line string) {
+	if level > astiav.LogLevelError {
+		m.warning.Store(&line)
+		return
+	}
+	why := &line
+	if missing := m.warning.Load(); missing != nil && strings.Contains(line, "doesn't support required NVENC features") {
+		why = missing
+	}
+	m.failure.CompareAndSwap(nil, why)
+}
+
+func (m *messages) reason() string {
+	if line := m.failure.Load(); line != nil {
+		return *line
+	}
+	return ""
+}
+
+func (d *onDevice) close() {
+	if d != nil && d.stop != nil {
+		d.stop()
+	}
+}
+
+// call makes a call of FFmpeg's encoder, wherever it works.
+func (d *onDevice) call(f func() error) error {
+	if d == nil {
+		return f()
+	}
+	return d.Call(f)
+}
+
+// free frees objects of FFmpeg's, unless a device does not answer: that would wait for ever.
+func (d *onDevice) free(f func()) { _ = d.call(func() error { f(); return nil }) }
+
+// failed describes an error of the encoder, wherever it works.
+func (d *onDevice) failed(err error, op string, args ...any) error {
+	op = fmt.Sprintf(op, args...)
+	if d == nil {
+		err = fmt.Errorf("%s: %w", op, err)
+		return cmp.Or(av.OfShortage(err, err), err)
+	}
+	if no := av.Errno(err); no != 0 {
+		err = syscall.Errno(no)
+	}
+	return d.Failed(err, op, d.said.reason())
 }
