@@ -41,6 +41,8 @@ type Options struct {
 	Later int
 	// Threads run the filters; 0: as many as the program may use.
 	Threads int
+	// Lost is called at the end with the name of a property that was left without a frame; may be nil.
+	Lost func(name string)
 
 	memory int64 // bytes that frames in the graph may take; 0: half of what the program may use
 }
@@ -266,6 +268,9 @@ func (f *Filter) Flush(ctx context.Context, emit pipeline.Emit) error {
 		return err
 	}
 	f.Discard()
+	if len(f.dropped.before(math.MaxInt64)) > 0 && f.o.Lost != nil {
+		f.o.Lost(units.Captions.String())
+	}
 	return nil
 }
 

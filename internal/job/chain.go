@@ -82,7 +82,8 @@ func (j *job) link(b kernels.Backend, s kernels.Stage) pipeline.Link {
 
 // setting describes the job around a stage on the host.
 func (j *job) setting(next *pipeline.Link, later int) kernels.Setting {
-	in := kernels.Setting{Later: later, Progressive: j.o.progressive(j.in), MaxPixels: j.o.MaxPixels, Threads: j.o.Threads}
+	in := kernels.Setting{Later: later, Progressive: j.o.progressive(j.in), MaxPixels: j.o.MaxPixels, Threads: j.o.Threads,
+		Lost: func(name string) { j.lost.Store(&name) }}
 	if next != nil {
 		in.Takes, in.ForDevice = next.Takes, next.OnDevice
 	}

@@ -73,6 +73,8 @@ type job struct {
 	copied  atomic.Int64 // frames copied from parts
 	vain    atomic.Int64 // frames coded that are not in the output
 	written atomic.Bool  // every frame is in the output
+
+	lost    atomic.Pointer[string] // a property that filters dropped at the end
 	started time.Time
 }
 
@@ -488,7 +490,11 @@ func (j *job) keep(ctx context.Context, res cli.Result) (cli.Result, error) {
 	if n := j.in.Copied + j.in.Converted; n > 0 {
 		j.ui.Debugf("%d frames were copied and %d converted before the filter", j.in.Copied, j.in.Converted)
 	}
-	if res.NotKept = j.out.NotKept(append(j.in.Extras(), j.extras...)); len(res.NotKept) > 0 && j.o.Part == nil {
+	extras := append(j.in.Extras(), j.extras...)
+	if name := j.lost.Load(); name != nil {
+		extras = append(extras, *name)
+	}
+	if res.NotKept = j.out.NotKept(extras); len(res.NotKept) > 0 && j.o.Part == nil {
 		j.ui.Warn("not kept: " + strings.Join(res.NotKept, ", "))
 	}
 	var faults []error

@@ -37,7 +37,7 @@ func open(pool *pipeline.Pool, in kernels.Setting, about string, graphOf func(en
 
 // options returns those of a graph.
 func options(pool *pipeline.Pool, in kernels.Setting) graph.Options {
-	o := graph.Options{Takes: in.Takes, MaxPixels: in.MaxPixels, Later: in.Later, Threads: in.Threads}
+	o := graph.Options{Takes: in.Takes, MaxPixels: in.MaxPixels, Later: in.Later, Threads: in.Threads, Lost: in.Lost}
 	if in.ForDevice {
 		o.Pool = pool
 	}
