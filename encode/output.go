@@ -127,8 +127,7 @@ func (o *Output) Finish(ctx context.Context) error {
 	return o.mux.Finish()
 }
 
-// Verify reopens the finished file and compares it with what was written; see mux.Muxer.Verify. An
-// error wraps ErrDamaged and means that the file is damaged.
+// Verify is mux.Muxer.Verify. Its error wraps ErrDamaged.
 func (o *Output) Verify() (err error) {
 	if o.found, err = o.mux.Verify(o.coder.Mixed()); err != nil {
 		return fmt.Errorf("%w: %w", ErrDamaged, err)

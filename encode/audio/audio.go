@@ -166,7 +166,6 @@ func pcmOf(par *C.AVCodecParameters) C.vf_sound {
 	return C.vf_sound{codec: C.AV_CODEC_ID_PCM_S24LE, format: C.AV_SAMPLE_FMT_S32, bits: 24}
 }
 
-// flacOf returns the FLAC that keeps the samples of PCM, if there is one.
 func flacOf(pcm C.vf_sound, channels C.int) (C.vf_sound, bool) {
 	const most = 8
 	whole := pcm.codec == C.AV_CODEC_ID_PCM_S16LE || pcm.codec == C.AV_CODEC_ID_PCM_S24LE

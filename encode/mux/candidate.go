@@ -100,7 +100,6 @@ func (c *candidate) codecTag() C.uint32_t {
 	return 0
 }
 
-// textFor returns the codec for text subtitles that the container cannot hold as they are.
 func (c *candidate) textFor() (C.enum_AVCodecID, bool) {
 	d := C.avcodec_descriptor_get(c.in.codecpar.codec_id)
 	if d == nil || d.props&C.AV_CODEC_PROP_TEXT_SUB == 0 || c.Form.Text == "" {

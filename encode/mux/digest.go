@@ -26,11 +26,9 @@ import (
 //   - of text in MP4, packets with text: pauses are packets of their own there;
 //   - of codecs in verbatim, all bytes as one string.
 //
-// Packets of other codecs are not compared: their muxers or demuxers rewrite payloads (VP9,
-// WavPack, DVB subtitles, ...). Nor are streams with packets that are not in the form of their
-// codec. Containers shift times, so differences between packets are compared, and only if the
-// container has a time for each packet: not in MPEG-TS, not of PCM, which is cut anew, and not of
-// text in MP4. Of any sound the length is compared.
+// Packets of other codecs are not compared: muxers or demuxers rewrite them (VP9, WavPack, ...).
+// Differences of times are compared where each packet has a time: not in MPEG-TS, not of PCM, which
+// is cut anew, and not of text in MP4. The length of any sound is compared.
 type digest struct {
 	kind    C.enum_AVMediaType
 	form    func(d *digest, payload []byte) bool // hashes a payload; false if its form is wrong

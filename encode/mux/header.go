@@ -406,7 +406,6 @@ func (m timecodes) keep(code string) {
 	}
 }
 
-// sourceRate returns the rate of the input's video, 0/1 if it is unknown.
 func (m timecodes) sourceRate() C.AVRational {
 	return C.av_guess_frame_rate((*C.AVFormatContext)(av.FormatPtr(m.In.Context)), inputStream(m.In.Video), nil)
 }

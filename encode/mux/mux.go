@@ -69,7 +69,9 @@ func (m *Muxer) Start(first int64, timecode string, describe func() error) error
 		return err
 	}
 	m.open = true
-	return m.carryEarly()
+	early := m.early
+	m.early = nil
+	return m.carryAll(early)
 }
 
 // Describe describes the video, of pictures like f, within Start.

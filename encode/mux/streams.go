@@ -291,12 +291,6 @@ func (m *streams) showEarly() {
 	}
 }
 
-func (m *streams) carryEarly() error {
-	early := m.early
-	m.early = nil
-	return m.carryAll(early)
-}
-
 func (m *streams) flushAudio() error {
 	for _, l := range m.tracks {
 		if l.aud != nil {

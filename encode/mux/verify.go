@@ -22,10 +22,9 @@ import (
 	"vidfilter/internal/fidelity"
 )
 
-// Verify reopens the finished file and compares it with the packets that were written: the number
-// of frames and of streams, the length of the video, the packets of all comparable streams (see
-// digest). It returns what the file says of itself. An error means that the file is damaged. mixed
-// means that pictures differ in their fields.
+// Verify reopens the finished file, compares frames, streams, length and packets (see digest) with
+// those that were written, and returns the file's description. An error means that the file is
+// damaged. mixed means that pictures differ in their fields.
 func (m *Muxer) Verify(mixed bool) (fidelity.Facts, error) {
 	if came := m.written - m.repeated + m.skipped; came != m.Frames {
 		return nil, fmt.Errorf("%d frames went into the encoder and %d came out", m.Frames, came)

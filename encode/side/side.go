@@ -69,8 +69,7 @@ func New(s *spec.Spec, codec string, f *pipeline.Frame, pixelFormat string, cloc
 			c.set = append(c.set, k)
 		}
 	}
-	// An active format of another shape is not true any more, nor levels of light of another
-	// transfer function.
+	// These describe the pictures before the change.
 	if s.Has("size", "sample_aspect", "rotation") {
 		c.untrue = append(c.untrue, units.AFD)
 	}

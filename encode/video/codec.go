@@ -48,26 +48,21 @@ type Codec struct {
 	ownTune    bool // likewise --tune
 	fullRange  bool // samples always mean full-range BT.601
 	videoRange bool // samples always mean limited range
-	// formats lists the pixel formats that it is given, by the depth of their samples; nil: all
-	// that FFmpeg's encoder takes.
+	// formats lists pixel formats by depth; nil: all that FFmpeg's encoder takes.
 	formats map[int][]string
 	// presetFormats lists those that a preset takes, if not all.
 	presetFormats map[string][]string
 	// tags are codec tags by family of the container, for players that know no other.
 	tags map[formats.Family]string
-	// choose returns the pixel format for frames that the encoder should not get as they are, with
-	// a warning that says why; PixelFormatNone for others.
+	// choose returns another pixel format for frames, and why; PixelFormatNone keeps theirs.
 	choose func(f pipeline.Format) (pf astiav.PixelFormat, warning string)
-	// configure sets the encoder's own properties, on its context or as options by FFmpeg's
-	// names.
+	// configure sets properties on the encoder's context, or options by FFmpeg's names.
 	configure func(o *encoder, c *C.AVCodecContext, set func(option, value string))
 	// contradiction returns the error of options that exclude each other, or nil.
 	contradiction func(o *encoder) error
-	// untimedDelay is the number of pictures up to which the decode times of a whole video are
-	// undefined.
+	// untimedDelay: decode times of a whole video of up to so many pictures are undefined.
 	untimedDelay int64
-	// sharesState is of a library whose encoders write, as they open and close, variables that they
-	// share without a lock.
+	// sharesState: opening and closing encoders writes shared variables without a lock.
 	sharesState bool
 	// finish adds to a packet, in place, fields that FFmpeg's encoder leaves out.
 	finish func(c *C.AVCodecContext, packet []byte)
@@ -75,8 +70,7 @@ type Codec struct {
 	// values that it can judge.
 	params []string
 	check  func(name, value string) error
-	// headers returns the pieces of the codec's header that must be equal in joined parts; nil if
-	// parts cannot be joined.
+	// headers returns the pieces of a header that joined parts share; nil: none can be joined.
 	headers func(extradata []byte) [][]byte
 }
 

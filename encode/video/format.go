@@ -232,11 +232,8 @@ func (o *encoder) codedDepth(has int) int { return max(cmp.Or(o.Depth, has), o.L
 // many, for the encoder to get all that it codes: more than the source has if they are asked for,
 // or if the encoder takes no fewer. Where fewer are asked for, results of most bits are rounded
 // once.
-func ResultDepth(o spec.Options, source int) int {
-	return newEncoder(o).resultDepth(source)
-}
-
-func (o *encoder) resultDepth(source int) int {
+func ResultDepth(options spec.Options, source int) int {
+	o := newEncoder(options)
 	const most = 16
 	source = max(source, bits)
 	asked := o.codedDepth(source)

@@ -211,10 +211,6 @@ type onDevice struct {
 	stop   func()
 }
 
-func needsDevice(encoder string) error {
-	return misused("choose another encoder", "the encoder %s works on a GPU, and there is none here", encoder)
-}
-
 // onDeviceOf has an encoder that is about to be opened take frames from the options' device.
 func (e *encoder) onDeviceOf(c *C.AVCodecContext, pf astiav.PixelFormat, width, height int) (*onDevice, error) {
 	if e.about.OnDevice == "" {
@@ -222,7 +218,7 @@ func (e *encoder) onDeviceOf(c *C.AVCodecContext, pf astiav.PixelFormat, width, 
 	}
 	d := &onDevice{Device: e.Device}
 	if d.Device == nil {
-		return nil, needsDevice(e.about.Name)
+		return nil, misused("choose another encoder", "the encoder %s works on a GPU, and there is none here", e.about.Name)
 	}
 	d.layout, _, _ = av.LayoutOf(pf)
 	if err := d.Supports(C.GoString(C.avcodec_get_name(c.codec_id)), d.layout, width, height); err != nil {

@@ -318,7 +318,7 @@ func (e *encoder) Fits(width, height int) error {
 func (e *encoder) misfit(width, height int) error {
 	about := e.about
 	advice := "write .mkv, with --codec ffv1"
-	if others := e.fitting(width, height); len(others) > 0 {
+	if others := Fitting(e.Options, width, height); len(others) > 0 {
 		advice = "--codec " + strings.Join(others, " or ") + " takes it"
 	}
 	why := "its sides must be even"
@@ -333,27 +333,17 @@ func (e *encoder) misfit(width, height int) error {
 
 // Fitting lists the codecs of the output's format that take pictures of a size, by their common
 // names.
-func Fitting(o spec.Options, width, height int) []string {
-	return newEncoder(o).fitting(width, height)
-}
-
-func (o *encoder) fitting(width, height int) (names []string) {
+func Fitting(o spec.Options, width, height int) (names []string) {
 	for _, c := range codecs {
 		if c.Common == "" || c.OnDevice != "" || !c.Takes(width, height) {
 			continue
 		}
-		if o.holdsVideoOf(c) {
-			names = append(names, c.Common)
+		if enc, err := newEncoder(o).as(c).try(); err == nil {
+			if mux.Holds(formats.Of(o.Format), enc) {
+				names = append(names, c.Common)
+			}
+			freeEncoder(enc)
 		}
 	}
 	return names
-}
-
-func (o *encoder) holdsVideoOf(c Codec) bool {
-	enc, err := o.as(c).try()
-	if err != nil {
-		return false
-	}
-	defer freeEncoder(enc)
-	return mux.Holds(o.Form, enc)
 }

@@ -21,22 +21,27 @@ import (
 
 // ParseParams reads NAME=VALUE:NAME=VALUE, parameters by the encoder's own names. It takes those
 // that are listed, since others may open files.
-func (c Codec) ParseParams(s string) (all spec.Params, err error) {
+func (c Codec) ParseParams(s string) (spec.Params, error) {
+	switch {
+	case c.Name == spec.X264:
+		return ParseX264(s)
+	case s != "" && len(c.params) == 0:
+		return nil, misused("leave it out", "the encoder %s has no option --encoder-params", c.Name)
+	}
+	return parse(s, "--encoder-params", "as NAME=VALUE:NAME=VALUE", c.allow)
+}
+
+// parse refuses FFmpeg's quotes and escapes, so that FFmpeg finds the same parameters.
+func parse(s, option, example string, allow func(name, value string, given bool) error) (all spec.Params, err error) {
 	if s == "" {
 		return nil, nil
 	}
-	if c.Name == spec.X264 {
-		return ParseX264(s)
-	}
-	if len(c.params) == 0 {
-		return nil, misused("leave it out", "the encoder %s has no option --encoder-params", c.Name)
-	}
 	if i := strings.IndexAny(s, "\\'\" \t\r\n\v\f"); i >= 0 {
-		return nil, misused("as NAME=VALUE:NAME=VALUE", "--encoder-params cannot hold %q", s[i])
+		return nil, misused(example, "%s cannot hold %q", option, s[i])
 	}
 	for part := range strings.SplitSeq(s, ":") {
 		name, value, given := strings.Cut(part, "=")
-		if err := c.allow(name, value, given); err != nil {
+		if err := allow(name, value, given); err != nil {
 			return nil, err
 		}
 		all = append(all, spec.Param{Name: name, Value: value})
@@ -94,29 +99,17 @@ var x264Files = map[string]string{
 	"stats":         "writes a file",
 }
 
-// ParseX264 reads NAME=VALUE:NAME=VALUE, and has x264 check each. It refuses FFmpeg's quotes and
-// escapes, so that FFmpeg finds the same parameters.
-func ParseX264(s string) (all spec.Params, err error) {
-	if s == "" {
-		return nil, nil
-	}
-	if i := strings.IndexAny(s, "\\'\" \t\r\n\v\f"); i >= 0 {
-		return nil, misused("as aq-mode=3:deblock=-1,-1, with commas inside a value", "--x264-params cannot hold %q", s[i])
-	}
-	for part := range strings.SplitSeq(s, ":") {
-		name, value, given := strings.Cut(part, "=")
+// ParseX264 reads NAME=VALUE:NAME=VALUE, and has x264 check each.
+func ParseX264(s string) (spec.Params, error) {
+	return parse(s, "--x264-params", "as aq-mode=3:deblock=-1,-1, with commas inside a value", func(name, value string, given bool) error {
 		if err := allowX264(name); err != nil {
-			return nil, err
+			return err
 		}
 		if !given || value == "" {
-			return nil, misused(fmt.Sprintf("%s=VALUE; a switch is %[1]s=1 or %[1]s=0", name), "x264 parameter %q needs a value", name)
+			return misused(fmt.Sprintf("%s=VALUE; a switch is %[1]s=1 or %[1]s=0", name), "x264 parameter %q needs a value", name)
 		}
-		if err := checkX264(spec.Param{Name: name, Value: value}); err != nil {
-			return nil, err
-		}
-		all = append(all, spec.Param{Name: name, Value: value})
-	}
-	return all, nil
+		return checkX264(spec.Param{Name: name, Value: value})
+	})
 }
 
 // x264Names returns the names that x264 may look up: it reads "_" as "-", and "no-" as off.
