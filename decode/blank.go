@@ -15,15 +15,15 @@ import (
 // Blank returns a frame without a picture at time 0, described as the header describes the video's.
 // Its memory is of the input's pool. Frames may differ from it. It is an error if the header lacks
 // their size or pixel format.
-func (in *Input) Blank() (*pipeline.Frame, error) {
-	par := (*C.AVStream)(av.StreamPtr(in.video)).codecpar
+func (v *videoReader) Blank() (*pipeline.Frame, error) {
+	par := (*C.AVStream)(av.StreamPtr(v.video)).codecpar
 	pf := astiav.PixelFormat(par.format)
 	if par.width <= 0 || par.height <= 0 || pf == astiav.PixelFormatNone {
 		return nil, errors.New("decode: the header does not say what the pictures are")
 	}
 	layout, full, native := av.LayoutOf(pf)
-	if !native || !in.takes(layout) {
-		layout, _ = av.NearestLayout(pf, in.takes)
+	if !native || !v.takes(layout) {
+		layout, _ = av.NearestLayout(pf, v.takes)
 	}
 	picture := astiav.AllocFrame()
 	if picture == nil {
@@ -43,7 +43,7 @@ func (in *Input) Blank() (*pipeline.Frame, error) {
 	if !layout.Info().RGB {
 		format.Matrix = av.MatrixOf(int(par.color_space), format.Height)
 	}
-	f, err := in.pool.TakeFrame(format, props)
+	f, err := v.pool.TakeFrame(format, props)
 	if err != nil {
 		props.Release()
 		return nil, err
@@ -51,12 +51,12 @@ func (in *Input) Blank() (*pipeline.Frame, error) {
 	for i, y := range f.Rows() {
 		clear(f.Row(i, y))
 	}
-	v := in.videoOf(c)
-	f.Video, f.Interlaced = &v, in.Interlaced() || in.MayBeInterlaced()
-	if v.Rate.Known() && v.TimeBase.Known() {
-		f.Duration = int64(1/(v.Rate.Float64()*v.TimeBase.Float64()) + 0.5)
+	video := v.videoOf(c)
+	f.Video, f.Interlaced = &video, v.Interlaced() || v.MayBeInterlaced()
+	if video.Rate.Known() && video.TimeBase.Known() {
+		f.Duration = int64(1/(video.Rate.Float64()*video.TimeBase.Float64()) + 0.5)
 	}
-	if err := in.addStated(props); err != nil {
+	if err := v.addStated(props); err != nil {
 		f.Release()
 		return nil, err
 	}

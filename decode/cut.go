@@ -28,7 +28,7 @@ type Cut struct {
 // OpenCut opens a file as Open does and finds the packets that o.Part needs.
 func OpenCut(ctx context.Context, path string, o Options) (_ *Cut, err error) {
 	c := &Cut{path: path, part: *o.Part}
-	o.onVideo = c.look
+	o.onVideo, o.undecoded = c.look, true
 	if c.in, err = Open(ctx, path, nil, o); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,6 @@
 package decode
 
-//#include <libavcodec/avcodec.h>
+//#include "glue.h"
 //#include <libavutil/pixdesc.h>
 import "C"
 
@@ -11,6 +11,7 @@ import (
 
 	"github.com/asticode/go-astiav"
 
+	"vidfilter/internal/av"
 	"vidfilter/internal/units"
 )
 
@@ -39,6 +40,12 @@ func notCuttable(par *astiav.CodecParameters) string {
 func intraOnly(id astiav.CodecID) bool {
 	d := C.avcodec_descriptor_get(C.enum_AVCodecID(id))
 	return d != nil && d.props&C.AV_CODEC_PROP_INTRA_ONLY != 0
+}
+
+// canBegin reports whether decoding can begin at a packet of a stream that is marked as a key frame.
+func canBegin(s *astiav.Stream, p *astiav.Packet) bool {
+	par := (*C.AVStream)(av.StreamPtr(s)).codecpar
+	return isEntry(s.CodecParameters().CodecID(), av.Slice((*byte)(par.extradata), int(par.extradata_size)), payload(p))
 }
 
 // isEntry reports whether decoding can begin at a packet that is marked as a key frame: from its

@@ -16,13 +16,14 @@ import (
 )
 
 // chooseDevice has the video decoded on the device, if there is one that can.
-func (d *decoder) chooseDevice(par *C.AVCodecParameters, o Options) error {
+func (d *videoDecoder) chooseDevice() error {
+	o, par := d.opts, d.par()
 	if o.Device == nil {
 		return nil
 	}
 	codec := C.GoString(C.avcodec_get_name(par.codec_id))
 	format := astiav.PixelFormat(par.format)
-	err := d.deviceDecodes(codec, par, o)
+	err := d.deviceDecodes(codec)
 	switch {
 	case err == nil:
 		d.device = &onDevice{Device: o.Device, format: format, entries: map[uintptr]int{}, come: map[uintptr]struct{}{}}
@@ -35,11 +36,12 @@ func (d *decoder) chooseDevice(par *C.AVCodecParameters, o Options) error {
 	return nil
 }
 
-func (d *decoder) notOnDevice(err error) error {
+func (d *videoDecoder) notOnDevice(err error) error {
 	return &Error{Op: "decode", Path: d.path, Err: err, hint: "--hwaccel auto decodes on the CPU what the GPU cannot"}
 }
 
-func (d *decoder) deviceDecodes(codec string, par *C.AVCodecParameters, o Options) error {
+func (d *videoDecoder) deviceDecodes(codec string) error {
+	o, par := d.opts, d.par()
 	if !o.MustDevice {
 		switch {
 		case codec == "mpeg2video":
@@ -70,9 +72,8 @@ func (d *decoder) deviceDecodes(codec string, par *C.AVCodecParameters, o Option
 // apart, the CPU decodes.
 const mostKept = 256 << 20
 
-// keep remembers a packet that is sent to the decoder, and gives it a number if it has none. entry
-// reports whether decoding can begin at a key frame.
-func (d *decoder) keep(p *astiav.Packet, entry func(*astiav.Packet) bool) {
+// keep remembers a packet that is sent to the decoder, and gives it a number if it has none.
+func (d *videoDecoder) keep(p *astiav.Packet) {
 	o := d.device
 	if o == nil {
 		return
@@ -88,7 +89,7 @@ func (d *decoder) keep(p *astiav.Packet, entry func(*astiav.Packet) bool) {
 		o.problem = errors.New("out of memory")
 		return
 	}
-	if !second && p.Flags().Has(astiav.PacketFlagKey) && entry(p) {
+	if !second && p.Flags().Has(astiav.PacketFlagKey) && canBegin(d.coded, p) {
 		o.entries[o.last] = o.passed + len(o.kept)
 	}
 	o.kept = append(o.kept, own)
@@ -98,16 +99,15 @@ func (d *decoder) keep(p *astiav.Packet, entry func(*astiav.Packet) bool) {
 }
 
 // pairs leaves the device where a frame has one field only: decoders on the CPU double it.
-func (d *decoder) pairs(end bool) {
+func (d *videoDecoder) pairs(end bool) {
 	if d.device != nil && d.found.fields.Alone(end) {
 		d.device.problem = fmt.Errorf("%w (a picture lacks a field)", errDamage)
 	}
 }
 
 // doubt returns what is wrong with what the decoder returned last, a picture or an error other than
-// that there is none yet; nil for nothing. begun means that a frame of those asked for came, and
-// damaged reports whether pictures are damaged.
-func (d *decoder) doubt(err error, begun bool, damaged func() bool) error {
+// that there is none yet; nil for nothing.
+func (d *videoDecoder) doubt(err error) error {
 	o := d.device
 	switch {
 	case o == nil, o.silent != nil:
@@ -119,9 +119,9 @@ func (d *decoder) doubt(err error, begun bool, damaged func() bool) error {
 		return doubt{errors.New("the video changes to what the GPU was not opened for")}
 	case errors.Is(err, astiav.ErrExternal), av.Errno(err) == int(C.ENOMEM):
 		return doubt{fmt.Errorf("the GPU fails to decode (%v)", err)}
-	case err != nil && begun:
+	case err != nil && d.begun:
 		return doubt{fmt.Errorf("%w (%v)", errDamage, err)}
-	case damaged():
+	case d.damaged():
 		return doubt{errDamage}
 	}
 	return nil
@@ -134,7 +134,7 @@ func (d *decoder) number() uintptr {
 
 // takeSurface makes a frame of a picture on the device, in d.taken, and leaves only the picture's
 // properties. Its error is a doubt, unless the device does not answer.
-func (d *decoder) takeSurface(c *C.AVFrame) error {
+func (d *videoDecoder) takeSurface(c *C.AVFrame) error {
 	var s C.struct_vf_surface
 	if C.vf_surface_of(c, C.int(d.device.format), &s) == 0 {
 		return doubt{errors.New("the decoder left the GPU")}
@@ -159,25 +159,4 @@ func (d *decoder) takeSurface(c *C.AVFrame) error {
 	}
 	d.taken = f
 	return d.device.call(func() error { C.vf_strip(c); return nil })
-}
-
-// openCodec makes the decoder of a video and opens it. refused is the size of a picture that FFmpeg
-// refused before.
-func (d *decoder) openCodec(s *astiav.Stream, refused size, o Options) error {
-	par := (*C.AVStream)(av.StreamPtr(s)).codecpar
-	if o.Spare.give(d, par) {
-		return nil
-	}
-	if s.CodecParameters().Width() == 0 { // FFmpeg drops a size that it refuses
-		if err := beyond(d.path, refused); err != nil {
-			return err
-		}
-	}
-	if err := d.alloc(s.CodecParameters().CodecID()); err != nil {
-		return err
-	}
-	if err := s.CodecParameters().ToCodecContext(d.dec); err != nil {
-		return &Error{Op: "decode", Path: d.path, Err: err}
-	}
-	return d.start(o.Threads, (*C.AVStream)(av.StreamPtr(s)).time_base)
 }

@@ -11,8 +11,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
-	"math"
 	"os"
 	"syscall"
 
@@ -20,7 +18,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"vidfilter/internal/av"
-	"vidfilter/pipeline"
 )
 
 // locate returns FFmpeg's URL for the input's path. Names of files are never taken for addresses.
@@ -63,60 +60,6 @@ func seekableStdin() bool {
 	}
 	at, err := os.Stdin.Seek(0, io.SeekCurrent)
 	return err == nil && at == 0 && st.Mode().IsRegular() && unix.Access("/dev/fd/0", unix.R_OK) == nil
-}
-
-// Open opens a file, a pipe ("-") or, if allowed, a network address, and finds its streams. The
-// end of ctx ends any blocking call on the input. Frames live in memory of pool: the decoder's own
-// by pool.Take.
-func Open(ctx context.Context, path string, pool *pipeline.Pool, o Options) (_ *Input, err error) {
-	log := logger{path, o.Log}
-	in := &Input{decoder: decoder{logger: log, pool: pool, maxPixels: o.MaxPixels, layouts: o.Layouts, depth: o.Depth}, opts: o,
-		others: others{videos: map[int]*copiedVideo{}}, tracker: tracker{tracked: map[int64]int64{}, reached: math.MinInt64}}
-	in.demuxer.logger = log
-	in.interrupter.open()
-	in.unwatch = context.AfterFunc(ctx, in.Interrupt)
-	defer func() {
-		if err != nil {
-			in.Close()
-		}
-	}()
-	from, err := in.locate(o.AllowNetwork)
-	if err != nil {
-		return nil, err
-	}
-	in.url, in.forwards = from.url, from.forwards
-	in.abandoned, err = bounded(ctx, path, in.Interrupt, func() error {
-		return in.openContainer(ctx, from, o.Format, in.reports.watchDemuxer)
-	})
-	if from.pipe >= 0 {
-		_ = unix.Close(from.pipe) // FFmpeg has its own by now
-	}
-	if err != nil {
-		return nil, err
-	}
-	if o.Part != nil {
-		if err := in.readCut(); err != nil {
-			return nil, err
-		}
-	}
-	if err := in.openVideo(); err != nil {
-		return nil, err
-	}
-	if err := in.selectStreams(); err != nil {
-		return nil, err
-	}
-	for _, s := range in.Others() {
-		if i := s.Index(); s.CodecParameters().MediaType() == astiav.MediaTypeVideo && !in.isPicture(i) {
-			in.videos[i] = newCopiedVideo(in.stream(i), s, frameRate(in.fc, s))
-		}
-	}
-	if in.cutFrom == nil && in.form.name == "mov" {
-		in.edits = readEdits(&in.reader, from, in.stop, in.times.step)
-	}
-	if err := in.seek(); err != nil {
-		return nil, err
-	}
-	return in, nil
 }
 
 // readable rewords errors for which FFmpeg only has a number.
@@ -246,36 +189,4 @@ func isHLS(path string) bool {
 	b := make([]byte, len(mark))
 	_, err = io.ReadFull(f, b)
 	return err == nil && string(b) == mark
-}
-
-func (in *Input) openVideo() error {
-	choice, err := choiceOf(in.opts)
-	if err != nil {
-		return err
-	}
-	if err := in.find(choice); err != nil {
-		return err
-	}
-	s := in.video
-	if err := in.chooseDevice((*C.AVStream)(av.StreamPtr(s)).codecpar, in.opts); err != nil {
-		return err
-	}
-	err = in.openCodec(in.video, in.refused, in.opts)
-	if err != nil && in.device != nil && !in.opts.MustDevice {
-		in.tell(slog.LevelDebug, fmt.Sprintf("decoding on the CPU: %v", err))
-		in.closeCodec()
-		err = in.openCodec(in.video, in.refused, in.opts)
-	}
-	if err != nil {
-		return err
-	}
-	in.reports.watchDecoder(uintptr(in.handle))
-	in.reports.listening.Store(intraOnly(s.CodecParameters().CodecID())) // else after the first packets
-	par := (*C.AVStream)(av.StreamPtr(s)).codecpar
-	in.found = newFound(par, int(in.dec.ColorTransferCharacteristic()))
-	in.found.steps.open(in.dec)
-	in.extras.AddStream(av.StreamPtr(s))
-	in.times = newTimeline(s.TimeBase(), in.FrameRate())
-	in.promised = in.indexed()
-	return nil
 }

@@ -53,7 +53,8 @@ type Options struct {
 	Part      *Range
 	VideoOnly bool // leave out every other stream
 
-	onVideo func(*astiav.Packet) error // gets the video's packets instead of the decoder
+	onVideo   func(*astiav.Packet) error // gets each packet of the video
+	undecoded bool                       // the decoder gets none
 
 	// KeepClock keeps the times of MPEG-TS. Otherwise a clock that starts after 10 s starts at 0.
 	KeepClock bool

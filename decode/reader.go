@@ -30,6 +30,8 @@ type reader struct {
 	cutOff int64 // streams whose last packets could not be read
 }
 
+func (r *reader) videoStream() *C.AVStream { return r.stream(r.video.Index()) }
+
 // read reads the next packet into pkt, with its times on the output's clock.
 func (r *reader) read(pkt *astiav.Packet) error {
 	if !r.clock.jumpy {

@@ -15,6 +15,7 @@ import (
 type reports struct {
 	demuxer, decoder atomic.Int64
 	listening        atomic.Bool // to the decoder
+	anywhere         bool        // the recording may begin anywhere
 	calm             int         // packets since one that may depend on missing data
 	keyed            bool        // the first key frame has come
 	firstKey         int64       // its PTS
@@ -64,6 +65,14 @@ func (r *reports) came(number uintptr) {
 	}
 }
 
+// unkeyedFrames returns how many frames come before all with which decoding can begin.
+func (r *reports) unkeyedFrames() int64 {
+	if !r.begun {
+		return 0
+	}
+	return max(0, r.early)
+}
+
 func (r *reports) close() {
 	for _, stop := range r.stop {
 		stop()
@@ -74,10 +83,10 @@ func (r *reports) close() {
 // sending records a packet for the decoder. A recording that was cut without encoding begins with
 // pictures that lack their references, after a key frame, or before it if the recording may begin
 // anywhere. A decoder's errors about those are no damage, and come late: by one packet per thread.
-func (r *reports) sending(p *astiav.Packet, threads int, anywhere bool) {
+func (r *reports) sending(p *astiav.Packet, threads int) {
 	pts := p.Pts()
 	switch {
-	case !r.keyed && (!anywhere || p.Flags().Has(astiav.PacketFlagKey)):
+	case !r.keyed && (!r.anywhere || p.Flags().Has(astiav.PacketFlagKey)):
 		r.keyed, r.firstKey = true, pts
 	case !r.keyed || pts < r.firstKey && pts != av.NoPTS:
 		r.calm = 0

@@ -136,7 +136,7 @@ func (s *scan) packet() string {
 		return "the way it is coded changes in its midst"
 	}
 	// A part that begins here would lack frames decoded earlier and shown later.
-	if flags.Has(astiav.PacketFlagKey) && (first || pts > s.latest) && s.in.entry(s.in.pkt) {
+	if flags.Has(astiav.PacketFlagKey) && (first || pts > s.latest) && canBegin(s.in.video, s.in.pkt) {
 		s.entries = append(s.entries, pts)
 	}
 	if len(s.seen) == 0 || pts > s.latest {

@@ -14,10 +14,14 @@ import (
 // streams are those of a container.
 type streams struct{ fc *astiav.FormatContext }
 
-func (s streams) stream(i int) *C.AVStream {
-	fc := (*C.AVFormatContext)(av.FormatPtr(s.fc))
-	return av.Slice(fc.streams, int(fc.nb_streams))[i]
+func (s streams) context() *C.AVFormatContext { return (*C.AVFormatContext)(av.FormatPtr(s.fc)) }
+
+// list returns all streams.
+func (s streams) list() []*C.AVStream {
+	return av.Slice(s.context().streams, int(s.context().nb_streams))
 }
+
+func (s streams) stream(i int) *C.AVStream { return s.list()[i] }
 
 func (s streams) isPicture(i int) bool {
 	return s.stream(i).disposition&C.AV_DISPOSITION_ATTACHED_PIC != 0
