@@ -10,6 +10,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strings"
 	"syscall"
 	"unsafe"
 )
@@ -185,4 +186,26 @@ func (n *node) rates(fourcc C.uint32_t, size [2]int) (all [][2]int) {
 		all = [][2]int{{0, 1}}
 	}
 	return all
+}
+
+// withOthers adds the cameras that could be opened instead.
+func withOthers(path string, err error) error {
+	var e *Error
+	if errors.Is(err, ErrNoCamera) && errors.As(err, &e) && e.hint == "" {
+		e.hint = otherCameras(path)
+	}
+	return err
+}
+
+func otherCameras(path string) string {
+	var found []string
+	for _, c := range Cameras() {
+		if c.Path != path && c.Err == nil {
+			found = append(found, fmt.Sprintf("%s (%s)", c.Path, c.Name))
+		}
+	}
+	if len(found) == 0 {
+		return "this machine shows no camera; plug one in (a container needs --device /dev/video0)"
+	}
+	return "there is " + strings.Join(found, ", ")
 }

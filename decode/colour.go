@@ -13,9 +13,9 @@ import (
 	"vidfilter/internal/av"
 )
 
-// colours are the colour tags of a container. FFmpeg forgets them once a decoder finds none in the
+// colourTags are the colour tags of a container. FFmpeg forgets them once a decoder finds none in the
 // pictures, where players go by the container.
-type colours struct {
+type colourTags struct {
 	primaries C.enum_AVColorPrimaries
 	transfer  C.enum_AVColorTransferCharacteristic
 	matrix    C.enum_AVColorSpace
@@ -23,17 +23,17 @@ type colours struct {
 }
 
 // containerColours returns the tags of each stream that the header describes.
-func (s streams) containerColours() (list []colours) {
+func (s containerStreams) containerColours() (list []colourTags) {
 	fc := (*C.AVFormatContext)(av.FormatPtr(s.fc))
 	for _, st := range av.Slice(fc.streams, int(fc.nb_streams)) {
 		par := st.codecpar
-		list = append(list, colours{par.color_primaries, par.color_trc, par.color_space, par.color_range})
+		list = append(list, colourTags{par.color_primaries, par.color_trc, par.color_space, par.color_range})
 	}
 	return list
 }
 
 // keepColours gives streams back the tags that probing took from them.
-func (s streams) keepColours(list []colours) {
+func (s containerStreams) keepColours(list []colourTags) {
 	for i, from := range list {
 		par := s.stream(i).codecpar
 		if par.codec_type == C.AVMEDIA_TYPE_VIDEO {
@@ -43,7 +43,7 @@ func (s streams) keepColours(list []colours) {
 }
 
 // tell says which tags are believed where those of the container are not those of the pictures.
-func (c colours) tell(log logger, f *C.AVFrame) {
+func (c colourTags) tell(log logger, f *C.AVFrame) {
 	d := C.av_pix_fmt_desc_get(C.enum_AVPixelFormat(f.format))
 	if d == nil || d.flags&C.AV_PIX_FMT_FLAG_RGB != 0 {
 		return
@@ -72,7 +72,7 @@ func (c colours) tell(log logger, f *C.AVFrame) {
 }
 
 // fill sets the tags that are not known, and takes from YUV the matrix of RGB.
-func (c colours) fill(primaries *C.enum_AVColorPrimaries, transfer *C.enum_AVColorTransferCharacteristic, matrix *C.enum_AVColorSpace, format C.enum_AVPixelFormat) {
+func (c colourTags) fill(primaries *C.enum_AVColorPrimaries, transfer *C.enum_AVColorTransferCharacteristic, matrix *C.enum_AVColorSpace, format C.enum_AVPixelFormat) {
 	if *primaries == C.AVCOL_PRI_UNSPECIFIED || *primaries == C.AVCOL_PRI_RESERVED0 {
 		*primaries = c.primaries
 	}

@@ -12,16 +12,16 @@ import (
 	"github.com/asticode/go-astiav"
 )
 
-// source tells FFmpeg how to open a path of the user.
-type source struct {
+// location tells FFmpeg how to open a path of the user.
+type location struct {
 	url       string
 	protocols string // that FFmpeg may use
 	pipe      int    // descriptor in url, to close once url is open; -1 for none
 	forwards  bool   // it can be read only once, in order
 }
 
-// container holds the rules of an input format. The zero value has none.
-type container struct {
+// containerRules holds the rules of an input format. The zero value has none.
+type containerRules struct {
 	name string // FFmpeg's, the first of several
 
 	common   bool // worth naming to the user
@@ -50,7 +50,7 @@ type container struct {
 }
 
 // containers lists the formats with rules of their own.
-var containers = []container{
+var containers = []containerRules{
 	{name: "mov", common: true, cuttable: true, samples: true, end: movEnd, trailer: movTrailer, indexed: true, readIndex: true},
 	{name: "matroska", common: true, cuttable: true, samples: true, end: matroskaEnd},
 	{name: "mpegts", common: true, end: tsEnd},
@@ -84,13 +84,13 @@ var containers = []container{
 }
 
 // containerOf returns the rules of a format by FFmpeg's comma-separated names.
-func containerOf(names string) container {
+func containerOf(names string) containerRules {
 	for name := range strings.SplitSeq(names, ",") {
-		if i := slices.IndexFunc(containers, func(c container) bool { return c.name == name }); i >= 0 {
+		if i := slices.IndexFunc(containers, func(c containerRules) bool { return c.name == name }); i >= 0 {
 			return containers[i]
 		}
 	}
-	return container{}
+	return containerRules{}
 }
 
 // CommonFormats lists formats, by FFmpeg's names, that are worth suggesting.
@@ -126,7 +126,7 @@ func Refers(name string) bool {
 }
 
 // probe returns FFmpeg's name of a source's format, or "".
-func probe(from source) string {
+func probe(from location) string {
 	url, protocols := C.CString(from.url), C.CString(from.protocols)
 	defer C.free(unsafe.Pointer(url))
 	defer C.free(unsafe.Pointer(protocols))

@@ -66,7 +66,7 @@ type faults struct {
 	packets     int64 // of the video
 	begin       int64 // PTS of the first of them
 	promised    int64 // packets in the index on opening, -1 if unknown
-	payload     int64 // their bytes
+	videoBytes  int64 // their bytes
 	due         int64 // frames that the decoder took
 	failed      int64 // packets that the decoder rejected
 	failedInRow int64
@@ -90,7 +90,7 @@ func (f *faults) tableChanged() bool {
 }
 
 func (f *faults) damaged() bool {
-	return f.reports.decoder.Load() > 0 || f.numbers.Missing(f.reports.gap) > 0
+	return f.reports.fromDecoder.Load() > 0 || f.numbers.Missing(f.reports.gapBefore) > 0
 }
 
 // checkComplete compares the packets read with the container's promises, and counts the missing
@@ -160,7 +160,7 @@ func (f *faults) checkEnding(d *demuxer) {
 		damage.MissingBytes = d.bytes - st.Size()
 	}
 	if c.pictures {
-		damage.UnreadBytes = max(0, st.Size()-f.payload)
+		damage.UnreadBytes = max(0, st.Size()-f.videoBytes)
 	}
 	if c.end == nil {
 		return

@@ -34,7 +34,7 @@ type decoder struct {
 
 	format  pipeline.Format // of every frame so far; zero before the first
 	scaler  av.Scaler
-	found   found
+	found   packetUnits
 	again   []*astiav.Packet     // to be decoded once more, on the CPU
 	come    map[uintptr]struct{} // their pictures that have been handed out
 	decoded int64                // frames that it returned

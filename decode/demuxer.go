@@ -17,15 +17,15 @@ import (
 
 // demuxer is an open container: the streams of it that are read, and their packets.
 type demuxer struct {
-	reader
+	packetReader
 	interrupter
-	form      container
+	form      containerRules
 	choice    choice
 	opened    bool
-	abandoned bool       // by bounded: a thread uses it still
-	contained []colours  // by stream, until the first picture
-	refused   size       // of a picture that FFmpeg refused on opening
-	cutFrom   *cutOrigin // of a file with CutTag
+	abandoned bool         // by bounded: a thread uses it still
+	contained []colourTags // by stream, until the first picture
+	refused   pictureSize  // of a picture that FFmpeg refused on opening
+	cutFrom   *cutOrigin   // of a file with CutTag
 	edits     edits
 
 	bytes int64 // to the end of the last packet of any stream
@@ -183,7 +183,7 @@ func (d *demuxer) tagPicture(f *C.AVFrame) {
 		d.contained[i].tell(d.logger, f)
 	}
 	d.contained = nil
-	colours{par.color_primaries, par.color_trc, par.color_space, 0}.fill(&f.color_primaries, &f.color_trc, &f.colorspace, C.enum_AVPixelFormat(f.format))
+	colourTags{par.color_primaries, par.color_trc, par.color_space, 0}.fill(&f.color_primaries, &f.color_trc, &f.colorspace, C.enum_AVPixelFormat(f.format))
 }
 
 // addStated gives the properties of a frame what the container says of all pictures.

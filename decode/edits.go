@@ -22,7 +22,7 @@ type edits struct {
 
 // readEdits opens a file once more, for FFmpeg's times without its corrections. step is the usual
 // length of a frame.
-func readEdits(r *reader, from source, stop *C.struct_vf_stop, step int64) edits {
+func readEdits(r *packetReader, from location, stop *C.struct_vf_stop, step int64) edits {
 	e := edits{late: map[int]int64{}, begun: map[int]bool{}}
 	var cut []int
 	for i := range r.fc.Streams() {

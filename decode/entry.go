@@ -63,8 +63,8 @@ func isEntry(codec astiav.CodecID, extradata, packet []byte) bool {
 	return true
 }
 
-// shows reports whether a packet gives a picture; those of VP8 and VP9 may only prepare one.
-func shows(codec astiav.CodecID, packet []byte) bool {
+// showsPicture reports whether a packet gives a picture; those of VP8 and VP9 may only prepare one.
+func showsPicture(codec astiav.CodecID, packet []byte) bool {
 	switch {
 	case len(packet) == 0:
 		return false

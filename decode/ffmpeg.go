@@ -33,10 +33,6 @@ func entries(d *C.AVDictionary) map[string]string {
 	}
 }
 
-func chapters(fc *C.AVFormatContext) []*C.AVChapter {
-	return av.Slice(fc.chapters, int(fc.nb_chapters))
-}
-
 func tag(s string) C.uint32_t {
 	return C.uint32_t(s[0]) | C.uint32_t(s[1])<<8 | C.uint32_t(s[2])<<16 | C.uint32_t(s[3])<<24
 }
@@ -73,4 +69,12 @@ func ratio(r astiav.Rational) pipeline.Ratio { return pipeline.Ratio{Num: r.Num(
 func matrixOf(par *C.AVCodecParameters, c *C.AVFrame) (m [9]int32) {
 	C.vf_matrix(par, c, (*C.int32_t)(&m[0]))
 	return m
+}
+
+// setIn sets a value in a map, which it makes if there is none.
+func setIn[K comparable, V any](m *map[K]V, key K, value V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+	(*m)[key] = value
 }

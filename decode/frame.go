@@ -15,8 +15,8 @@ import (
 	"vidfilter/pipeline"
 )
 
-// damaged reports whether the decoder concealed errors.
-func damaged(c *C.AVFrame) bool {
+// concealed reports whether the decoder concealed errors.
+func concealed(c *C.AVFrame) bool {
 	return c.flags&C.AV_FRAME_FLAG_CORRUPT != 0 || c.decode_error_flags != 0
 }
 

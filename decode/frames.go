@@ -8,40 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/internal/av"
-	"vidfilter/internal/fidelity"
 	"vidfilter/pipeline"
 )
-
-// videoReader reads the frames of a container's video.
-type videoReader struct {
-	logger
-	demuxer
-	videoDecoder
-	properties
-	times timeline
-}
-
-// properties are those of the video that have come so far.
-type properties struct {
-	extras   av.Extras
-	pictured fidelity.Seen
-	first    atomic.Pointer[fidelity.Look] // of the first frame
-}
-
-// Extras returns the properties of the video, found up to the last frame, that the filter does not
-// keep.
-func (p *properties) Extras() []string { return slices.Clone(p.extras) }
-
-// Look returns what the first frame says of the pictures, nil before it. It may be called from any
-// goroutine.
-func (p *properties) Look() *fidelity.Look { return p.first.Load() }
 
 func (v *videoReader) openVideo() error {
 	choice, err := choiceOf(v.opts)
@@ -71,7 +44,7 @@ func (v *videoReader) openVideo() error {
 	}
 	v.reports.watchDecoder(uintptr(v.handle))
 	v.reports.listening.Store(intraOnly(v.video.CodecParameters().CodecID())) // else after the first packets
-	v.found = newFound(v.par(), int(v.dec.ColorTransferCharacteristic()))
+	v.found = newPacketUnits(v.par(), int(v.dec.ColorTransferCharacteristic()))
 	v.found.steps.open(v.dec)
 	v.extras.AddStream(av.StreamPtr(v.video))
 	v.times = newTimeline(v.video.TimeBase(), v.FrameRate())
@@ -113,7 +86,7 @@ func (v *videoReader) send() error {
 	if v.newTable() {
 		v.tableAt = v.packets
 	}
-	v.payload += int64(v.pkt.Size())
+	v.videoBytes += int64(v.pkt.Size())
 	if v.form.pictures {
 		v.damage.Breaks += excess(payload(v.pkt))
 	}
@@ -219,20 +192,6 @@ func (v *videoReader) receiveOne() (f *pipeline.Frame, more bool, err error) {
 		v.reports.came(number)
 	}
 	return f, true, err
-}
-
-// Damage returns the faults found so far; it is complete after Next has returned io.EOF.
-func (v *videoReader) Damage() Damage {
-	d := v.damage
-	d.LateStreams += v.late
-	d.MissingPackets += v.cutOff
-	d.MissingTimes, d.RepairedTimes = v.times.missing, v.times.repaired
-	d.DemuxerReports, d.DecoderReports = v.reports.demuxer.Load(), v.reports.decoder.Load()
-	d.LostReferences = v.numbers.Missing(v.reports.gap)
-	if v.opts.Start == 0 && v.opts.Part == nil { // else a seek may lead there
-		d.EarlyFrames = v.reports.unkeyedFrames()
-	}
-	return d
 }
 
 func (v *videoReader) nothing() error {

@@ -14,14 +14,14 @@ type gaps struct {
 	last    int64 // PTS of the latest
 	frames  int64
 	steps   map[int64]int64 // count of frames so far apart
-	wide    []gap           // steps much longer than the shortest so far
+	wide    []missingFrames // steps much longer than the shortest so far
 	sound   map[int]*sound
 	tooMany bool
 	strict  bool // no frame is ever left out, neither for a pause nor for a still
 }
 
-// gap is the time between a frame and the one before it.
-type gap struct {
+// missingFrames is the time between a frame and the one before it.
+type missingFrames struct {
 	frame      int64 // frames before it
 	begin, end int64 // in the unit of the stream
 }
@@ -60,7 +60,7 @@ func (g *gaps) step(pts int64) {
 	g.steps[step]++
 	for s := range g.steps {
 		if 2*step > 3*s && s > 0 {
-			g.wide = append(g.wide, gap{g.frames, g.last, pts})
+			g.wide = append(g.wide, missingFrames{g.frames, g.last, pts})
 			break
 		}
 	}

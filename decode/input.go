@@ -16,7 +16,7 @@ import (
 type Input struct {
 	videoReader
 	tracker
-	others
+	otherPackets
 	counted bool // in reading
 	unwatch func() bool
 }
@@ -37,11 +37,11 @@ func (in *Input) Close() {
 	if in.unwatch != nil {
 		in.unwatch()
 	}
-	in.opts.Spare.keep(&in.decoder, in.failed > 0 || in.reports.decoder.Load() > 0)
+	in.opts.Spare.keep(&in.decoder, in.failed > 0 || in.reports.fromDecoder.Load() > 0)
 	in.decoder.close()
 	in.reports.close()
 	in.pictured.Close()
-	in.others.drop()
+	in.otherPackets.drop()
 	in.demuxer.close()
 }
 
@@ -55,7 +55,7 @@ func (in *Input) OnPacket(f func(*astiav.Packet) error) { in.onPacket = f }
 // by pool.Take.
 func Open(ctx context.Context, path string, pool *pipeline.Pool, o Options) (_ *Input, err error) {
 	log := logger{path, o.Log}
-	in := &Input{others: others{videos: map[int]*copiedVideo{}}, tracker: tracker{tracked: map[int64]int64{}, reached: math.MinInt64}}
+	in := &Input{otherPackets: otherPackets{videos: map[int]*copiedVideo{}}, tracker: tracker{tracked: map[int64]int64{}, reached: math.MinInt64}}
 	in.logger, in.demuxer.logger, in.opts, in.begun = log, log, o, o.Part == nil
 	in.decoder = decoder{logger: log, pool: pool, maxPixels: o.MaxPixels, layouts: o.Layouts, depth: o.Depth}
 	in.interrupter.open()
@@ -96,7 +96,7 @@ func Open(ctx context.Context, path string, pool *pipeline.Pool, o Options) (_ *
 		}
 	}
 	if in.cutFrom == nil && in.form.name == "mov" {
-		in.edits = readEdits(&in.reader, from, in.stop, in.times.step)
+		in.edits = readEdits(&in.packetReader, from, in.stop, in.times.step)
 	}
 	if err := in.seek(); err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ func (in *Input) feed(ctx context.Context) error {
 		return nil
 	}
 	if in.pkt.StreamIndex() != in.video.Index() {
-		return in.take(in.pkt, in.streams, in.window(), in.last)
+		return in.take(in.pkt, in.containerStreams, in.window(), in.last)
 	}
 	return in.send()
 }
@@ -194,7 +194,7 @@ func (in *Input) cut(ctx context.Context, end int64) error {
 		if in.accept() {
 			past = packetTime(in.pkt, in.stream(i)) > end+interleave
 			if i != in.video.Index() {
-				err = in.take(in.pkt, in.streams, in.window(), in.last)
+				err = in.take(in.pkt, in.containerStreams, in.window(), in.last)
 			}
 		}
 		in.pkt.Unref()
@@ -206,7 +206,7 @@ func (in *Input) cut(ctx context.Context, end int64) error {
 		}
 	}
 	in.eof = true
-	if err := in.settle(in.streams, in.window(), in.last); err != nil {
+	if err := in.settle(in.containerStreams, in.window(), in.last); err != nil {
 		return err
 	}
 	if err := in.pending.release(end-1, in.onPacket); err != nil {
@@ -233,7 +233,7 @@ func (in *Input) finish() error {
 		}
 		in.checkComplete(&in.demuxer, kept)
 	}
-	if err := in.settle(in.streams, in.window(), in.last); err != nil {
+	if err := in.settle(in.containerStreams, in.window(), in.last); err != nil {
 		return err
 	}
 	if err := in.pending.flush(in.onPacket); err != nil {

@@ -21,7 +21,7 @@ const (
 const largeHint = "copy what you need of it into another file, for example with ffmpeg -map"
 
 // checkLimits returns an error for a container that holds more than the limits.
-func (s streams) checkLimits(path string) error {
+func (s containerStreams) checkLimits(path string) error {
 	fc := (*C.AVFormatContext)(av.FormatPtr(s.fc))
 	tags := int(C.av_dict_count(fc.metadata))
 	for _, st := range av.Slice(fc.streams, int(fc.nb_streams)) {

@@ -40,10 +40,10 @@ func (e errTooLarge) Error() string { return string(e) }
 // Is makes all of them equal.
 func (e errTooLarge) Is(target error) bool { return target == ErrTooLarge }
 
-type size struct{ w, h int64 }
+type pictureSize struct{ w, h int64 }
 
 // beyond returns an error for a picture above FFmpeg's own limit: that of av_image_check_size.
-func beyond(path string, s size) error {
+func beyond(path string, s pictureSize) error {
 	const margin, most = 128, math.MaxInt32 / 8
 	if s.w <= 0 || s.h <= 0 || s.w+margin <= most/(s.h+margin) {
 		return nil
@@ -56,7 +56,7 @@ func beyond(path string, s size) error {
 // tooLarge returns an error for a picture above the limit. Deep samples take twice the memory, and
 // so count twice.
 func tooLarge(path string, maxPixels int64, w, h int, format astiav.PixelFormat) error {
-	if err := beyond(path, size{int64(w), int64(h)}); err != nil {
+	if err := beyond(path, pictureSize{int64(w), int64(h)}); err != nil {
 		return err
 	}
 	size := int64(w) * int64(h)

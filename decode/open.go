@@ -21,30 +21,30 @@ import (
 )
 
 // locate returns FFmpeg's URL for the input's path. Names of files are never taken for addresses.
-func (d *demuxer) locate(network bool) (source, error) {
+func (d *demuxer) locate(network bool) (location, error) {
 	const local = "file,pipe,fd,crypto,data"
 	if isAddress(d.path) {
 		if !network {
-			return source{}, &Error{Op: "open", Path: d.path, Err: errors.New("a network address"),
+			return location{}, &Error{Op: "open", Path: d.path, Err: errors.New("a network address"),
 				hint: "give --allow-network to read from the network"}
 		}
-		return source{d.path, "http,tcp,udp,rtp,crypto,data", -1, false}, nil
+		return location{d.path, "http,tcp,udp,rtp,crypto,data", -1, false}, nil
 	}
 	if err := readable(d.path); err != nil {
-		return source{}, err
+		return location{}, err
 	}
 	pipe, err := d.openPipe(d.path)
 	switch {
 	case err != nil:
-		return source{}, err
+		return location{}, err
 	case pipe >= 0:
-		return source{fmt.Sprintf("pipe:%d", pipe), local, pipe, true}, nil
+		return location{fmt.Sprintf("pipe:%d", pipe), local, pipe, true}, nil
 	case d.path == "-" && !seekableStdin():
-		return source{"pipe:0", local, -1, true}, nil
+		return location{"pipe:0", local, -1, true}, nil
 	case d.path == "-":
-		return source{"file:/dev/fd/0", local, -1, false}, nil
+		return location{"file:/dev/fd/0", local, -1, false}, nil
 	}
-	return source{"file:" + d.path, local, -1, false}, nil
+	return location{"file:" + d.path, local, -1, false}, nil
 }
 
 // seekableStdin reports whether stdin is a file, at its beginning, that can be opened again: then
@@ -85,7 +85,7 @@ func readable(path string) error {
 	return nil
 }
 
-func (d *demuxer) openContainer(ctx context.Context, from source, formatName string, watch func(*astiav.FormatContext)) error {
+func (d *demuxer) openContainer(ctx context.Context, from location, formatName string, watch func(*astiav.FormatContext)) error {
 	d.fc = astiav.AllocFormatContext()
 	if d.fc == nil {
 		return &Error{Op: "open", Path: d.path, Err: errors.New("out of memory")}
@@ -134,7 +134,7 @@ func (d *demuxer) openContainer(ctx context.Context, from source, formatName str
 	return nil
 }
 
-func (d *demuxer) openError(ctx context.Context, from source, formatName string, cause error) error {
+func (d *demuxer) openError(ctx context.Context, from location, formatName string, cause error) error {
 	e := &Error{Op: "open", Path: d.path, Err: cause}
 	if err := y4mProblem(d.path); err != nil {
 		e.Err = err

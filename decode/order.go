@@ -118,14 +118,14 @@ func (v *copiedVideo) drop() {
 	v.waiting = nil
 }
 
-// others are the packets of the other streams, which wait for the video.
-type others struct {
+// otherPackets are the packets of the other streams, which wait for the video.
+type otherPackets struct {
 	onPacket func(*astiav.Packet) error
 	pending  packetQueue
 	videos   map[int]*copiedVideo
 }
 
-func (o *others) drop() {
+func (o *otherPackets) drop() {
 	o.pending.drop()
 	for _, v := range o.videos {
 		v.drop()
@@ -134,7 +134,7 @@ func (o *others) drop() {
 
 // take keeps a packet until the video is as far, and drops it outside of the window. last stands
 // for the time that a packet lacks.
-func (o *others) take(p *astiav.Packet, s streams, w window, last int64) error {
+func (o *otherPackets) take(p *astiav.Packet, s containerStreams, w window, last int64) error {
 	i := p.StreamIndex()
 	if s.isPicture(i) {
 		return o.pending.add(p, w.zero, o.onPacket)
@@ -145,7 +145,7 @@ func (o *others) take(p *astiav.Packet, s streams, w window, last int64) error {
 	return o.holder(s, w, last)(p)
 }
 
-func (o *others) holder(s streams, w window, last int64) func(*astiav.Packet) error {
+func (o *otherPackets) holder(s containerStreams, w window, last int64) func(*astiav.Packet) error {
 	return func(p *astiav.Packet) error {
 		t := packetTime(p, s.stream(p.StreamIndex()))
 		switch {
@@ -159,7 +159,7 @@ func (o *others) holder(s streams, w window, last int64) func(*astiav.Packet) er
 }
 
 // settle passes on the packets whose decode times had to wait for others.
-func (o *others) settle(s streams, w window, last int64) error {
+func (o *otherPackets) settle(s containerStreams, w window, last int64) error {
 	for _, st := range s.fc.Streams() {
 		if v := o.videos[st.Index()]; v != nil {
 			if err := v.flush(o.holder(s, w, last)); err != nil {

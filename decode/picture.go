@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/asticode/go-astiav"
@@ -17,6 +18,30 @@ import (
 	"vidfilter/internal/text"
 	"vidfilter/pipeline"
 )
+
+// videoReader reads the frames of a container's video.
+type videoReader struct {
+	logger
+	demuxer
+	videoDecoder
+	properties
+	times timeline
+}
+
+// properties are those of the video that have come so far.
+type properties struct {
+	extras   av.Extras
+	pictured fidelity.Seen
+	first    atomic.Pointer[fidelity.Look] // of the first frame
+}
+
+// Extras returns the properties of the video, found up to the last frame, that the filter does not
+// keep.
+func (p *properties) Extras() []string { return slices.Clone(p.extras) }
+
+// Look returns what the first frame says of the pictures, nil before it. It may be called from any
+// goroutine.
+func (p *properties) Look() *fidelity.Look { return p.first.Load() }
 
 var errPastEnd = errors.New("past the end of the part asked for")
 
@@ -43,7 +68,7 @@ func (v *videoReader) convert() (*pipeline.Frame, error) {
 	switch wanted, err := v.wanted(pts); {
 	case err != nil:
 		return nil, err
-	case v.device != nil && damaged(c) && (wanted || v.reports.keyedBy(pts)):
+	case v.device != nil && concealed(c) && (wanted || v.reports.keyedBy(pts)):
 		return nil, doubt{errDamage}
 	case !wanted:
 		return nil, nil
@@ -53,7 +78,7 @@ func (v *videoReader) convert() (*pipeline.Frame, error) {
 			return nil, err
 		}
 	}
-	if damaged(c) {
+	if concealed(c) {
 		v.damage.DamagedFrames++
 	}
 	v.interlaced = v.interlaced || c.flags&C.AV_FRAME_FLAG_INTERLACED != 0
@@ -173,4 +198,18 @@ func (v *videoReader) endPart() error {
 		}
 	}
 	return io.EOF
+}
+
+// Damage returns the faults found so far; it is complete after Next has returned io.EOF.
+func (v *videoReader) Damage() Damage {
+	d := v.damage
+	d.LateStreams += v.late
+	d.MissingPackets += v.cutOff
+	d.MissingTimes, d.RepairedTimes = v.times.missing, v.times.repaired
+	d.DemuxerReports, d.DecoderReports = v.reports.fromDemuxer.Load(), v.reports.fromDecoder.Load()
+	d.LostReferences = v.numbers.Missing(v.reports.gapBefore)
+	if v.opts.Start == 0 && v.opts.Part == nil { // else a seek may lead there
+		d.EarlyFrames = v.reports.unkeyedFrames()
+	}
+	return d
 }

@@ -13,13 +13,13 @@ import (
 // reports counts the errors that FFmpeg logs while it reads an input. Much damage shows only
 // there: demuxers that resynchronize and decoders that drop damaged data return no error.
 type reports struct {
-	demuxer, decoder atomic.Int64
-	listening        atomic.Bool // to the decoder
-	anywhere         bool        // the recording may begin anywhere
-	calm             int         // packets since one that may depend on missing data
-	keyed            bool        // the first key frame has come
-	firstKey         int64       // its PTS
-	stop             []func()
+	fromDemuxer, fromDecoder atomic.Int64
+	listening                atomic.Bool // to the decoder
+	anywhere                 bool        // the recording may begin anywhere
+	calm                     int         // packets since one that may depend on missing data
+	keyed                    bool        // the first key frame has come
+	firstKey                 int64       // its PTS
+	stop                     []func()
 
 	begun bool    // decoding can begin with a packet that has come
 	early int64   // packets before that one, without those of which frames came
@@ -30,7 +30,7 @@ type reports struct {
 }
 
 func (r *reports) watchDemuxer(fc *astiav.FormatContext) {
-	r.stop = append(r.stop, av.WatchErrors(uintptr(av.FormatPtr(fc)), func() { r.demuxer.Add(1) }))
+	r.stop = append(r.stop, av.WatchErrors(uintptr(av.FormatPtr(fc)), func() { r.fromDemuxer.Add(1) }))
 }
 
 func (r *reports) watchDecoder(handle uintptr) {
@@ -40,15 +40,15 @@ func (r *reports) watchDecoder(handle uintptr) {
 		case n == 1:
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			put(&r.skipped, frame, true)
+			setIn(&r.skipped, frame, true)
 		case level <= astiav.LogLevelError && r.listening.Load():
-			r.decoder.Add(1)
+			r.fromDecoder.Add(1)
 		}
 	}))
 }
 
-// gap reports whether FFmpeg found pictures missing before one of H.264 with a frame number.
-func (r *reports) gap(frame uint32) bool {
+// gapBefore reports whether FFmpeg found pictures missing before one of H.264 with a frame number.
+func (r *reports) gapBefore(frame uint32) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.skipped[frame]
@@ -101,7 +101,7 @@ func (r *reports) sending(p *astiav.Packet, threads int) {
 // it is listened to at once only if there was damage.
 func (r *reports) again(damage bool) {
 	r.listening.Store(damage)
-	r.decoder.Store(0)
+	r.fromDecoder.Store(0)
 	r.keyed, r.calm = false, 0
 }
 

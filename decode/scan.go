@@ -115,7 +115,7 @@ func (s *scan) packet() string {
 		return "it is damaged"
 	case C.av_packet_get_side_data(c, C.AV_PKT_DATA_NEW_EXTRADATA, nil) != nil || C.av_packet_get_side_data(c, C.AV_PKT_DATA_PARAM_CHANGE, nil) != nil:
 		return "the way it is coded changes in its midst"
-	case !shows(codec, payload(p)):
+	case !showsPicture(codec, payload(p)):
 		return "not every packet is a frame"
 	case s.packets == 0 && !flags.Has(astiav.PacketFlagKey):
 		return "it does not begin with a key frame"
@@ -203,14 +203,14 @@ func (s *scan) parts(length int64, w pipeline.Window) []Range {
 	all[len(all)-1].End = s.latest + 1
 	frames := slices.Sorted(maps.Keys(s.seen))
 	for i := range all {
-		place(&all[i], frames, w)
+		countFrames(&all[i], frames, w)
 	}
 	return all
 }
 
-// place counts the frames of a part, and finds its Around for a filter with window w. frames are
+// countFrames counts the frames of a part, and finds its Around for a filter with window w. frames are
 // the PTS of all frames, sorted.
-func place(r *Range, frames []int64, w pipeline.Window) {
+func countFrames(r *Range, frames []int64, w pipeline.Window) {
 	first, _ := slices.BinarySearch(frames, r.Start)
 	end, _ := slices.BinarySearch(frames, r.End)
 	r.Frames = int64(end - first)

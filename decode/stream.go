@@ -188,7 +188,7 @@ func (s *Stream) newest() (last *pipeline.Frame, err error) {
 
 func (s *Stream) convert() (*pipeline.Frame, error) {
 	c := (*C.AVFrame)(s.frame.UnsafePointer())
-	if damaged(c) {
+	if concealed(c) {
 		return nil, s.damagedBy(nil)
 	}
 	video := s.sharedBy(s.videoOf(c))

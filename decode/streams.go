@@ -11,30 +11,32 @@ import (
 	"vidfilter/internal/av"
 )
 
-// streams are those of a container.
-type streams struct{ fc *astiav.FormatContext }
+// containerStreams are all streams of a container.
+type containerStreams struct{ fc *astiav.FormatContext }
 
-func (s streams) context() *C.AVFormatContext { return (*C.AVFormatContext)(av.FormatPtr(s.fc)) }
+func (s containerStreams) context() *C.AVFormatContext {
+	return (*C.AVFormatContext)(av.FormatPtr(s.fc))
+}
 
 // list returns all streams.
-func (s streams) list() []*C.AVStream {
+func (s containerStreams) list() []*C.AVStream {
 	return av.Slice(s.context().streams, int(s.context().nb_streams))
 }
 
-func (s streams) stream(i int) *C.AVStream { return s.list()[i] }
+func (s containerStreams) stream(i int) *C.AVStream { return s.list()[i] }
 
-func (s streams) isPicture(i int) bool {
+func (s containerStreams) isPicture(i int) bool {
 	return s.stream(i).disposition&C.AV_DISPOSITION_ATTACHED_PIC != 0
 }
 
 // sparse reports whether packets of a stream last long, and are not decoded from others.
-func (s streams) sparse(i int) bool {
+func (s containerStreams) sparse(i int) bool {
 	kind := s.stream(i).codecpar.codec_type
 	return kind != C.AVMEDIA_TYPE_VIDEO && kind != C.AVMEDIA_TYPE_AUDIO
 }
 
 // movable reports whether a stream is video, sound or subtitles.
-func (s streams) movable(i int) bool {
+func (s containerStreams) movable(i int) bool {
 	switch s.stream(i).codecpar.codec_type {
 	case C.AVMEDIA_TYPE_VIDEO, C.AVMEDIA_TYPE_AUDIO, C.AVMEDIA_TYPE_SUBTITLE:
 		return !s.isPicture(i)
@@ -44,7 +46,7 @@ func (s streams) movable(i int) bool {
 
 // alike reports whether one decoder fits both streams. The layer of MPEG audio is not known at the
 // beginning, so all layers are alike.
-func (s streams) alike(a, b int) bool {
+func (s containerStreams) alike(a, b int) bool {
 	codec := func(i int) C.enum_AVCodecID {
 		id := s.stream(i).codecpar.codec_id
 		if id == C.AV_CODEC_ID_MP1 || id == C.AV_CODEC_ID_MP2 {
@@ -57,7 +59,7 @@ func (s streams) alike(a, b int) bool {
 
 // programOf returns the identifier of the first program that lists a stream. ok is false if none
 // does.
-func (s streams) programOf(i int) (id int, ok bool) {
+func (s containerStreams) programOf(i int) (id int, ok bool) {
 	fc := (*C.AVFormatContext)(av.FormatPtr(s.fc))
 	for _, p := range av.Slice(fc.programs, int(fc.nb_programs)) {
 		for _, n := range av.Slice(p.stream_index, int(p.nb_stream_indexes)) {
@@ -70,10 +72,10 @@ func (s streams) programOf(i int) (id int, ok bool) {
 }
 
 // listed reports whether a program has the stream now.
-func (s streams) listed(i int) bool { _, ok := s.programOf(i); return ok }
+func (s containerStreams) listed(i int) bool { _, ok := s.programOf(i); return ok }
 
 // programs reports how many programs list streams.
-func (s streams) programs() (n int) {
+func (s containerStreams) programs() (n int) {
 	fc := (*C.AVFormatContext)(av.FormatPtr(s.fc))
 	for _, p := range av.Slice(fc.programs, int(fc.nb_programs)) {
 		if p.nb_stream_indexes > 0 {
@@ -85,7 +87,7 @@ func (s streams) programs() (n int) {
 
 // pick returns the first of some streams with the language of another, else the first; -1 if there
 // is none.
-func (s streams) pick(i int, among []int) int {
+func (s containerStreams) pick(i int, among []int) int {
 	language := func(i int) string { return entries(s.stream(i).metadata)["language"] }
 	for _, f := range among {
 		if language(f) == language(i) {
@@ -99,14 +101,14 @@ func (s streams) pick(i int, among []int) int {
 }
 
 // nameOf names a stream in messages.
-func (s streams) nameOf(i int) string {
+func (s containerStreams) nameOf(i int) string {
 	par := s.stream(i).codecpar
 	return fmt.Sprintf("stream %d (%s %s)", i, C.GoString(C.av_get_media_type_string(par.codec_type)), C.GoString(C.avcodec_get_name(par.codec_id)))
 }
 
 // isChapterTrack recognizes the text track in which MP4 keeps its chapters, which are copied as
 // such.
-func (s streams) isChapterTrack(i int) bool {
+func (s containerStreams) isChapterTrack(i int) bool {
 	st := s.stream(i)
 	return st.codecpar.codec_type == C.AVMEDIA_TYPE_DATA && st.codecpar.codec_id == C.AV_CODEC_ID_BIN_DATA &&
 		st.codecpar.codec_tag == tag("text") && (*C.AVFormatContext)(av.FormatPtr(s.fc)).nb_chapters > 0

@@ -73,7 +73,7 @@ func (d *demuxer) putAside() {
 		par := d.stream(s.Index()).codecpar
 		if par.codec_type == C.AVMEDIA_TYPE_VIDEO && par.width <= 0 || par.codec_type == C.AVMEDIA_TYPE_AUDIO && par.sample_rate <= 0 {
 			if i := s.Index(); i != d.video.Index() {
-				put(&d.moves.aside, i, true)
+				setIn(&d.moves.aside, i, true)
 			}
 		}
 	}
@@ -157,7 +157,7 @@ func (d *demuxer) tellLate(p *astiav.Packet, last int64) {
 	if late := i >= m.opened || m.aside[i]; !late || m.told[i] || d.choice.videoOnly || !d.movable(i) {
 		return
 	}
-	put(&m.told, i, true)
+	setIn(&m.told, i, true)
 	t := d.traits(d.fc.Streams()[i])
 	if t.kind == 'a' && d.choice.noAudio || t.kind == 's' && d.choice.noSubs || !mapped(d.choice.rules, t, true) {
 		return

@@ -34,7 +34,7 @@ func checkPicture(path string, st *C.AVStream, data *C.uint8_t, size C.int) erro
 }
 
 // checkPictures checks the pictures, and headers of such, that are beside the packets.
-func (s streams) checkPictures(path string) error {
+func (s containerStreams) checkPictures(path string) error {
 	fc := (*C.AVFormatContext)(av.FormatPtr(s.fc))
 	for _, st := range av.Slice(fc.streams, int(fc.nb_streams)) {
 		if err := checkPicture(path, st, st.codecpar.extradata, st.codecpar.extradata_size); err != nil {

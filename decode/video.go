@@ -4,7 +4,6 @@ package decode
 import "C"
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -101,150 +100,148 @@ func (d *videoDecoder) noteLayers() {
 	d.warn("the video is MV-HEVC: pictures of the first view are in the output, those of the others are not")
 }
 
-// drain tells the decoder that no more packets come; it still holds frames.
-func (d *videoDecoder) drain() error {
-	if d.tries > 0 {
-		d.damage.ReadErrors++
-		d.tries = 0
-	}
-	d.eof = true
-	if d.opts.undecoded {
+// chooseDevice has the video decoded on the device, if there is one that can.
+func (d *videoDecoder) chooseDevice() error {
+	o, par := d.opts, d.par()
+	if o.Device == nil {
 		return nil
 	}
-	d.pairs(true)
-	return d.endDecoder()
-}
-
-// endDecoder tells the decoder that no more packets come.
-func (d *videoDecoder) endDecoder() error {
-	if err := d.sendPacket(nil); err != nil && !errors.Is(err, astiav.ErrEof) {
-		return d.decodeError(err)
+	codec := C.GoString(C.avcodec_get_name(par.codec_id))
+	format := astiav.PixelFormat(par.format)
+	err := d.deviceDecodes(codec)
+	switch {
+	case err == nil:
+		d.device = &onDevice{Device: o.Device, format: format, entries: map[uintptr]int{}, come: map[uintptr]struct{}{}}
+		d.tell(slog.LevelDebug, "decoding "+codec+" on the GPU")
+	case o.MustDevice:
+		return d.notOnDevice(optionError(fmt.Sprintf("%s on the GPU: %v", codec, err)))
+	default:
+		d.tell(slog.LevelDebug, fmt.Sprintf("decoding %s on the CPU: %v", codec, err))
 	}
 	return nil
 }
 
-// toCPU goes on without the device, from the last entry on. That it never began is no news to
-// users, unless they asked for the device.
-func (d *videoDecoder) toCPU(why doubt) error {
-	level := slog.LevelInfo
-	if d.decoded == 0 && !errors.Is(why.error, errDamage) {
-		if d.opts.MustDevice {
-			return d.notOnDevice(fmt.Errorf("%w: %w", ErrDevice, why.error))
-		}
-		level = slog.LevelDebug
-	}
-	d.tell(level, fmt.Sprintf("%v: decoding on the CPU from here on", why))
-	o := d.device
-	d.again, d.come = o.kept, o.come
-	o.kept, o.size = nil, 0
-	d.closeCodec()
-	if err := d.openCodec(); err != nil {
-		return err
-	}
-	d.reports.again(errors.Is(why.error, errDamage))
-	return d.afterAgain()
+func (d *videoDecoder) notOnDevice(err error) error {
+	return &Error{Op: "decode", Path: d.path, Err: err, hint: "--hwaccel auto decodes on the CPU what the GPU cannot"}
 }
 
-// resend sends the next of the packets that the decoder on the device had, too.
-func (d *videoDecoder) resend() error {
-	p := d.again[0]
-	d.again = d.again[1:]
-	defer p.Free()
-	d.reports.sending(p, d.dec.ThreadCount())
-	if err := d.sendPacket(p); err != nil && !errors.Is(err, astiav.ErrEof) {
-		if err := d.decodeError(err); err != nil {
+func (d *videoDecoder) deviceDecodes(codec string) error {
+	o, par := d.opts, d.par()
+	if !o.MustDevice {
+		switch {
+		case codec == "mpeg2video":
+			return errRounds
+		case codec == "h264" && o.Quantisers:
+			return errQuantisers
+		}
+	}
+	width, height := int(par.width), int(par.height)
+	switch profiles := []C.int{C.AV_PROFILE_H264_CONSTRAINED_BASELINE, C.AV_PROFILE_H264_MAIN, C.AV_PROFILE_H264_HIGH}; {
+	case (codec == "vp9" || codec == "mpeg2video") && (width|height)&1 != 0:
+		return errOdd
+	case codec == "h264" && !slices.Contains(profiles, par.profile):
+		return errProfile
+	}
+	format := astiav.PixelFormat(par.format)
+	l, full, native := av.LayoutOf(format)
+	if !native || !d.takes(l) {
+		return fmt.Errorf("pictures of %s are not filtered as they are", format)
+	}
+	if _, more := d.deeper(pipeline.Format{Layout: l, Width: width, Height: height, FullRange: full || par.color_range == C.AVCOL_RANGE_JPEG}); more {
+		return errDeepened
+	}
+	return o.Device.Supports(codec, l, width, height)
+}
+
+// mostKept is how many bytes of packets are kept to be decoded again. Where entries are further
+// apart, the CPU decodes.
+const mostKept = 256 << 20
+
+// keep remembers a packet that is sent to the decoder, and gives it a number if it has none.
+func (d *videoDecoder) keep(p *astiav.Packet) {
+	o := d.device
+	if o == nil {
+		return
+	}
+	if numberOf(p) == 0 {
+		C.vf_number((*C.AVPacket)(av.PacketPtr(p)), C.uintptr_t(o.last+1))
+	}
+	second := numberOf(p) == o.last // field of a picture
+	o.last = numberOf(p)
+	d.pairs(false)
+	own := p.Clone()
+	if own == nil {
+		o.problem = errors.New("out of memory")
+		return
+	}
+	if !second && p.Flags().Has(astiav.PacketFlagKey) && canBegin(d.coded, p) {
+		o.entries[o.last] = o.passed + len(o.kept)
+	}
+	o.kept = append(o.kept, own)
+	if o.size += own.Size(); o.size > mostKept {
+		o.problem = errors.New("places where decoding can begin are far apart")
+	}
+}
+
+// pairs leaves the device where a frame has one field only: decoders on the CPU double it.
+func (d *videoDecoder) pairs(end bool) {
+	if d.device != nil && d.found.fields.Alone(end) {
+		d.device.problem = fmt.Errorf("%w (a picture lacks a field)", errDamage)
+	}
+}
+
+// doubt returns what is wrong with what the decoder returned last, a picture or an error other than
+// that there is none yet; nil for nothing.
+func (d *videoDecoder) doubt(err error) error {
+	o := d.device
+	switch {
+	case o == nil, o.silent != nil:
+	case o.problem != nil:
+		return doubt{o.problem}
+	case o.c.refused != 0 && d.decoded == 0:
+		return doubt{errors.New("the GPU does not begin to decode the video")}
+	case o.c.refused != 0:
+		return doubt{errors.New("the video changes to what the GPU was not opened for")}
+	case errors.Is(err, astiav.ErrExternal), av.Errno(err) == int(C.ENOMEM):
+		return doubt{fmt.Errorf("the GPU fails to decode (%v)", err)}
+	case err != nil && d.begun:
+		return doubt{fmt.Errorf("%w (%v)", errDamage, err)}
+	case d.damaged():
+		return doubt{errDamage}
+	}
+	return nil
+}
+
+// number returns that of the packet of the decoder's picture.
+func (d *decoder) number() uintptr {
+	return uintptr(C.vf_number_of((*C.AVFrame)(d.frame.UnsafePointer())))
+}
+
+// takeSurface makes a frame of a picture on the device, in d.taken, and leaves only the picture's
+// properties. Its error is a doubt, unless the device does not answer.
+func (d *videoDecoder) takeSurface(c *C.AVFrame) error {
+	var s C.struct_vf_surface
+	if C.vf_surface_of(c, C.int(d.device.format), &s) == 0 {
+		return doubt{errors.New("the decoder left the GPU")}
+	}
+	src, native := d.describe(c)
+	if !native || d.format != (pipeline.Format{}) && src != d.format {
+		return doubt{errors.New("the format of the pictures changes")}
+	}
+	if _, more := d.deeper(src); more {
+		return doubt{errDeepened}
+	}
+	var from pipeline.Surface
+	for i := range from.Address {
+		from.Address[i], from.Pitch[i] = uint64(s.address[i]), int(s.pitch[i])
+	}
+	f, err := d.device.Take(from, src)
+	if err != nil {
+		if err := d.device.call(func() error { return nil }); err != nil { // it answers no more
 			return err
 		}
+		return doubt{err}
 	}
-	return d.afterAgain()
-}
-
-// afterAgain ends the decoder's input again, if that is where the packets end.
-func (d *videoDecoder) afterAgain() error {
-	if len(d.again) > 0 || !d.eof {
-		return nil
-	}
-	return d.endDecoder()
-}
-
-// otherCodec is how many packets in a row must fail after a program changed, before its video is
-// taken to be in another codec.
-const otherCodec = 20
-
-// decodeError counts an error and gives up if there are too many.
-func (d *videoDecoder) decodeError(err error) error {
-	if d.device.lost() {
-		return err
-	}
-	const enough = 8
-	if av.Errno(err) == int(C.ENOMEM) {
-		// A damaged packet may ask for absurd amounts; if all do, memory has really run out.
-		if d.starved++; d.starved > enough {
-			return av.OfShortage(err, fmt.Errorf("decode %s: %w", d.path, err))
-		}
-	}
-	if !d.begun {
-		return nil
-	}
-	d.failed++
-	d.damage.DecodeErrors++
-	if d.failedInRow++; d.failedInRow >= otherCodec && d.tableChanged() && !d.videoLost {
-		d.loseVideo()
-		return nil
-	}
-	if errors.Is(err, astiav.ErrPatchwelcome) {
-		d.unsupported++
-	}
-	const enoughToJudge = 50
-	if d.packets >= enoughToJudge {
-		return d.tooDamaged()
-	}
-	return nil
-}
-
-// loseVideo leaves out the rest of a video that continues in another codec under the same PID.
-func (d *videoDecoder) loseVideo() {
-	d.videoLost = true
-	d.failed -= d.failedInRow // these packets are not damaged
-	d.damage.LateStreams++
-	d.warn("the video goes on from %.3f s in another codec: that part is left out; filter it as a file of its own", float64(d.last)/float64(second))
-}
-
-func (d *videoDecoder) tooDamaged() error {
-	if d.opts.MaxErrorRate <= 0 && d.failed == 0 || d.packets == 0 {
-		return nil
-	}
-	if rate := float64(d.failed) / float64(d.packets); rate > d.opts.MaxErrorRate {
-		err := &Error{Op: "decode", Path: d.path,
-			Err:  fmt.Errorf("%d of %d packets are damaged, more than --max-error-rate %g allows", d.failed, d.packets, d.opts.MaxErrorRate),
-			hint: "give a higher --max-error-rate to take what can be read"}
-		if d.decoded == 0 {
-			err = d.undecodable()
-		}
-		return cmp.Or(av.OfShortage(nil, err), error(err))
-	}
-	return nil
-}
-
-// undecodable is the error of a video of which no packet can be decoded: no tolerance helps.
-func (d *videoDecoder) undecodable() *Error {
-	e := &Error{Op: "decode", Path: d.path}
-	switch codec := d.codec.Name(); {
-	case d.encrypted():
-		return d.encryptedError()
-	case d.unsupported > 0:
-		e.Err = fmt.Errorf("FFmpeg cannot decode this kind of %s", codec)
-	default:
-		e.Err = fmt.Errorf("none of the first %d packets can be decoded as %s: they are damaged, encrypted, or of a kind that FFmpeg does not know", d.packets, codec)
-	}
-	return e
-}
-
-// encrypted reports whether the container says that the video is, as a whole.
-func (d *videoDecoder) encrypted() bool {
-	return d.par().codec_tag == tag("encv") || entries((*C.AVStream)(av.StreamPtr(d.coded)).metadata)["enc_key_id"] != ""
-}
-
-func (d *videoDecoder) encryptedError() *Error {
-	return &Error{Op: "decode", Path: d.path, Err: errors.New("the video is encrypted"), hint: "decrypt it with its key first"}
+	d.taken = f
+	return d.device.call(func() error { C.vf_strip(c); return nil })
 }
