@@ -77,16 +77,7 @@ func newClock(fc *astiav.FormatContext) clock {
 
 // place puts a packet's times on the output's clock.
 func (c *clock) place(p *astiav.Packet, st *C.AVStream, offset int64) {
-	by := fromMicros(c.shift+offset, st.time_base)
-	if by == 0 {
-		return
-	}
-	if p.Pts() != av.NoPTS {
-		p.SetPts(p.Pts() + by)
-	}
-	if p.Dts() != av.NoPTS {
-		p.SetDts(p.Dts() + by)
-	}
+	shiftTimes(p, int64(C.av_rescale_q(C.int64_t(c.shift+offset), C.AVRational{1, C.int(second)}, st.time_base)))
 }
 
 // media reports whether the stream is dense enough to show jumps.

@@ -9,8 +9,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-
-	"vidfilter/internal/av"
 )
 
 // colourTags are the colour tags of a container. FFmpeg forgets them once a decoder finds none in the
@@ -24,8 +22,7 @@ type colourTags struct {
 
 // containerColours returns the tags of each stream that the header describes.
 func (s containerStreams) containerColours() (list []colourTags) {
-	fc := (*C.AVFormatContext)(av.FormatPtr(s.fc))
-	for _, st := range av.Slice(fc.streams, int(fc.nb_streams)) {
+	for _, st := range s.list() {
 		par := st.codecpar
 		list = append(list, colourTags{par.color_primaries, par.color_trc, par.color_space, par.color_range})
 	}

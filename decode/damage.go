@@ -98,8 +98,7 @@ func (f *faults) damaged() bool {
 func (f *faults) checkComplete(d *demuxer, kept int64) {
 	fc, c := d.context(), d.form
 	if c.indexed {
-		promised := int64(C.avformat_index_get_entries_count(d.videoStream()))
-		f.damage.MissingPackets = max(0, promised-f.packets)
+		f.damage.MissingPackets = max(0, d.indexed()-f.packets)
 	}
 	f.damage.MissingBytes = missingBytes(d.path)
 	f.checkEnding(d)
@@ -146,7 +145,9 @@ func (f *faults) checkTimes(d *demuxer) {
 func (f *faults) checkEnding(d *demuxer) {
 	c, damage := d.form, &f.damage
 	if c.packed && d.forwards {
-		damage.UnreadBytes = max(0, d.came()-d.bytes)
+		if pb := d.context().pb; pb != nil {
+			damage.UnreadBytes = max(0, int64(C.avio_tell(pb))-d.bytes)
+		}
 		return
 	}
 	st, err := os.Stat(d.path)

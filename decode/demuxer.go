@@ -50,7 +50,7 @@ func (d *demuxer) close() {
 
 // readCut looks for the tag of a cut file and restores the source's times.
 func (d *demuxer) readCut() error {
-	s := entries((*C.AVFormatContext)(av.FormatPtr(d.fc)).metadata)[CutTag]
+	s := entries(d.context().metadata)[CutTag]
 	if s == "" {
 		return nil
 	}
@@ -62,26 +62,12 @@ func (d *demuxer) readCut() error {
 	return nil
 }
 
-// ontoSource puts the times of a cut file's packet back on the source's clock.
-func (d *demuxer) ontoSource(p *astiav.Packet) {
-	if d.cutFrom == nil {
-		return
-	}
-	if t := p.Pts(); t != av.NoPTS {
-		p.SetPts(t + d.cutFrom.offset)
-	}
-	if t := p.Dts(); t != av.NoPTS {
-		p.SetDts(t + d.cutFrom.offset)
-	}
-}
-
 // finestUnit limits the unit of time: parts are MP4, which has 32 bits for a frame's length.
 const finestUnit = 1e7
 
 // notSeekable says why parts of the input could not be found again, as far as is known before
 // reading it.
 func (d *demuxer) notSeekable() string {
-	fc := (*C.AVFormatContext)(av.FormatPtr(d.fc))
 	tb := d.video.TimeBase()
 	switch {
 	case d.forwards || d.path == "-":
@@ -89,7 +75,7 @@ func (d *demuxer) notSeekable() string {
 	case isAddress(d.path):
 		return "the source is a network address"
 	case !d.form.cuttable:
-		return fmt.Sprintf("in %s a key frame cannot be found exactly by its time", C.GoString(fc.iformat.name))
+		return fmt.Sprintf("in %s a key frame cannot be found exactly by its time", C.GoString(d.context().iformat.name))
 	case d.edits.late[d.video.Index()] > 0:
 		return "its edit list begins before its first key frame"
 	case d.isPicture(d.video.Index()):
@@ -100,21 +86,15 @@ func (d *demuxer) notSeekable() string {
 	return notCuttable(d.video.CodecParameters())
 }
 
-// indexed returns the number of packets in the container's index before any was read; -1 if
-// unknown.
+// indexed returns the number of the video's packets in the container's index.
 func (d *demuxer) indexed() int64 {
-	if !d.form.readIndex {
-		return -1
-	}
-	return int64(C.avformat_index_get_entries_count(d.stream(d.video.Index())))
+	return int64(C.avformat_index_get_entries_count(d.videoStream()))
 }
 
-func (d *demuxer) aspect() string {
-	r := C.av_guess_sample_aspect_ratio((*C.AVFormatContext)(av.FormatPtr(d.fc)), d.stream(d.video.Index()), nil)
-	if r.num == 0 {
-		return "unknown"
-	}
-	return fmt.Sprintf("%d:%d", r.num, r.den)
+// aspect returns width to height of a sample of a picture, which may be nil.
+func (d *demuxer) aspect(c *C.AVFrame) pipeline.Ratio {
+	r := C.av_guess_sample_aspect_ratio(d.context(), d.videoStream(), c)
+	return pipeline.Ratio{Num: int(r.num), Den: int(r.den)}
 }
 
 // FrameRate returns the usual rate of the video, 0/1 when unknown.
@@ -128,24 +108,10 @@ func (d *demuxer) FrameRate() astiav.Rational {
 // videoOf describes the video as of a picture. What the container says goes before what pictures
 // say.
 func (d *demuxer) videoOf(c *C.AVFrame) pipeline.Video {
-	v := pipeline.Video{
+	return pipeline.Video{
 		TimeBase: ratio(d.video.TimeBase()), Rate: ratio(d.FrameRate()), MeanRate: ratio(d.video.AvgFrameRate()),
-		Alpha: hasAlpha(d.video.CodecParameters().PixelFormat()),
+		Alpha: hasAlpha(d.video.CodecParameters().PixelFormat()), Aspect: d.aspect(c), Matrix: matrixOf(d.videoStream().codecpar, c),
 	}
-	st := (*C.AVStream)(av.StreamPtr(d.video))
-	aspect := C.av_guess_sample_aspect_ratio((*C.AVFormatContext)(av.FormatPtr(d.fc)), st, c)
-	v.Aspect = pipeline.Ratio{Num: int(aspect.num), Den: int(aspect.den)}
-	v.Matrix = matrixOf(st.codecpar, c)
-	return v
-}
-
-// came returns how many bytes the demuxer has taken from a pipe.
-func (d *demuxer) came() int64 {
-	pb := (*C.AVFormatContext)(av.FormatPtr(d.fc)).pb
-	if pb == nil {
-		return 0
-	}
-	return int64(C.avio_tell(pb))
 }
 
 // countHole counts the data before a packet just read if it is more than headers, which may
@@ -166,9 +132,8 @@ func (d *demuxer) countHole(p *astiav.Packet) {
 
 // newTable reports whether the table of the video's program has changed since the last call.
 func (d *demuxer) newTable() (changed bool) {
-	fc := (*C.AVFormatContext)(av.FormatPtr(d.fc))
 	id, ok := d.programOf(d.moves.at(d.video.Index()))
-	for _, p := range av.Slice(fc.programs, int(fc.nb_programs)) {
+	for _, p := range d.programs() {
 		if v := int(p.pmt_version); ok && int(p.id) == id && v != d.table {
 			d.table, changed = v, true
 		}
@@ -178,7 +143,7 @@ func (d *demuxer) newTable() (changed bool) {
 
 // tagPicture gives a picture without tags those of its stream.
 func (d *demuxer) tagPicture(f *C.AVFrame) {
-	par := d.stream(d.video.Index()).codecpar
+	par := d.videoStream().codecpar
 	if i := d.video.Index(); i < len(d.contained) {
 		d.contained[i].tell(d.logger, f)
 	}
@@ -188,7 +153,7 @@ func (d *demuxer) tagPicture(f *C.AVFrame) {
 
 // addStated gives the properties of a frame what the container says of all pictures.
 func (d *demuxer) addStated(p *av.Props) error {
-	par := (*C.AVStream)(av.StreamPtr(d.video)).codecpar
+	par := d.videoStream().codecpar
 	if err := av.Error(int(C.vf_add_stated((*C.AVFrame)(p.Pointer()), par))); err != nil {
 		return fmt.Errorf("decode %s: %w", d.path, err)
 	}
@@ -241,11 +206,10 @@ func (d *demuxer) Others() []*astiav.Stream {
 // width of a pixel over its height, 1 if unknown.
 func (d *demuxer) Display() (turn int, aspect float64) {
 	aspect = 1
-	if r := d.fc.GuessSampleAspectRatio(d.video, nil); r.Num() > 0 && r.Den() > 0 {
+	if r := d.aspect(nil); r.Known() {
 		aspect = r.Float64()
 	}
-	st := (*C.AVStream)(av.StreamPtr(d.video))
-	quarters := int(math.Round(float64(C.vf_rotation(st.codecpar)) / 90))
+	quarters := int(math.Round(float64(C.vf_rotation(d.videoStream().codecpar)) / 90))
 	return (quarters%4 + 4) % 4 * 90, aspect
 }
 
@@ -254,6 +218,6 @@ func (d *demuxer) Shift() int64 { return d.clock.shift }
 
 // MayBeInterlaced reports whether pictures may be two fields each, by the file's header.
 func (d *demuxer) MayBeInterlaced() bool {
-	par := (*C.AVStream)(av.StreamPtr(d.video)).codecpar
+	par := d.videoStream().codecpar
 	return units.MayHaveFields(C.GoString(C.avcodec_get_name(par.codec_id)), av.Slice((*byte)(par.extradata), int(par.extradata_size)))
 }

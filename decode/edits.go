@@ -98,10 +98,5 @@ func (e *edits) correct(p *astiav.Packet, sparse bool) {
 		}
 		return
 	}
-	if t := p.Pts(); t != av.NoPTS {
-		p.SetPts(t + late)
-	}
-	if t := p.Dts(); t != av.NoPTS {
-		p.SetDts(t + late)
-	}
+	shiftTimes(p, late)
 }

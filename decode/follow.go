@@ -24,11 +24,9 @@ func (in *Input) Follow(ctx context.Context, pts int64) (duration int64, err err
 			return d, in.pending.release(in.last, in.onPacket)
 		}
 		switch {
-		case ctx.Err() != nil:
-			return 0, context.Cause(ctx)
-		case in.eof:
+		case in.eof && ctx.Err() == nil:
 			return 0, in.partError("the source has no frame at %d", pts)
-		case in.untimed:
+		case in.untimed && ctx.Err() == nil:
 			return 0, in.partError("the source has frames without a time, or two with the same")
 		}
 		if err := in.feed(ctx); err != nil {
@@ -42,9 +40,6 @@ func (in *Input) Follow(ctx context.Context, pts int64) (duration int64, err err
 func (in *Input) Rest(ctx context.Context) error {
 	in.opts.undecoded = true
 	for !in.eof {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
 		if err := in.feed(ctx); err != nil {
 			return err
 		}

@@ -48,7 +48,9 @@ func (v *videoReader) openVideo() error {
 	v.found.steps.open(v.dec)
 	v.extras.AddStream(av.StreamPtr(v.video))
 	v.times = newTimeline(v.video.TimeBase(), v.FrameRate())
-	v.promised = v.indexed()
+	if v.promised = -1; v.form.readIndex {
+		v.promised = v.indexed()
+	}
 	return nil
 }
 
@@ -79,7 +81,7 @@ func (v *videoReader) send() error {
 	if C.av_packet_get_side_data(p, C.AV_PKT_DATA_ENCRYPTION_INFO, nil) != nil {
 		return v.beginsEncrypted()
 	}
-	if err := checkPicture(v.path, v.stream(v.video.Index()), p.data, p.size); err != nil {
+	if err := checkPicture(v.path, v.videoStream(), p.data, p.size); err != nil {
 		return err
 	}
 	v.packets++

@@ -55,7 +55,7 @@ func (v *videoReader) Estimate() (frames int64, length time.Duration) {
 	if d := v.fc.Duration(); d > 0 {
 		whole = time.Duration(d) * time.Microsecond
 	}
-	if st := v.stream(v.video.Index()); v.clock.jumpy && v.programs() > 1 && st.duration > 0 {
+	if st := v.videoStream(); v.clock.jumpy && v.filledPrograms() > 1 && st.duration > 0 {
 		whole = time.Duration(micros(int64(st.duration), st)) * time.Microsecond
 	}
 	length = max(0, whole-v.opts.Start)
@@ -128,7 +128,7 @@ func (s StreamInfo) Lines() []fidelity.Line { return s.facts.Lines() }
 
 // Describe returns the properties of the input, without decoding any more.
 func (v *videoReader) Describe() Info {
-	fc := (*C.AVFormatContext)(av.FormatPtr(v.fc))
+	fc := v.context()
 	info := Info{Path: contract.Name(v.path), Format: C.GoString(fc.iformat.name), BitRate: int64(fc.bit_rate), Metadata: entries(fc.metadata)}
 	if v.path != "-" {
 		info.Path = contract.Name(filepath.Base(v.path))

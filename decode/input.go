@@ -139,6 +139,9 @@ func (in *Input) Next(ctx context.Context) (*pipeline.Frame, error) {
 
 // feed reads a packet and passes it to the decoder or to the others.
 func (in *Input) feed(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	if len(in.again) > 0 {
 		return in.resend()
 	}

@@ -4,11 +4,7 @@ package decode
 //#include <libavformat/avformat.h>
 import "C"
 
-import (
-	"fmt"
-
-	"vidfilter/internal/av"
-)
+import "fmt"
 
 // The most that a file may hold. Films come nowhere near. FFmpeg reads no more streams; its lists
 // of tags and chapters, and comparing those of two files, take time by the square of their length.
@@ -22,12 +18,12 @@ const largeHint = "copy what you need of it into another file, for example with 
 
 // checkLimits returns an error for a container that holds more than the limits.
 func (s containerStreams) checkLimits(path string) error {
-	fc := (*C.AVFormatContext)(av.FormatPtr(s.fc))
+	fc := s.context()
 	tags := int(C.av_dict_count(fc.metadata))
-	for _, st := range av.Slice(fc.streams, int(fc.nb_streams)) {
+	for _, st := range s.list() {
 		tags += int(C.av_dict_count(st.metadata))
 	}
-	for _, p := range av.Slice(fc.programs, int(fc.nb_programs)) {
+	for _, p := range s.programs() {
 		tags += int(C.av_dict_count(p.metadata))
 	}
 	for _, l := range []struct {

@@ -90,7 +90,7 @@ func (d *demuxer) openContainer(ctx context.Context, from location, formatName s
 	if d.fc == nil {
 		return &Error{Op: "open", Path: d.path, Err: errors.New("out of memory")}
 	}
-	C.vf_interruptible((*C.AVFormatContext)(av.FormatPtr(d.fc)), d.stop, maxStreams)
+	C.vf_interruptible(d.context(), d.stop, maxStreams)
 	watch(d.fc)
 	dict := astiav.NewDictionary()
 	defer dict.Free()
@@ -113,7 +113,7 @@ func (d *demuxer) openContainer(ctx context.Context, from location, formatName s
 		return d.openError(ctx, from, formatName, err)
 	}
 	d.opened = true
-	d.form = containerOf(C.GoString((*C.AVFormatContext)(av.FormatPtr(d.fc)).iformat.name))
+	d.form = containerOf(C.GoString(d.context().iformat.name))
 	if err := d.checkLimits(d.path); err != nil {
 		return err
 	}

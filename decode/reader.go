@@ -169,8 +169,8 @@ func (r *packetReader) startMain() {
 // earliest returns the first time of the container in microseconds, of a broadcast that of the
 // video's program; 0 if it is unknown.
 func (r *packetReader) earliest() int64 {
-	fc := (*C.AVFormatContext)(av.FormatPtr(r.fc))
-	start, video := int64(fc.start_time), r.stream(r.video.Index())
+	fc := r.context()
+	start, video := int64(fc.start_time), r.videoStream()
 	if fc.start_time == C.AV_NOPTS_VALUE {
 		start = 0
 	}

@@ -149,7 +149,7 @@ func (s *scan) packet() string {
 
 // changes reports whether a key frame has other headers than one before.
 func (s *scan) changes() bool {
-	par := s.in.stream(s.in.video.Index()).codecpar
+	par := s.in.videoStream().codecpar
 	h := headersOf(s.in.video.CodecParameters().CodecID(), av.Slice((*byte)(par.extradata), int(par.extradata_size)), payload(s.in.pkt))
 	if s.headers == nil {
 		s.headers = bytes.Clone(h)

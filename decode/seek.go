@@ -119,7 +119,7 @@ func (d *demuxer) landed(start int64, first bool, p *astiav.Packet) (bool, error
 // seekTo seeks to a key frame at or before a time, in microseconds. Where a container has no index,
 // FFmpeg may land between two key frames: then it tries further back, and reads packets into p.
 func (d *demuxer) seekTo(target int64, p *astiav.Packet) bool {
-	fc := (*C.AVFormatContext)(av.FormatPtr(d.fc))
+	fc := d.context()
 	seek := func(at int64) bool {
 		return C.avformat_seek_file(fc, -1, C.INT64_MIN, C.int64_t(at), C.int64_t(at), 0) >= 0
 	}

@@ -18,9 +18,12 @@ func (s containerStreams) context() *C.AVFormatContext {
 	return (*C.AVFormatContext)(av.FormatPtr(s.fc))
 }
 
-// list returns all streams.
 func (s containerStreams) list() []*C.AVStream {
 	return av.Slice(s.context().streams, int(s.context().nb_streams))
+}
+
+func (s containerStreams) programs() []*C.AVProgram {
+	return av.Slice(s.context().programs, int(s.context().nb_programs))
 }
 
 func (s containerStreams) stream(i int) *C.AVStream { return s.list()[i] }
@@ -60,8 +63,7 @@ func (s containerStreams) alike(a, b int) bool {
 // programOf returns the identifier of the first program that lists a stream. ok is false if none
 // does.
 func (s containerStreams) programOf(i int) (id int, ok bool) {
-	fc := (*C.AVFormatContext)(av.FormatPtr(s.fc))
-	for _, p := range av.Slice(fc.programs, int(fc.nb_programs)) {
+	for _, p := range s.programs() {
 		for _, n := range av.Slice(p.stream_index, int(p.nb_stream_indexes)) {
 			if int(n) == i {
 				return int(p.id), true
@@ -74,10 +76,9 @@ func (s containerStreams) programOf(i int) (id int, ok bool) {
 // listed reports whether a program has the stream now.
 func (s containerStreams) listed(i int) bool { _, ok := s.programOf(i); return ok }
 
-// programs reports how many programs list streams.
-func (s containerStreams) programs() (n int) {
-	fc := (*C.AVFormatContext)(av.FormatPtr(s.fc))
-	for _, p := range av.Slice(fc.programs, int(fc.nb_programs)) {
+// filledPrograms returns how many programs list streams.
+func (s containerStreams) filledPrograms() (n int) {
+	for _, p := range s.programs() {
 		if p.nb_stream_indexes > 0 {
 			n++
 		}
@@ -111,5 +112,5 @@ func (s containerStreams) nameOf(i int) string {
 func (s containerStreams) isChapterTrack(i int) bool {
 	st := s.stream(i)
 	return st.codecpar.codec_type == C.AVMEDIA_TYPE_DATA && st.codecpar.codec_id == C.AV_CODEC_ID_BIN_DATA &&
-		st.codecpar.codec_tag == tag("text") && (*C.AVFormatContext)(av.FormatPtr(s.fc)).nb_chapters > 0
+		st.codecpar.codec_tag == tag("text") && s.context().nb_chapters > 0
 }

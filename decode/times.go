@@ -18,8 +18,14 @@ func toMicros(t int64, tb astiav.Rational) int64 {
 	return int64(C.av_rescale_q(C.int64_t(t), C.AVRational{C.int(tb.Num()), C.int(tb.Den())}, C.AVRational{1, C.int(second)}))
 }
 
-func fromMicros(t int64, tb C.AVRational) int64 {
-	return int64(C.av_rescale_q(C.int64_t(t), C.AVRational{1, C.int(second)}, tb))
+// shiftTimes adds to the times that a packet has.
+func shiftTimes(p *astiav.Packet, by int64) {
+	if t := p.Pts(); t != av.NoPTS {
+		p.SetPts(t + by)
+	}
+	if t := p.Dts(); t != av.NoPTS {
+		p.SetDts(t + by)
+	}
 }
 
 func micros(t int64, st *C.AVStream) int64 {

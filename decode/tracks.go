@@ -25,7 +25,7 @@ func (d *demuxer) find(c choice) error {
 	d.startMain()
 	d.putAside()
 	if d.cutFrom != nil {
-		d.stream(d.video.Index()).codecpar.video_delay = C.int(d.cutFrom.delay)
+		d.videoStream().codecpar.video_delay = C.int(d.cutFrom.delay)
 	}
 	return nil
 }
@@ -145,7 +145,9 @@ func (d *demuxer) accept(p *astiav.Packet, last int64) bool {
 		d.tellLate(p, last)
 		return false
 	}
-	d.ontoSource(p)
+	if d.cutFrom != nil {
+		shiftTimes(p, d.cutFrom.offset) // back onto the source's clock
+	}
 	d.edits.correct(p, d.sparse(i))
 	return true
 }

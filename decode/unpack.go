@@ -11,8 +11,6 @@ import (
 	"fmt"
 	"io"
 	"unsafe"
-
-	"vidfilter/internal/av"
 )
 
 // mostUnpacked limits what the colour profile and the texts of a picture unpack to. FFmpeg has no
@@ -35,8 +33,7 @@ func checkPicture(path string, st *C.AVStream, data *C.uint8_t, size C.int) erro
 
 // checkPictures checks the pictures, and headers of such, that are beside the packets.
 func (s containerStreams) checkPictures(path string) error {
-	fc := (*C.AVFormatContext)(av.FormatPtr(s.fc))
-	for _, st := range av.Slice(fc.streams, int(fc.nb_streams)) {
+	for _, st := range s.list() {
 		if err := checkPicture(path, st, st.codecpar.extradata, st.codecpar.extradata_size); err != nil {
 			return err
 		}
