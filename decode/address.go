@@ -15,8 +15,7 @@ import (
 	"time"
 )
 
-// addressError says why an address could not be opened, beyond FFmpeg's number: it leads elsewhere,
-// or holds a list of others.
+// addressError explains why an address cannot be opened: it leads elsewhere, or lists others.
 func addressError(ctx context.Context, e *Error, from location, format string) error {
 	if to := redirection(ctx, e.Path); to != nil {
 		e.Err = fmt.Errorf("the server sends on to %s, and only the port of the address itself is open, by http", to.Redacted())
@@ -33,7 +32,8 @@ func addressError(ctx context.Context, e *Error, from location, format string) e
 // mostRedirections is FFmpeg's.
 const mostRedirections = 8
 
-// redirection returns where the server sends on to, if that is refused: another port, or no http.
+// redirection returns a place to which the server sends on and that is refused: another port, or
+// another protocol than http.
 func redirection(ctx context.Context, address string) (to *url.URL) {
 	at, err := url.Parse(address)
 	if err != nil || !strings.EqualFold(at.Scheme, "http") {
@@ -93,16 +93,16 @@ func portOf(u *url.URL) int {
 	return 80
 }
 
-// Reach is what an input makes a process open.
+// Reach lists the files, devices and ports that an input makes a process open.
 type Reach struct {
 	Files   []string // and folders with all below them
-	Devices []string // likewise, with all that drivers offer
+	Devices []string // with everything that drivers offer
 	Peer    bool     // datagrams to and from other machines
 	Ports   []int    // of TCP servers
 }
 
-// ReachOf returns what Open opens for a path: the file itself, for a format that names others all
-// of its folder, for an address its port. A redirection to another port leads nowhere.
+// ReachOf returns the reach of Open for a path: the file, its folder too if the format names other
+// files, or the port of an address. A redirection to another port is refused.
 func ReachOf(path string, o Options) (r Reach) {
 	switch {
 	case isAddress(path) && o.AllowNetwork:

@@ -8,7 +8,7 @@ import (
 	"vidfilter/internal/av"
 )
 
-// Limits of what is read ahead.
+// The most that is read ahead.
 const (
 	mostAhead      = 20000
 	mostAheadBytes = 64 << 20

@@ -18,7 +18,7 @@ import (
 // CameraInfo is a camera of this machine.
 type CameraInfo struct {
 	Path, Name string
-	Modes      []CameraMode // those that this build decodes
+	Modes      []CameraMode // that this build decodes
 	Err        error        // why it cannot be examined; then only Path is set
 }
 
@@ -30,8 +30,7 @@ func IsCamera(path string) bool {
 	return is > 0 || is == -int(syscall.ENOENT) && cameraName.MatchString(path)
 }
 
-// isV4L2 returns 1 for a V4L2 device, 0 for anything else, a negative error number if that cannot
-// be known.
+// isV4L2 returns 1 for a V4L2 device, 0 for anything else, or a negative error number.
 func isV4L2(path string) (is int, group uint32) {
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))
@@ -40,7 +39,7 @@ func isV4L2(path string) (is int, group uint32) {
 	return is, uint32(g)
 }
 
-// Cameras lists every /dev/video* that captures pictures, or may, as far as its permissions show.
+// Cameras lists every /dev/video* that captures pictures, or may but cannot be opened.
 func Cameras() []CameraInfo {
 	const mostNodes = 64
 	var all []CameraInfo

@@ -11,10 +11,9 @@ import (
 	"vidfilter/internal/av"
 )
 
-// clock maps the container's times to the output's. It adds a shift to all streams and, in
-// containers whose clock may jump (MPEG-TS), an offset per program that changes at each jump. The
-// streams of a program share its offset, so they stay in sync. A jump between joined recordings is
-// not damage.
+// clock maps the container's times to the output's. It adds a shift to all streams and, where the
+// clock may jump (MPEG-TS), an offset for each program that changes at each jump. A jump between
+// joined recordings is not damage.
 type clock struct {
 	shift    int64 // microseconds added to every time
 	jumpy    bool
@@ -49,7 +48,7 @@ type queuedPacket struct {
 	p      *astiav.Packet
 	stream int // by FFmpeg
 	clock  *streamClock
-	at     int64 // decode time in microseconds; presentation time if there is none
+	at     int64 // decode time in microseconds, or else presentation time
 	exact  bool  // at is a decode time
 	pts    int64
 	length int64
@@ -64,8 +63,8 @@ const (
 	// A longer gap is a jump of the clock rather than a pause, as in the ffmpeg program.
 	jumpThreshold = 10 * second
 
-	// The streams of a program reach a jump within straggle of each other. A stream that does not
-	// jump is watched for enoughSeen.
+	// The streams of a program reach a jump within straggle of each other. After enoughSeen, a stream
+	// does not jump.
 	straggle   = 5 * second
 	enoughSeen = 3 * second / 2
 )
@@ -87,8 +86,8 @@ func (l *streamClock) media() bool {
 
 func (l *streamClock) video() bool { return l.kind == astiav.MediaTypeVideo }
 
-// breaks reports whether a packet does not follow the one before. Decode times go back only where a
-// muxer rounds badly; presentation times go back where frames are reordered.
+// breaks reports whether a packet does not follow the one before. Decode times go back by rounding
+// alone, presentation times where frames are reordered.
 func (l *streamClock) breaks(e *queuedPacket) bool {
 	back := second
 	if e.exact {
@@ -147,8 +146,8 @@ func (c *clock) jumped(stream int) bool {
 	return l != nil && l.jumped
 }
 
-// begin sets the clock of a program at its first packet. A clock far from the main program's is
-// aligned with that, since both programs are broadcast at the same time.
+// begin sets the clock of a program at its first packet. Programs are broadcast at the same time, so
+// a clock far from the main one is aligned with it.
 func (c *clock) begin(e *queuedPacket) (moved int64) {
 	p := e.clock.program
 	if len(p.offsets) > 0 {
@@ -380,8 +379,8 @@ func (c *clock) join(p *programClock, views map[*streamClock]*view, part []*queu
 	}
 }
 
-// forgiveRestart finds recordings joined without a jump: packet counters restart at a key frame,
-// and all streams continue without a gap. By the counters, FFmpeg marks intact packets as damaged.
+// forgiveRestart finds recordings joined without a jump: packet counters restart at a key frame, so
+// FFmpeg marks intact packets as damaged, and all streams continue without a gap.
 func (c *clock) forgiveRestart(views map[*streamClock]*view, part []*queuedPacket) {
 	joined := false
 	for _, v := range views {

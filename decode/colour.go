@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// colourTags are the colour tags of a container. FFmpeg forgets them once a decoder finds none in the
-// pictures, where players go by the container.
+// colourTags are the colour tags of a container. FFmpeg drops them if the pictures have no tags, but
+// players use them.
 type colourTags struct {
 	primaries C.enum_AVColorPrimaries
 	transfer  C.enum_AVColorTransferCharacteristic
@@ -39,7 +39,7 @@ func (s containerStreams) keepColours(list []colourTags) {
 	}
 }
 
-// tell says which tags are believed where those of the container are not those of the pictures.
+// tell warns where container and pictures have different tags.
 func (c colourTags) tell(log logger, f *C.AVFrame) {
 	d := C.av_pix_fmt_desc_get(C.enum_AVPixelFormat(f.format))
 	if d == nil || d.flags&C.AV_PIX_FMT_FLAG_RGB != 0 {
@@ -61,7 +61,7 @@ func (c colourTags) tell(log logger, f *C.AVFrame) {
 		switch {
 		case container == picture, slices.Contains(silent, container), slices.Contains(silent, picture),
 			slices.Contains(same, container) && slices.Contains(same, picture):
-		case container == hlg: // pictures have another transfer for old players, and say so elsewhere
+		case container == hlg: // the pictures' tag is for old players
 		default:
 			log.tell(slog.LevelWarn, fmt.Sprintf("%s: the container says %s, and the pictures %s, which are believed", t.name, container, picture))
 		}

@@ -16,11 +16,11 @@ import (
 type location struct {
 	url       string
 	protocols string // that FFmpeg may use
-	pipe      int    // descriptor in url, to close once url is open; -1 for none
+	pipe      int    // descriptor in url, to close once url is open; or -1
 	forwards  bool   // it can be read only once, in order
 }
 
-// containerRules holds the rules of an input format. The zero value has none.
+// containerRules are facts about an input format. The zero value is for unknown ones.
 type containerRules struct {
 	name string // FFmpeg's, the first of several
 
@@ -28,8 +28,8 @@ type containerRules struct {
 	refers   bool // text that names other files, which must not be opened by accident
 	cuttable bool // key frames are found exactly by their times
 
-	// end reads a whole file: breaks counts places with missing or wrong data, and ended means
-	// that the file ends properly. FFmpeg reads on or stops without an error.
+	// end reads a whole file: breaks counts places with missing or wrong data, which FFmpeg does not
+	// report; ended means that the file ends properly.
 	end func(f *os.File, size int64) (breaks int64, ended bool)
 	// trailer counts the bytes behind the end, which are no part of the format and no damage.
 	trailer func(f *os.File, size int64) int64
@@ -44,7 +44,7 @@ type containerRules struct {
 	samples   bool    // a packet of H.264 is a frame unless that is interlaced
 	keyed     bool    // begins with a key frame, and FFmpeg is silent about a damaged beginning
 	dense     bool    // FFmpeg skips damaged data in silence, and headers between packets are short
-	pictures  bool    // one picture behind the other, and nothing else
+	pictures  bool    // the file consists of pictures
 	lastTime  int64   // precision, in microseconds, of the last frame's time in the index
 	lastEnd   float64 // precision, in frames, of the length
 }
@@ -103,7 +103,7 @@ func CommonFormats() (names []string) {
 	return names
 }
 
-// safeFormats lists all demuxers except those that open other files or devices.
+// safeFormats lists the demuxers that open neither other files nor devices.
 func safeFormats() string {
 	var names []string
 	var state unsafe.Pointer

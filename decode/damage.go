@@ -26,13 +26,13 @@ type Damage struct {
 	DecodeErrors   int64 // packets that the decoder rejected
 	DamagedFrames  int64 // frames in which the decoder concealed errors
 	EarlyFrames    int64 // frames before the first key frame, which cannot be decoded
-	LostReferences int64 // frames of H.264 that are missing by the numbers of those that refer to them
+	LostReferences int64 // frames of H.264 that are missing by the numbers in others
 	MissingPackets int64 // packets that the index promises and the file lacks
-	MissingBytes   int64 // by which the file is shorter than its header says
+	MissingBytes   int64 // from the file's size to the size in its header
 	UnreadBytes    int64 // after the last packet, in files that consist of packets
 	MissingTimes   int64 // frames without a time, in a container that has times
 	RepairedTimes  int64 // frames whose time went backwards
-	FormatChanges  int64 // changes to another size or format than that of the first frame, converted
+	FormatChanges  int64 // changes of size or format; frames are converted to the first
 	LateStreams    int64 // streams that begin too late to be tracks of the output
 	MissingSeconds float64
 }

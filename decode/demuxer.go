@@ -65,8 +65,7 @@ func (d *demuxer) readCut() error {
 // finestUnit limits the unit of time: parts are MP4, which has 32 bits for a frame's length.
 const finestUnit = 1e7
 
-// notSeekable says why parts of the input could not be found again, as far as is known before
-// reading it.
+// notSeekable returns why parts of the input could not be found again, by its header, or "".
 func (d *demuxer) notSeekable() string {
 	tb := d.video.TimeBase()
 	switch {
@@ -105,8 +104,7 @@ func (d *demuxer) FrameRate() astiav.Rational {
 	return frameRate(d.fc, d.video)
 }
 
-// videoOf describes the video as of a picture. What the container says goes before what pictures
-// say.
+// videoOf describes the video at a picture. The container's facts go before the picture's.
 func (d *demuxer) videoOf(c *C.AVFrame) pipeline.Video {
 	return pipeline.Video{
 		TimeBase: ratio(d.video.TimeBase()), Rate: ratio(d.FrameRate()), MeanRate: ratio(d.video.AvgFrameRate()),
@@ -114,8 +112,7 @@ func (d *demuxer) videoOf(c *C.AVFrame) pipeline.Video {
 	}
 }
 
-// countHole counts the data before a packet just read if it is more than headers, which may
-// repeat those of all streams.
+// countHole counts the data before a packet just read if it is more than the headers of all streams.
 func (d *demuxer) countHole(p *astiav.Packet) {
 	if d.bytes == 0 || p.Pos() < 0 {
 		return
@@ -141,7 +138,7 @@ func (d *demuxer) newTable() (changed bool) {
 	return changed
 }
 
-// tagPicture gives a picture without tags those of its stream.
+// tagPicture gives a picture without tags the tags of its stream.
 func (d *demuxer) tagPicture(f *C.AVFrame) {
 	par := d.videoStream().codecpar
 	if i := d.video.Index(); i < len(d.contained) {
@@ -151,7 +148,7 @@ func (d *demuxer) tagPicture(f *C.AVFrame) {
 	colourTags{par.color_primaries, par.color_trc, par.color_space, 0}.fill(&f.color_primaries, &f.color_trc, &f.colorspace, C.enum_AVPixelFormat(f.format))
 }
 
-// addStated gives the properties of a frame what the container says of all pictures.
+// addStated adds the container's description of all pictures to the properties of a frame.
 func (d *demuxer) addStated(p *av.Props) error {
 	par := d.videoStream().codecpar
 	if err := av.Error(int(C.vf_add_stated((*C.AVFrame)(p.Pointer()), par))); err != nil {
@@ -168,8 +165,8 @@ func (d *demuxer) frames(n float64) int64 {
 	return 0
 }
 
-// framed reports whether each packet of the video makes one frame. Elsewhere a packet may be a
-// field, or a frame left out where a video was cut. interlaced means that some picture is.
+// framed reports whether each packet of the video makes one frame, rather than a field or a frame
+// that a cut leaves out. interlaced means that some picture is.
 func (d *demuxer) framed(interlaced bool) bool {
 	c := d.form
 	id := d.video.CodecParameters().CodecID()
@@ -188,7 +185,7 @@ func (d *demuxer) Context() *astiav.FormatContext { return d.fc }
 // Video returns the stream that Next decodes.
 func (d *demuxer) Video() *astiav.Stream { return d.video }
 
-// Again reports whether the input can be opened once more, and then says the same.
+// Again reports whether the input can be opened once more, with the same content.
 func (d *demuxer) Again() bool { return !d.forwards && d.path != "-" && !isAddress(d.path) }
 
 // Others returns the streams whose packets OnPacket gets.

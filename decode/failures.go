@@ -36,8 +36,8 @@ func (d *videoDecoder) endDecoder() error {
 	return nil
 }
 
-// toCPU goes on without the device, from the last entry on. That it never began is no news to
-// users, unless they asked for the device.
+// toCPU goes on without the device, from the last entry on. Users hear of it if the device had begun,
+// or must decode.
 func (d *videoDecoder) toCPU(why doubt) error {
 	level := slog.LevelInfo
 	if d.decoded == 0 && !errors.Is(why.error, errDamage) {
@@ -58,7 +58,7 @@ func (d *videoDecoder) toCPU(why doubt) error {
 	return d.afterAgain()
 }
 
-// resend sends the next of the packets that the decoder on the device had, too.
+// resend sends the next of the packets that the device had as well.
 func (d *videoDecoder) resend() error {
 	p := d.again[0]
 	d.again = d.again[1:]
@@ -139,7 +139,7 @@ func (d *videoDecoder) tooDamaged() error {
 	return nil
 }
 
-// undecodable is the error of a video of which no packet can be decoded: no tolerance helps.
+// undecodable is the error of a video of which no packet can be decoded.
 func (d *videoDecoder) undecodable() *Error {
 	e := &Error{Op: "decode", Path: d.path}
 	switch codec := d.codec.Name(); {
@@ -153,7 +153,7 @@ func (d *videoDecoder) undecodable() *Error {
 	return e
 }
 
-// encrypted reports whether the container says that the video is, as a whole.
+// encrypted reports whether the container marks the whole video as encrypted.
 func (d *videoDecoder) encrypted() bool {
 	return d.par().codec_tag == tag("encv") || entries((*C.AVStream)(av.StreamPtr(d.coded)).metadata)["enc_key_id"] != ""
 }

@@ -20,8 +20,7 @@ func concealed(c *C.AVFrame) bool {
 	return c.flags&C.AV_FRAME_FLAG_CORRUPT != 0 || c.decode_error_flags != 0
 }
 
-// describe returns the format of a picture or, if no layout holds it, the one that it is converted
-// to.
+// describe returns the format of a picture, or if no layout holds it, of the frame it becomes.
 func (d *decoder) describe(c *C.AVFrame) (f pipeline.Format, native bool) {
 	pf := astiav.PixelFormat(c.format)
 	layout, full, native := av.LayoutOf(pf)

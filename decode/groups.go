@@ -42,8 +42,8 @@ func (g *groups) decoded(c *C.AVFrame, pts int64) {
 	}
 }
 
-// timecode returns that of the picture at a time: by the group that begins closest to it, in the
-// form of FFmpeg. It is empty for clocks that begin at 0, which say nothing.
+// timecode returns the timecode of the picture at a time in FFmpeg's form, by the group that begins
+// closest to it; "" for clocks that begin at 0.
 func (g groups) timecode(pts int64, unit, rate astiav.Rational) string {
 	closest := int64(math.MaxInt64)
 	for at := range g.at {

@@ -16,8 +16,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Interlaced reports whether pictures are two fields each, as far as the options or the file's
-// header say.
+// Interlaced reports whether pictures are two fields each, by the options or the file's header.
 func (v *videoReader) Interlaced() bool {
 	if o := v.opts.FieldOrder; o != FieldAuto {
 		return o != Progressive
@@ -26,8 +25,8 @@ func (v *videoReader) Interlaced() bool {
 	return order != C.AV_FIELD_UNKNOWN && order != C.AV_FIELD_PROGRESSIVE
 }
 
-// Facts returns what the input says of itself, as far as it is filtered and copied, with the units
-// in packets read so far. It may be called from any goroutine after the first frame.
+// Facts returns the properties of the filtered and the copied streams, with the units in packets read
+// so far. It may be called from any goroutine after the first frame.
 func (v *videoReader) Facts() fidelity.Facts {
 	return fidelity.Read(v.file())
 }
@@ -48,8 +47,7 @@ func (v *videoReader) Part() (start, end int64) {
 	return w.zero, end
 }
 
-// Estimate returns the number of frames and the time to come, as far as the file says; 0 is
-// unknown.
+// Estimate returns the number of frames and their length by the file's header; 0 is unknown.
 func (v *videoReader) Estimate() (frames int64, length time.Duration) {
 	whole := time.Duration(0)
 	if d := v.fc.Duration(); d > 0 {
@@ -117,8 +115,7 @@ type StreamInfo struct {
 	Channels int               `json:"channels,omitempty"`
 	TimeBase string            `json:"time_base"`
 	Metadata map[string]string `json:"metadata,omitempty"`
-	// Properties are those of package fidelity, by their keys. Units in packets are counted as far
-	// as the input was read.
+	// Properties are of package fidelity, by their keys. Units are counted in the packets read so far.
 	Properties map[string]string `json:"properties"`
 	facts      fidelity.Item
 }
@@ -187,9 +184,8 @@ func (v *videoReader) describeVideo(d *StreamInfo, s *astiav.Stream, st *C.AVStr
 	}
 }
 
-// Blank returns a frame without a picture at time 0, described as the header describes the video's.
-// Its memory is of the input's pool. Frames may differ from it. It is an error if the header lacks
-// their size or pixel format.
+// Blank returns an empty frame at time 0 with the header's description, which frames may not have, in
+// memory of the input's pool. It is an error if the header lacks the size or the pixel format.
 func (v *videoReader) Blank() (*pipeline.Frame, error) {
 	par := (*C.AVStream)(av.StreamPtr(v.video)).codecpar
 	pf := astiav.PixelFormat(par.format)

@@ -6,8 +6,8 @@ import "C"
 
 import "fmt"
 
-// The most that a file may hold. Films come nowhere near. FFmpeg reads no more streams; its lists
-// of tags and chapters, and comparing those of two files, take time by the square of their length.
+// The most that a file may hold, which is far more than films do. FFmpeg reads no more streams, and
+// its lists of tags and chapters take time by the square of their length.
 const (
 	maxStreams  = 1000
 	maxChapters = 10_000

@@ -56,9 +56,9 @@ func (m *moves) move(first, to int) {
 	setIn(&m.now, first, to)
 }
 
-// come handles the stream of the packet just read. At its first packet, a stream continues a
-// similar one of those followed that its program no longer lists. A stream may also return to its
-// former PID. Those that ended there are returned.
+// come handles the stream of the packet just read, and returns the streams that end there. At its
+// first packet, a stream continues a similar followed one that its program no longer lists. It may
+// also return to its former PID.
 func (m *moves) come(s containerStreams, i int, followed func(int) bool) (ends []int) {
 	if at := m.at(m.first(i)); m.opened > 0 && at != i && s.listed(i) && !s.listed(at) {
 		setIn(&m.now, m.first(i), i)

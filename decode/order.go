@@ -45,10 +45,9 @@ func (d *decodeTimes) next(pts int64) int64 {
 	return t
 }
 
-// copiedVideo puts decode times on the packets of a video stream that is copied. Matroska and
-// others have none, and FFmpeg leaves those of the first packets open; it also lets them run
-// backwards if frames are reordered further than the codec's header says. Times of the container
-// itself stay.
+// copiedVideo puts decode times on the packets of a copied video stream, where the container has
+// none, as Matroska: FFmpeg leaves the first ones open, and lets them run backwards if frames are
+// reordered further than the codec's header allows.
 type copiedVideo struct {
 	step    int64
 	decided bool

@@ -12,14 +12,14 @@ import (
 	"vidfilter/internal/contract"
 )
 
-// Span and Range are what other processes name.
+// Span and Range are exchanged with other processes.
 type (
 	Span  = contract.Span
 	Range = contract.Range
 )
 
-// PartError says that a part of a video, or parts together, are not as they were cut. It does not
-// wrap ErrUnreadable: the same file may be filtered whole.
+// PartError means that parts of a video are not as they were cut. It does not wrap ErrUnreadable: the
+// same file may be filtered whole.
 type PartError struct{ Path, What string }
 
 func (e *PartError) Error() string { return fmt.Sprintf("part of %s: %s", e.Path, e.What) }
@@ -84,7 +84,7 @@ func parseCutOrigin(s string) (c cutOrigin, err error) {
 // tracker keeps the times of frames that are not decoded here. See Input.Follow.
 type tracker struct {
 	tracked  map[int64]int64 // durations of the video's frames by PTS, read but not yet followed
-	followed []int64         // PTS of those that were followed
+	followed []int64         // their PTS, once they are followed
 	reached  int64           // the latest PTS in tracked
 	untimed  bool            // a frame cannot be followed, since it has no PTS
 }

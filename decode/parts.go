@@ -20,7 +20,7 @@ import (
 
 // Parts reads the encoded video of parts of a source, in order. It is for one goroutine.
 type Parts struct {
-	paths  []string // of those not opened yet
+	paths  []string // not opened yet
 	tag    string
 	unit   string // the source's unit of time
 	tb     astiav.Rational
@@ -139,8 +139,7 @@ func (p *Parts) Next() (*astiav.Packet, error) {
 	}
 }
 
-// open opens the next part. Its edit list is ignored: it only says that decoding begins before the
-// first frame.
+// open opens the next part, without its edit list, by which decoding begins before the first frame.
 func (p *Parts) open() error {
 	f := &partFile{logger: logger{path: p.paths[0]}, latest: av.NoPTS}
 	p.paths = p.paths[1:]

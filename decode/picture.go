@@ -28,7 +28,7 @@ type videoReader struct {
 	times timeline
 }
 
-// properties are those of the video that have come so far.
+// properties are the video's, as they have come so far.
 type properties struct {
 	extras   av.Extras
 	pictured fidelity.Seen
@@ -39,8 +39,8 @@ type properties struct {
 // keep.
 func (p *properties) Extras() []string { return slices.Clone(p.extras) }
 
-// Look returns what the first frame says of the pictures, nil before it. It may be called from any
-// goroutine.
+// Look returns the first frame's description of the pictures, nil before it. It may be called from
+// any goroutine.
 func (p *properties) Look() *fidelity.Look { return p.first.Load() }
 
 var errPastEnd = errors.New("past the end of the part asked for")
@@ -148,8 +148,8 @@ func (v *videoReader) window() window {
 	return w
 }
 
-// wanted applies --start and --duration; times already count from the start. Frames outside are
-// not given as context: nothing is joined there, and a filter treats the cut as a video's end.
+// wanted applies --start and --duration; times already count from the start. Frames outside are no
+// context: a filter treats the cut as a video's end.
 func (v *videoReader) wanted(pts int64) (bool, error) {
 	if v.opts.Part != nil {
 		return v.wantedPart(pts)

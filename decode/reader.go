@@ -119,7 +119,7 @@ func (r *packetReader) known(e *queuedPacket) {
 	}
 }
 
-// resolve reads on until it is clear what to make of the packet that is next.
+// resolve reads on until the next packet can be judged.
 func (r *packetReader) resolve() {
 	const several = 8 // read at a time, since a survey looks at all
 	for more := true; more; {
@@ -166,8 +166,8 @@ func (r *packetReader) startMain() {
 	c.mainFrom = r.earliest()
 }
 
-// earliest returns the first time of the container in microseconds, of a broadcast that of the
-// video's program; 0 if it is unknown.
+// earliest returns the first time of the container, or of the video's program in a broadcast, in
+// microseconds; 0 if it is unknown.
 func (r *packetReader) earliest() int64 {
 	fc := r.context()
 	start, video := int64(fc.start_time), r.videoStream()
@@ -191,8 +191,8 @@ func (r *packetReader) earliest() int64 {
 	return start
 }
 
-// findMoves finds streams that moved while FFmpeg probed the input: one begins later than another
-// of its kind, and has packets where the other has none.
+// findMoves finds streams that moved while FFmpeg probed the input: one begins later than another of
+// its kind, and the other has no packets from there on.
 func (r *packetReader) findMoves() {
 	const apart = second / 3
 	var all []int

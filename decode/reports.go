@@ -22,7 +22,7 @@ type reports struct {
 	stop                     []func()
 
 	begun bool    // decoding can begin with a packet that has come
-	early int64   // packets before that one, without those of which frames came
+	early int64   // packets before that one that gave no frame
 	until uintptr // the number of the last of them
 
 	mu      sync.Mutex
@@ -80,9 +80,9 @@ func (r *reports) close() {
 	r.stop = nil
 }
 
-// sending records a packet for the decoder. A recording that was cut without encoding begins with
-// pictures that lack their references, after a key frame, or before it if the recording may begin
-// anywhere. A decoder's errors about those are no damage, and come late: by one packet per thread.
+// sending records a packet for the decoder. A recording cut without encoding begins with pictures that
+// lack their references, after a key frame, or before it if it may begin anywhere. A decoder's errors
+// about them are no damage, and come late: by one packet per thread.
 func (r *reports) sending(p *astiav.Packet, threads int) {
 	pts := p.Pts()
 	switch {
@@ -105,9 +105,8 @@ func (r *reports) again(damage bool) {
 	r.keyed, r.calm = false, 0
 }
 
-// whole reports whether the decoder must make a frame of the packet recorded last: it is more than
-// the mark of MPEG-4 for a frame left out or of Dirac for the end, does not come before the first
-// key frame, nor refer to data before that, nor is hidden by an edit list.
+// whole reports whether the decoder must make a frame of the packet recorded last: it is larger than
+// MPEG-4's mark of a missing frame or Dirac's of the end, and is shown, from the first key frame on.
 func (r *reports) whole(p *astiav.Packet) bool {
 	const mark = 16
 	hidden := p.Flags().Has(astiav.PacketFlagDiscard)

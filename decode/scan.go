@@ -22,21 +22,19 @@ import (
 // Cuts describes how a video can be cut into parts to filter apart.
 type Cuts struct {
 	TimeBase string  `json:"time_base"` // the unit of all times, as 1/90000
-	Frames   int64   `json:"frames"`    // counted, or else as the file says; 0 if unknown
+	Frames   int64   `json:"frames"`    // counted, or else by the file's header; 0 if unknown
 	Seconds  float64 `json:"seconds"`   // likewise
 	Parts    []Range `json:"parts"`     // in order, without a gap; empty if it must not be cut
 	Whole    string  `json:"whole"`     // why it must not be cut
 }
 
-// Scan reads the video stream that Open would choose, without decoding it, and finds parts that
-// begin at key frames and last at least length each. A file that cannot be cut safely is no error;
-// the result says why.
+// Scan reads the video stream that Open would choose, without decoding it, and finds parts that begin
+// at key frames and last at least length each. A file that cannot be cut safely is no error.
 func Scan(ctx context.Context, path string, o Options, length time.Duration, w pipeline.Window) (
 	*Cuts, error,
 ) {
 	o.VideoOnly = true
-	var none *pipeline.Pool // nothing is decoded
-	in, err := Open(ctx, path, none, o)
+	in, err := Open(ctx, path, nil, o)
 	if err != nil {
 		return nil, err
 	}

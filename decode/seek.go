@@ -116,8 +116,8 @@ func (d *demuxer) landed(start int64, first bool, p *astiav.Packet) (bool, error
 	return false, nil
 }
 
-// seekTo seeks to a key frame at or before a time, in microseconds. Where a container has no index,
-// FFmpeg may land between two key frames: then it tries further back, and reads packets into p.
+// seekTo seeks to a key frame at or before a time, in microseconds. Without an index FFmpeg may land
+// between two key frames: then it tries further back, and reads packets into p.
 func (d *demuxer) seekTo(target int64, p *astiav.Packet) bool {
 	fc := d.context()
 	seek := func(at int64) bool {
@@ -173,8 +173,7 @@ func (d *demuxer) ownClock(start int64, keep bool) {
 // farBack is further than key frames are apart.
 const farBack = 200 * second
 
-// latestStart is the latest start that is kept. A clock that starts later says when something was
-// recorded, not that nothing is shown for so long.
+// latestStart is the latest start that is kept. A clock that starts later has the time of recording.
 const latestStart = 10 * second
 
 // wrap33 is the period of a 33-bit clock of 90 kHz in microseconds, exact once it is rounded back.

@@ -9,7 +9,7 @@ import (
 	"github.com/asticode/go-astiav"
 )
 
-// choice says which streams are read.
+// choice selects the streams that are read.
 type choice struct {
 	maps            []string
 	rules           []mapRule // of maps

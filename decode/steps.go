@@ -14,10 +14,9 @@ import (
 // mostHeld is more than pictures that a decoder holds.
 const mostHeld = 256
 
-// quantisers has the steps of the quantiser of pictures until their decoder returns them. The zero value
-// knows none.
+// quantisers has the steps of the quantiser of pictures until their decoder returns them.
 type quantisers struct {
-	reader   *C.struct_vf_steps  // nil for codecs whose decoders tell, or nobody
+	reader   *C.struct_vf_steps  // nil for other codecs
 	of       map[uintptr]float32 // by packet
 	smoothed bool
 	faithful bool
@@ -49,7 +48,7 @@ func (s *quantisers) packet(number uintptr, p *astiav.Packet) {
 	delete(s.of, number-mostHeld)
 }
 
-// quantiser returns that of a picture, out of which it takes the table of blocks.
+// quantiser returns a picture's quantiser, and takes the table of blocks out of the picture.
 func (s *quantisers) quantiser(c *C.AVFrame) pipeline.Quantiser {
 	step := float32(C.vf_quantiser(c))
 	if s.reader != nil {

@@ -32,7 +32,7 @@ type Stream struct {
 	headers []byte // that came alone, for the next picture
 	rate    pipeline.Ratio
 
-	describeTo func(*astiav.CodecContext) error // sets known properties; nil for none
+	describeTo func(*astiav.CodecContext) error // sets known properties; may be nil
 }
 
 type streamKind struct {

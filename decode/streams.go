@@ -60,8 +60,7 @@ func (s containerStreams) alike(a, b int) bool {
 	return s.stream(a).codecpar.codec_type == s.stream(b).codecpar.codec_type && codec(a) == codec(b)
 }
 
-// programOf returns the identifier of the first program that lists a stream. ok is false if none
-// does.
+// programOf returns the identifier of the first program that lists a stream; ok is false without one.
 func (s containerStreams) programOf(i int) (id int, ok bool) {
 	for _, p := range s.programs() {
 		for _, n := range av.Slice(p.stream_index, int(p.nb_stream_indexes)) {
@@ -86,8 +85,7 @@ func (s containerStreams) filledPrograms() (n int) {
 	return n
 }
 
-// pick returns the first of some streams with the language of another, else the first; -1 if there
-// is none.
+// pick returns the first of some streams with the language of another, else the first, else -1.
 func (s containerStreams) pick(i int, among []int) int {
 	language := func(i int) string { return entries(s.stream(i).metadata)["language"] }
 	for _, f := range among {

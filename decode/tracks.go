@@ -30,8 +30,8 @@ func (d *demuxer) find(c choice) error {
 	return nil
 }
 
-// pickVideo chooses the stream to filter: the first one that --map names, else FFmpeg's best;
-// cover art only if there is nothing else.
+// pickVideo chooses the stream to filter: the first one that --map names, else FFmpeg's best, and
+// cover art only without another.
 func (d *demuxer) pickVideo() (*astiav.Stream, error) {
 	for _, s := range d.fc.Streams() {
 		if s.CodecParameters().MediaType() == astiav.MediaTypeVideo && !d.isPicture(s.Index()) && d.moves.first(s.Index()) == s.Index() && mapped(d.choice.rules, d.traits(s), false) {
@@ -79,7 +79,7 @@ func (d *demuxer) putAside() {
 	}
 }
 
-// selectStreams chooses the other streams to copy: all but those dropped by options.
+// selectStreams chooses the other streams to copy: all that options do not drop.
 func (d *demuxer) selectStreams() error {
 	matched := make([]bool, len(d.choice.rules))
 	for _, s := range d.fc.Streams() {

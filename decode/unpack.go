@@ -13,8 +13,8 @@ import (
 	"unsafe"
 )
 
-// mostUnpacked limits what the colour profile and the texts of a picture unpack to. FFmpeg has no
-// limit, and a megabyte may hold a gigabyte, of which it makes several copies.
+// mostUnpacked limits the colour profile and the texts of a picture. FFmpeg has no limit, and a
+// megabyte may hold a gigabyte, of which it makes several copies.
 const mostUnpacked = 16 << 20
 
 // checkPicture refuses a packet of a stream, or its header, if there is more beside the samples of
@@ -44,8 +44,8 @@ func (s containerStreams) checkPictures(path string) error {
 	return nil
 }
 
-// overfull names the kind of the chunk with which those of a PNG unpack to more than
-// mostUnpacked, or returns "".
+// overfull names the kind of the chunk with which a PNG unpacks to more than mostUnpacked, or
+// returns "".
 func overfull(png []byte) string {
 	rest, left := bytes.TrimPrefix(png, []byte("\x89PNG\r\n\x1a\n")), int64(mostUnpacked)
 	for len(rest) >= 8 {

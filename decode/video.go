@@ -25,7 +25,7 @@ type videoDecoder struct {
 	coded   *astiav.Stream // whose packets these are
 	groups  groups
 	layered bool // it is MV-HEVC
-	eof     bool // no more packets come: the decoder was told so
+	eof     bool // no more packets come
 }
 
 // progress is how far the frames have come.
@@ -90,7 +90,7 @@ func (d *videoDecoder) prepareFor(joined bool) {
 	d.numbers.Take(d.found.stream, payload(d.pkt))
 }
 
-// noteLayers names pictures that the decoder leaves out: those of the second eye in MV-HEVC.
+// noteLayers warns of pictures that the decoder leaves out: of the second eye in MV-HEVC.
 func (d *videoDecoder) noteLayers() {
 	if d.layered || !d.found.stream.Layered(payload(d.pkt)) {
 		return
@@ -157,7 +157,7 @@ func (d *videoDecoder) deviceDecodes(codec string) error {
 // apart, the CPU decodes.
 const mostKept = 256 << 20
 
-// keep remembers a packet that is sent to the decoder, and gives it a number if it has none.
+// keep remembers a packet that is sent to the device, and numbers it if it has no number.
 func (d *videoDecoder) keep(p *astiav.Packet) {
 	o := d.device
 	if o == nil {
@@ -190,8 +190,8 @@ func (d *videoDecoder) pairs(end bool) {
 	}
 }
 
-// doubt returns what is wrong with what the decoder returned last, a picture or an error other than
-// that there is none yet; nil for nothing.
+// doubt returns the fault in the decoder's latest result, or nil. err is that result's, unless there
+// is no picture yet.
 func (d *videoDecoder) doubt(err error) error {
 	o := d.device
 	switch {
@@ -212,7 +212,7 @@ func (d *videoDecoder) doubt(err error) error {
 	return nil
 }
 
-// number returns that of the packet of the decoder's picture.
+// number returns the number of the packet of the decoder's picture.
 func (d *decoder) number() uintptr {
 	return uintptr(C.vf_number_of((*C.AVFrame)(d.frame.UnsafePointer())))
 }
