@@ -52,8 +52,8 @@ type Camera struct {
 	bad             int           // damaged pictures in a row
 	last            int64         // PTS
 
-	// Dropped counts pictures with a newer one behind them when Next was called; Damaged counts broken
-	// pictures, which are left out.
+	// Dropped counts pictures with a newer one behind them when Next was called; Damaged counts
+	// broken pictures, which are left out.
 	Dropped, Damaged int64
 }
 

@@ -63,8 +63,8 @@ const (
 	// A longer gap is a jump of the clock rather than a pause, as in the ffmpeg program.
 	jumpThreshold = 10 * second
 
-	// The streams of a program reach a jump within straggle of each other. After enoughSeen, a stream
-	// does not jump.
+	// The streams of a program reach a jump within straggle of each other. After enoughSeen, a
+	// stream does not jump.
 	straggle   = 5 * second
 	enoughSeen = 3 * second / 2
 )
@@ -146,8 +146,8 @@ func (c *clock) jumped(stream int) bool {
 	return l != nil && l.jumped
 }
 
-// begin sets the clock of a program at its first packet. Programs are broadcast at the same time, so
-// a clock far from the main one is aligned with it.
+// begin sets the clock of a program at its first packet. Programs are broadcast at the same time,
+// so a clock far from the main one is aligned with it.
 func (c *clock) begin(e *queuedPacket) (moved int64) {
 	p := e.clock.program
 	if len(p.offsets) > 0 {

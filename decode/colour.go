@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// colourTags are the colour tags of a container. FFmpeg drops them if the pictures have no tags, but
-// players use them.
+// colourTags are the colour tags of a container. FFmpeg drops them if the pictures have no tags,
+// but players use them.
 type colourTags struct {
 	primaries C.enum_AVColorPrimaries
 	transfer  C.enum_AVColorTransferCharacteristic

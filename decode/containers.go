@@ -28,8 +28,8 @@ type containerRules struct {
 	refers   bool // text that names other files, which must not be opened by accident
 	cuttable bool // key frames are found exactly by their times
 
-	// end reads a whole file: breaks counts places with missing or wrong data, which FFmpeg does not
-	// report; ended means that the file ends properly.
+	// end reads a whole file: breaks counts places with missing or wrong data, which FFmpeg does
+	// not report; ended means that the file ends properly.
 	end func(f *os.File, size int64) (breaks int64, ended bool)
 	// trailer counts the bytes behind the end, which are no part of the format and no damage.
 	trailer func(f *os.File, size int64) int64

@@ -82,8 +82,8 @@ type faults struct {
 	begun bool
 }
 
-// tableChanged reports whether the program's table changed near the packets that failed in a row. It
-// is read some packets ahead.
+// tableChanged reports whether the program's table changed near the packets that failed in a row.
+// It is read some packets ahead.
 func (f *faults) tableChanged() bool {
 	const about = 500
 	return f.tableAt > 0 && f.packets-f.failedInRow-f.tableAt < about

@@ -112,7 +112,8 @@ func (d *demuxer) videoOf(c *C.AVFrame) pipeline.Video {
 	}
 }
 
-// countHole counts the data before a packet just read if it is more than the headers of all streams.
+// countHole counts the data before a packet just read if it is more than the headers of all
+// streams.
 func (d *demuxer) countHole(p *astiav.Packet) {
 	if d.bytes == 0 || p.Pos() < 0 {
 		return

@@ -33,9 +33,9 @@ type Device interface {
 	Call(f func()) error
 }
 
-// onDevice is a decoder's work on a device, with the result of the CPU bit for bit: at the first sign
-// of damage or of another format, the pictures since the last entry (see isEntry) are decoded again on
-// the CPU, which goes on alone. The methods of a nil onDevice have no effect.
+// onDevice is a decoder's work on a device, with the result of the CPU bit for bit: at the first
+// sign of damage or of another format, the pictures since the last entry (see isEntry) are decoded
+// again on the CPU, which goes on alone. The methods of a nil onDevice have no effect.
 type onDevice struct {
 	Device
 	format astiav.PixelFormat // of pictures that the CPU decodes
@@ -120,8 +120,8 @@ func (o *onDevice) drop(n int) {
 	o.passed += n
 }
 
-// came records that the picture of a packet is there. Packets before an entry whose picture is there
-// are not needed again.
+// came records that the picture of a packet is there. Packets before an entry whose picture is
+// there are not needed again.
 func (o *onDevice) came(number uintptr) {
 	if o == nil {
 		return

@@ -108,8 +108,8 @@ func boxAt(f io.ReaderAt, at int64) (length int64, kind string, ok bool) {
 	return length, string(head[4:8]), length == 0 || length >= 8
 }
 
-// trails reports whether the data from a place on is no part of the video, as a preview of a camera:
-// index and samples come before it, and it has no fragment.
+// trails reports whether the data from a place on is no part of the video, as a preview of a
+// camera: index and samples come before it, and it has no fragment.
 func trails(f io.ReaderAt, at, size int64, before map[string]bool) bool {
 	if !before["moov"] || !before["mdat"] {
 		return false

@@ -16,7 +16,8 @@ import (
 )
 
 // notCuttable returns why decoding from the middle may give other pictures than decoding from the
-// start, or "". In MPEG-4 part 2, for one, the first frame alone names the arithmetic of its encoder.
+// start, or "". In MPEG-4 part 2, for one, the first frame alone names the arithmetic of its
+// encoder.
 func notCuttable(par *astiav.CodecParameters) string {
 	id := par.CodecID()
 	switch id {
@@ -41,14 +42,15 @@ func intraOnly(id astiav.CodecID) bool {
 	return d != nil && d.props&C.AV_CODEC_PROP_INTRA_ONLY != 0
 }
 
-// canBegin reports whether decoding can begin at a packet of a stream that is marked as a key frame.
+// canBegin reports whether decoding can begin at a packet of a stream that is marked as a key
+// frame.
 func canBegin(s *astiav.Stream, p *astiav.Packet) bool {
 	par := (*C.AVStream)(av.StreamPtr(s)).codecpar
 	return isEntry(s.CodecParameters().CodecID(), av.Slice((*byte)(par.extradata), int(par.extradata_size)), payload(p))
 }
 
-// isEntry reports whether a decoder that starts at a packet marked as a key frame gives, from its time
-// on, the same pictures as one that started earlier. The codec must be cuttable.
+// isEntry reports whether a decoder that starts at a packet marked as a key frame gives, from its
+// time on, the same pictures as one that started earlier. The codec must be cuttable.
 func isEntry(codec astiav.CodecID, extradata, packet []byte) bool {
 	switch codec {
 	case astiav.CodecIDH264:
@@ -140,7 +142,8 @@ func h264Entry(list [][]byte) bool {
 	return false
 }
 
-// exactRecovery looks for an SEI message of type 6 with recovery_frame_cnt 0 and exact_match_flag 1.
+// exactRecovery looks for an SEI message of type 6 with recovery_frame_cnt 0 and exact_match_flag
+// 1.
 func exactRecovery(sei []byte) bool {
 	for kind, body := range units.Messages(sei) {
 		if kind == 6 && len(body) > 0 {

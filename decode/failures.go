@@ -36,8 +36,8 @@ func (d *videoDecoder) endDecoder() error {
 	return nil
 }
 
-// toCPU goes on without the device, from the last entry on. Users hear of it if the device had begun,
-// or must decode.
+// toCPU goes on without the device, from the last entry on. Users hear of it if the device had
+// begun, or must decode.
 func (d *videoDecoder) toCPU(why doubt) error {
 	level := slog.LevelInfo
 	if d.decoded == 0 && !errors.Is(why.error, errDamage) {

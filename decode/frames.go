@@ -130,8 +130,8 @@ func (v *videoReader) beginsEncrypted() error {
 	return e
 }
 
-// readError handles the end of the file, an interruption, or damage, from which a demuxer may recover
-// within a few tries.
+// readError handles the end of the file, an interruption, or damage, from which a demuxer may
+// recover within a few tries.
 func (v *videoReader) readError(err error) error {
 	switch {
 	case errors.Is(err, astiav.ErrEagain):

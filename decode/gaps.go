@@ -6,9 +6,9 @@ import (
 	"vidfilter/internal/av"
 )
 
-// gaps finds places where frames are missing in a video of constant rate: except at a gap, frames are
-// one step apart, up to the container's rounding. Sound that goes on through a gap shows that the
-// pictures were never recorded.
+// gaps finds places where frames are missing in a video of constant rate: except at a gap, frames
+// are one step apart, up to the container's rounding. Sound that goes on through a gap shows that
+// the pictures were never recorded.
 type gaps struct {
 	first   int64 // PTS of the first frame
 	last    int64 // PTS of the latest

@@ -25,8 +25,8 @@ func (v *videoReader) Interlaced() bool {
 	return order != C.AV_FIELD_UNKNOWN && order != C.AV_FIELD_PROGRESSIVE
 }
 
-// Facts returns the properties of the filtered and the copied streams, with the units in packets read
-// so far. It may be called from any goroutine after the first frame.
+// Facts returns the properties of the filtered and the copied streams, with the units in packets
+// read so far. It may be called from any goroutine after the first frame.
 func (v *videoReader) Facts() fidelity.Facts {
 	return fidelity.Read(v.file())
 }
@@ -115,7 +115,8 @@ type StreamInfo struct {
 	Channels int               `json:"channels,omitempty"`
 	TimeBase string            `json:"time_base"`
 	Metadata map[string]string `json:"metadata,omitempty"`
-	// Properties are of package fidelity, by their keys. Units are counted in the packets read so far.
+	// Properties are of package fidelity, by their keys. Units are counted in the packets read so
+	// far.
 	Properties map[string]string `json:"properties"`
 	facts      fidelity.Item
 }
@@ -184,8 +185,8 @@ func (v *videoReader) describeVideo(d *StreamInfo, s *astiav.Stream, st *C.AVStr
 	}
 }
 
-// Blank returns an empty frame at time 0 with the header's description, which frames may not have, in
-// memory of the input's pool. It is an error if the header lacks the size or the pixel format.
+// Blank returns an empty frame at time 0 with the header's description, which frames may not have,
+// in memory of the input's pool. It is an error if the header lacks the size or the pixel format.
 func (v *videoReader) Blank() (*pipeline.Frame, error) {
 	par := (*C.AVStream)(av.StreamPtr(v.video)).codecpar
 	pf := astiav.PixelFormat(par.format)

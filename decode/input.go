@@ -49,8 +49,8 @@ func (in *Input) Close() {
 // order, with times that match the frames', and after the frames before it.
 func (in *Input) OnPacket(f func(*astiav.Packet) error) { in.onPacket = f }
 
-// Open opens a file, a pipe ("-") or, if allowed, a network address, and finds its streams. The end of
-// ctx ends any blocking call on the input. Frames are in memory of pool.
+// Open opens a file, a pipe ("-") or, if allowed, a network address, and finds its streams. The end
+// of ctx ends any blocking call on the input. Frames are in memory of pool.
 func Open(ctx context.Context, path string, pool *pipeline.Pool, o Options) (_ *Input, err error) {
 	log := logger{path, o.Log}
 	in := &Input{otherPackets: otherPackets{videos: map[int]*copiedVideo{}}, tracker: tracker{tracked: map[int64]int64{}, reached: math.MinInt64}}
@@ -178,8 +178,8 @@ func (in *Input) emit(f *pipeline.Frame) (*pipeline.Frame, error) {
 	return f, nil
 }
 
-// cut ends the stream at a time, in microseconds, though the file goes on. It reads on for packets of
-// the other streams up to there.
+// cut ends the stream at a time, in microseconds, though the file goes on. It reads on for packets
+// of the other streams up to there.
 func (in *Input) cut(ctx context.Context, end int64) error {
 	if in.emitted == 0 {
 		return in.nothing()

@@ -14,8 +14,8 @@ import (
 )
 
 // pixelMemory is the memory of a job per pixel of a picture of 8 bits, most of it in the encoder's
-// frames: 130 bytes were measured with the denoiser and x264's medium preset on 2 cores. More threads
-// hold more frames.
+// frames: 130 bytes were measured with the denoiser and x264's medium preset on 2 cores. More
+// threads hold more frames.
 const pixelMemory = 160
 
 // largestPicture is FFmpeg's limit.

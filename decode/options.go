@@ -48,7 +48,8 @@ type Options struct {
 	Frames   int64         // 0 for all
 
 	// Part has only its frames and the frames around it read, without other streams; another number
-	// of frames is an error. The path may be a file with CutTag. It excludes Start, Duration and Frames.
+	// of frames is an error. The path may be a file with CutTag. It excludes Start, Duration and
+	// Frames.
 	Part      *Range
 	VideoOnly bool // leave out every other stream
 

@@ -18,8 +18,8 @@ type (
 	Range = contract.Range
 )
 
-// PartError means that parts of a video are not as they were cut. It does not wrap ErrUnreadable: the
-// same file may be filtered whole.
+// PartError means that parts of a video are not as they were cut. It does not wrap ErrUnreadable:
+// the same file may be filtered whole.
 type PartError struct{ Path, What string }
 
 func (e *PartError) Error() string { return fmt.Sprintf("part of %s: %s", e.Path, e.What) }

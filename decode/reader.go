@@ -191,8 +191,8 @@ func (r *packetReader) earliest() int64 {
 	return start
 }
 
-// findMoves finds streams that moved while FFmpeg probed the input: one begins later than another of
-// its kind, and the other has no packets from there on.
+// findMoves finds streams that moved while FFmpeg probed the input: one begins later than another
+// of its kind, and the other has no packets from there on.
 func (r *packetReader) findMoves() {
 	const apart = second / 3
 	var all []int

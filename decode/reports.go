@@ -80,9 +80,9 @@ func (r *reports) close() {
 	r.stop = nil
 }
 
-// sending records a packet for the decoder. A recording cut without encoding begins with pictures that
-// lack their references, after a key frame, or before it if it may begin anywhere. A decoder's errors
-// about them are no damage, and come late: by one packet per thread.
+// sending records a packet for the decoder. A recording cut without encoding begins with pictures
+// that lack their references, after a key frame, or before it if it may begin anywhere. A decoder's
+// errors about them are no damage, and come late: by one packet per thread.
 func (r *reports) sending(p *astiav.Packet, threads int) {
 	pts := p.Pts()
 	switch {
@@ -105,8 +105,9 @@ func (r *reports) again(damage bool) {
 	r.keyed, r.calm = false, 0
 }
 
-// whole reports whether the decoder must make a frame of the packet recorded last: it is larger than
-// MPEG-4's mark of a missing frame or Dirac's of the end, and is shown, from the first key frame on.
+// whole reports whether the decoder must make a frame of the packet recorded last: it is larger
+// than MPEG-4's mark of a missing frame or Dirac's of the end, and is shown, from the first key
+// frame on.
 func (r *reports) whole(p *astiav.Packet) bool {
 	const mark = 16
 	hidden := p.Flags().Has(astiav.PacketFlagDiscard)

@@ -28,8 +28,8 @@ type Cuts struct {
 	Whole    string  `json:"whole"`     // why it must not be cut
 }
 
-// Scan reads the video stream that Open would choose, without decoding it, and finds parts that begin
-// at key frames and last at least length each. A file that cannot be cut safely is no error.
+// Scan reads the video stream that Open would choose, without decoding it, and finds parts that
+// begin at key frames and last at least length each. A file that cannot be cut safely is no error.
 func Scan(ctx context.Context, path string, o Options, length time.Duration, w pipeline.Window) (
 	*Cuts, error,
 ) {
@@ -206,8 +206,8 @@ func (s *scan) parts(length int64, w pipeline.Window) []Range {
 	return all
 }
 
-// countFrames counts the frames of a part, and finds its Around for a filter with window w. frames are
-// the PTS of all frames, sorted.
+// countFrames counts the frames of a part, and finds its Around for a filter with window w. frames
+// are the PTS of all frames, sorted.
 func countFrames(r *Range, frames []int64, w pipeline.Window) {
 	first, _ := slices.BinarySearch(frames, r.Start)
 	end, _ := slices.BinarySearch(frames, r.End)

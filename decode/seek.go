@@ -12,8 +12,8 @@ import (
 	"vidfilter/internal/av"
 )
 
-// seek sets the clock, and goes to the part that is wanted. Frames between a key frame and the start
-// are decoded and dropped, so the cut is exact.
+// seek sets the clock, and goes to the part that is wanted. Frames between a key frame and the
+// start are decoded and dropped, so the cut is exact.
 func (v *videoReader) seek() error {
 	v.times.untimed = v.context().iformat.flags&C.AVFMT_NOTIMESTAMPS != 0
 	v.reports.anywhere = v.clock.jumpy || v.times.untimed
@@ -61,8 +61,8 @@ func (d *demuxer) seekStart(target int64, p *astiav.Packet) {
 }
 
 // seekEntry seeks to a key frame at or before a time, in the video's unit, from which decoding is
-// exact, and leaves its packet in p. A demuxer that seeks by decode time may land too late, so later
-// tries seek further back. oneSecond is a second in the video's unit.
+// exact, and leaves its packet in p. A demuxer that seeks by decode time may land too late, so
+// later tries seek further back. oneSecond is a second in the video's unit.
 func (d *demuxer) seekEntry(start, oneSecond int64, p *astiav.Packet) error {
 	if why := d.notSeekable(); why != "" {
 		return d.partError("%s", why)
@@ -116,8 +116,8 @@ func (d *demuxer) landed(start int64, first bool, p *astiav.Packet) (bool, error
 	return false, nil
 }
 
-// seekTo seeks to a key frame at or before a time, in microseconds. Without an index FFmpeg may land
-// between two key frames: then it tries further back, and reads packets into p.
+// seekTo seeks to a key frame at or before a time, in microseconds. Without an index FFmpeg may
+// land between two key frames: then it tries further back, and reads packets into p.
 func (d *demuxer) seekTo(target int64, p *astiav.Packet) bool {
 	fc := d.context()
 	seek := func(at int64) bool {
@@ -173,7 +173,8 @@ func (d *demuxer) ownClock(start int64, keep bool) {
 // farBack is further than key frames are apart.
 const farBack = 200 * second
 
-// latestStart is the latest start that is kept. A clock that starts later has the time of recording.
+// latestStart is the latest start that is kept. A clock that starts later has the time of
+// recording.
 const latestStart = 10 * second
 
 // wrap33 is the period of a 33-bit clock of 90 kHz in microseconds, exact once it is rounded back.

@@ -60,7 +60,8 @@ func (s containerStreams) alike(a, b int) bool {
 	return s.stream(a).codecpar.codec_type == s.stream(b).codecpar.codec_type && codec(a) == codec(b)
 }
 
-// programOf returns the identifier of the first program that lists a stream; ok is false without one.
+// programOf returns the identifier of the first program that lists a stream; ok is false without
+// one.
 func (s containerStreams) programOf(i int) (id int, ok bool) {
 	for _, p := range s.programs() {
 		for _, n := range av.Slice(p.stream_index, int(p.nb_stream_indexes)) {

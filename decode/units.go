@@ -18,8 +18,8 @@ var scanned = []units.Kind{
 	units.HDR10Plus, units.HDRVivid, units.Captions, units.AFD, units.AlternativeTransfer, units.Timecode, units.FilmGrain, units.DolbyVision,
 }
 
-// packetUnits holds the units of packets until the decoder returns their pictures. The zero value finds
-// none.
+// packetUnits holds the units of packets until the decoder returns their pictures. The zero value
+// finds none.
 type packetUnits struct {
 	stream   units.Stream
 	fields   units.Fields

@@ -190,8 +190,8 @@ func (d *videoDecoder) pairs(end bool) {
 	}
 }
 
-// doubt returns the fault in the decoder's latest result, or nil. err is that result's, unless there
-// is no picture yet.
+// doubt returns the fault in the decoder's latest result, or nil. err is that result's, unless
+// there is no picture yet.
 func (d *videoDecoder) doubt(err error) error {
 	o := d.device
 	switch {

@@ -95,8 +95,8 @@ func (f *filter) prepare(ctx context.Context, frame *pipeline.Frame, emit pipeli
 	return err
 }
 
-// steady keeps results in the unit of the first one where frames turn interlaced later: bwdif halves
-// the unit. It drops the second picture of a frame if the unit has no time for it.
+// steady keeps results in the unit of the first one where frames turn interlaced later: bwdif
+// halves the unit. It drops the second picture of a frame if the unit has no time for it.
 func (f *filter) steady(emit pipeline.Emit) pipeline.Emit {
 	return func(r *pipeline.Frame) error {
 		switch {

@@ -64,8 +64,8 @@ func TestStagesAroundDenoiser(t *testing.T) {
 	}
 }
 
-// A recording that turns interlaced later has its fields taken apart from there on, in the times of its
-// beginning. AVI has no time between two frames.
+// A recording that turns interlaced later has its fields taken apart from there on, in the times of
+// its beginning. AVI has no time between two frames.
 func TestStagesOfLateFields(t *testing.T) {
 	e2e.Start(t, false)
 	const h264 = " -c:v libx264 -preset ultrafast -pix_fmt yuv420p -f h264"
