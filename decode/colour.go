@@ -5,8 +5,6 @@ package decode
 import "C"
 
 import (
-	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 )
@@ -63,7 +61,7 @@ func (c colourTags) tell(log logger, f *C.AVFrame) {
 			slices.Contains(same, container) && slices.Contains(same, picture):
 		case container == hlg: // the pictures' tag is for old players
 		default:
-			log.tell(slog.LevelWarn, fmt.Sprintf("%s: the container says %s, and the pictures %s, which are believed", t.name, container, picture))
+			log.warn("%s: the container says %s, and the pictures %s, which are believed", t.name, container, picture)
 		}
 	}
 }

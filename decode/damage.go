@@ -4,7 +4,6 @@ package decode
 import "C"
 
 import (
-	"fmt"
 	"log/slog"
 	"math"
 	"os"
@@ -173,12 +172,12 @@ func (f *faults) checkEnding(d *demuxer) {
 	defer file.Close()
 	if c.trailer != nil {
 		if n := c.trailer(file, st.Size()); n > 0 {
-			d.tell(slog.LevelWarn, fmt.Sprintf("behind the video the file has %d bytes of its camera's or writer's own, which are not copied", n))
+			d.warn("behind the video the file has %d bytes of its camera's or writer's own, which are not copied", n)
 		}
 	}
 	breaks, ended := c.end(file, st.Size())
 	if breaks > 0 {
-		d.tell(slog.LevelDebug, fmt.Sprintf("breaks in the container: its parts do not add up to %d bytes; the last packet ends at %d", st.Size(), d.bytes))
+		d.tell(slog.LevelDebug, "breaks in the container: its parts do not add up to %d bytes; the last packet ends at %d", st.Size(), d.bytes)
 	}
 	damage.Breaks += breaks
 	if !ended {

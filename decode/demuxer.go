@@ -124,7 +124,7 @@ func (d *demuxer) countHole(p *astiav.Packet) {
 	}
 	if p.Pos()-d.bytes > most {
 		d.holes++
-		d.tell(slog.LevelDebug, fmt.Sprintf("break in the container: bytes %d to %d", d.bytes, p.Pos()))
+		d.tell(slog.LevelDebug, "break in the container: bytes %d to %d", d.bytes, p.Pos())
 	}
 }
 

@@ -25,12 +25,12 @@ func (d *videoDecoder) drain() error {
 		return nil
 	}
 	d.pairs(true)
-	return d.endDecoder()
+	return d.give(nil)
 }
 
-// endDecoder tells the decoder that no more packets come.
-func (d *videoDecoder) endDecoder() error {
-	if err := d.sendPacket(nil); err != nil && !errors.Is(err, astiav.ErrEof) {
+// give sends a packet to the decoder, nil as the end, and counts its error.
+func (d *videoDecoder) give(p *astiav.Packet) error {
+	if err := d.sendPacket(p); err != nil && !errors.Is(err, astiav.ErrEof) {
 		return d.decodeError(err)
 	}
 	return nil
@@ -46,7 +46,7 @@ func (d *videoDecoder) toCPU(why doubt) error {
 		}
 		level = slog.LevelDebug
 	}
-	d.tell(level, fmt.Sprintf("%v: decoding on the CPU from here on", why))
+	d.tell(level, "%v: decoding on the CPU from here on", why)
 	o := d.device
 	d.again, d.come = o.kept, o.come
 	o.kept, o.size = nil, 0
@@ -64,10 +64,8 @@ func (d *videoDecoder) resend() error {
 	d.again = d.again[1:]
 	defer p.Free()
 	d.reports.sending(p, d.dec.ThreadCount())
-	if err := d.sendPacket(p); err != nil && !errors.Is(err, astiav.ErrEof) {
-		if err := d.decodeError(err); err != nil {
-			return err
-		}
+	if err := d.give(p); err != nil {
+		return err
 	}
 	return d.afterAgain()
 }
@@ -77,7 +75,7 @@ func (d *videoDecoder) afterAgain() error {
 	if len(d.again) > 0 || !d.eof {
 		return nil
 	}
-	return d.endDecoder()
+	return d.give(nil)
 }
 
 // otherCodec is how many packets in a row must fail after a program changed, before its video is

@@ -35,7 +35,7 @@ func (v *videoReader) openVideo() error {
 	}
 	err = v.openCodec()
 	if err != nil && v.device != nil && !v.opts.MustDevice {
-		v.tell(slog.LevelDebug, fmt.Sprintf("decoding on the CPU: %v", err))
+		v.tell(slog.LevelDebug, "decoding on the CPU: %v", err)
 		v.closeCodec()
 		err = v.openCodec()
 	}

@@ -21,10 +21,6 @@ type Input struct {
 	unwatch func() bool
 }
 
-// Interrupt ends a blocking call on the input; frames read so far still come, then io.EOF. It may
-// be called from any goroutine while the input is open.
-func (in *Input) Interrupt() { in.interrupt() }
-
 // Close frees the input. Frames handed out stay valid. It may be called twice.
 func (in *Input) Close() {
 	if in.abandoned {

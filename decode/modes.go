@@ -54,7 +54,7 @@ const (
 	rankGray
 )
 
-var rawKind = streamKind{astiav.CodecIDRawvideo, true, always, never}
+var rawKind = streamKind{astiav.CodecIDRawvideo, true, nil, nil}
 
 var cameraFormats = []cameraFormat{
 	{C.V4L2_PIX_FMT_NV12, "nv12", rawKind, rankPlain},
@@ -72,7 +72,7 @@ var cameraFormats = []cameraFormat{
 	{C.V4L2_PIX_FMT_MJPEG, "mjpeg", streamKinds["jpeg"], rankMJPEG},
 	{C.V4L2_PIX_FMT_JPEG, "mjpeg", streamKinds["jpeg"], rankMJPEG},
 	{C.V4L2_PIX_FMT_H264, "h264", streamKinds["h264"], rankH264},
-	{C.V4L2_PIX_FMT_MPEG4, "mpeg4", streamKind{astiav.CodecIDMpeg4, false, always, never}, rankOther},
+	{C.V4L2_PIX_FMT_MPEG4, "mpeg4", streamKind{astiav.CodecIDMpeg4, false, nil, nil}, rankOther},
 	{C.V4L2_PIX_FMT_GREY, "gray", rawKind, rankGray},
 	{C.V4L2_PIX_FMT_Y16, "gray16le", rawKind, rankGray},
 }

@@ -112,11 +112,11 @@ func (d *videoDecoder) chooseDevice() error {
 	switch {
 	case err == nil:
 		d.device = &onDevice{Device: o.Device, format: format, entries: map[uintptr]int{}, come: map[uintptr]struct{}{}}
-		d.tell(slog.LevelDebug, "decoding "+codec+" on the GPU")
+		d.tell(slog.LevelDebug, "decoding %s on the GPU", codec)
 	case o.MustDevice:
 		return d.notOnDevice(optionError(fmt.Sprintf("%s on the GPU: %v", codec, err)))
 	default:
-		d.tell(slog.LevelDebug, fmt.Sprintf("decoding %s on the CPU: %v", codec, err))
+		d.tell(slog.LevelDebug, "decoding %s on the CPU: %v", codec, err)
 	}
 	return nil
 }
