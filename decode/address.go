@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,9 +15,8 @@ import (
 	"time"
 )
 
-// addressError says why an address could not be opened, beyond FFmpeg's number: it leads elsewhere,
-// or holds a list of others.
-func addressError(ctx context.Context, e *Error, from source, format string) error {
+// addressError explains why an address cannot be opened: it leads elsewhere, or lists others.
+func addressError(ctx context.Context, e *Error, from location, format string) error {
 	if to := redirection(ctx, e.Path); to != nil {
 		e.Err = fmt.Errorf("the server sends on to %s, and only the port of the address itself is open, by http", to.Redacted())
 		e.hint = "if you trust it, give the address that it sends to"
@@ -32,7 +32,8 @@ func addressError(ctx context.Context, e *Error, from source, format string) err
 // mostRedirections is FFmpeg's.
 const mostRedirections = 8
 
-// redirection returns where the server sends on to, if that is refused: another port, or no http.
+// redirection returns a place to which the server sends on and that is refused: another port, or
+// another protocol than http.
 func redirection(ctx context.Context, address string) (to *url.URL) {
 	at, err := url.Parse(address)
 	if err != nil || !strings.EqualFold(at.Scheme, "http") {
@@ -90,4 +91,33 @@ func portOf(u *url.URL) int {
 		return int(n)
 	}
 	return 80
+}
+
+// Reach lists the files, devices and ports that an input makes a process open.
+type Reach struct {
+	Files   []string // and folders with all below them
+	Devices []string // with everything that drivers offer
+	Peer    bool     // datagrams to and from other machines
+	Ports   []int    // of TCP servers
+}
+
+// ReachOf returns the reach of Open for a path: the file, its folder too if the format names other
+// files, or the port of an address. A redirection to another port is refused.
+func ReachOf(path string, o Options) (r Reach) {
+	switch {
+	case isAddress(path) && o.AllowNetwork:
+		return reachOfAddress(path)
+	case IsCamera(path): // which comes back as another node after it was unplugged
+		r.Devices = []string{"/dev"}
+		r.Files = []string{"/sys/class/video4linux", "/sys/devices"}
+		return r
+	case path == "-":
+		r.Files = []string{"/dev/fd/0"}
+	default:
+		r.Files = []string{path}
+	}
+	if Refers(o.Format) {
+		r.Files = append(r.Files, filepath.Dir(path))
+	}
+	return r
 }

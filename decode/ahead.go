@@ -8,7 +8,7 @@ import (
 	"vidfilter/internal/av"
 )
 
-// Limits of what is read ahead.
+// The most that is read ahead.
 const (
 	mostAhead      = 20000
 	mostAheadBytes = 64 << 20
@@ -16,7 +16,7 @@ const (
 
 // ahead holds packets that were read before their turn, in the file's order.
 type ahead struct {
-	queue []*entry
+	queue []*queuedPacket
 	bytes int
 	err   error         // that came behind them
 	last  map[int]int64 // decode times of the packets that left it, by stream
@@ -42,4 +42,6 @@ func (a *ahead) lastOf(stream, before int) (dts int64, ok bool) {
 	return dts, ok && dts != av.NoPTS
 }
 
-func newEntry(p *astiav.Packet) *entry { return &entry{p: p, stream: p.StreamIndex(), epoch: -1} }
+func newQueued(p *astiav.Packet) *queuedPacket {
+	return &queuedPacket{p: p, stream: p.StreamIndex(), epoch: -1}
+}

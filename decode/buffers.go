@@ -20,13 +20,13 @@ var (
 	lastToken atomic.Uintptr
 )
 
-func behind(handle C.uintptr_t) *decoder { return cgo.Handle(handle).Value().(*decoder) }
+func decoderBehind(handle C.uintptr_t) *decoder { return cgo.Handle(handle).Value().(*decoder) }
 
 // vfWanted tells whether pictures of a format can be filtered as they are.
 //
 //export vfWanted
 func vfWanted(handle C.uintptr_t, format C.int) C.int {
-	if l, _, ok := av.LayoutOf(astiav.PixelFormat(format)); ok && behind(handle).takes(l) {
+	if l, _, ok := av.LayoutOf(astiav.PixelFormat(format)); ok && decoderBehind(handle).takes(l) {
 		return 1
 	}
 	return 0
@@ -37,7 +37,7 @@ func vfWanted(handle C.uintptr_t, format C.int) C.int {
 //
 //export vfTake
 func vfTake(handle C.uintptr_t, size C.size_t, data **C.uint8_t) C.uintptr_t {
-	b, put, err := behind(handle).pool.Take(int(size))
+	b, put, err := decoderBehind(handle).pool.Take(int(size))
 	if err != nil {
 		return 0
 	}

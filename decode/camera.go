@@ -23,8 +23,8 @@ import (
 	"vidfilter/pipeline"
 )
 
-// How long a camera may be silent: before its first picture, since some take seconds to wake up,
-// and after it.
+// How long a camera may be silent before its first picture, as some take seconds to wake up, and
+// after it.
 const (
 	firstPatience = 10 * time.Second
 	laterPatience = 5 * time.Second
@@ -52,14 +52,14 @@ type Camera struct {
 	bad             int           // damaged pictures in a row
 	last            int64         // PTS
 
-	// Dropped counts pictures that a newer one had overtaken when Next was called, Damaged broken
-	// ones that were left out.
+	// Dropped counts pictures with a newer one behind them when Next was called; Damaged counts
+	// broken pictures, which are left out.
 	Dropped, Damaged int64
 }
 
-// OpenCamera opens a V4L2 device and starts it in the best mode that o accepts. If there is none,
-// the error wraps ErrOption and lists the camera's modes. ErrNoCamera and ErrBusy may pass: try
-// again. Frames live in memory of pool.
+// OpenCamera opens a V4L2 device and starts it in the best mode that o accepts. Without such a mode
+// the error wraps ErrOption and lists the camera's modes. After ErrNoCamera or ErrBusy a later call
+// may succeed. Frames are in memory of pool.
 func OpenCamera(ctx context.Context, path string, pool *pipeline.Pool, o CameraOptions) (_ *Camera, err error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -72,7 +72,7 @@ func OpenCamera(ctx context.Context, path string, pool *pipeline.Pool, o CameraO
 	n.size, n.rate = [2]int{o.Width, o.Height}, o.FPS
 	c := &Camera{path: path, name: n.name, patience: firstPatience, later: laterPatience}
 	all := n.modes()
-	n.close() // some drivers let nobody start a device that another has open
+	n.close() // some drivers start no device that is open elsewhere
 	mode, ok := choose(all, o)
 	if !ok {
 		return nil, notOffered(path, all, o)
@@ -121,8 +121,7 @@ func notOffered(path string, all []CameraMode, o CameraOptions) error {
 	return &Error{Op: "open", Path: path, Err: optionError("the camera does not offer " + asked), hint: "it offers " + offers(all)}
 }
 
-// start opens the camera with FFmpeg, which sets the mode and starts the stream. There is no
-// probing: the mode is known.
+// start opens the camera with FFmpeg, which sets the mode and starts the stream without probing.
 func (c *Camera) start(log *slog.Logger) error {
 	registerDevices()
 	format := astiav.FindInputFormat("v4l2")
@@ -133,7 +132,7 @@ func (c *Camera) start(log *slog.Logger) error {
 	if c.fc == nil {
 		return &Error{Op: "open", Path: c.path, Err: errors.New("out of memory")}
 	}
-	// Each buffer of the driver is a picture with its own time; none are to be combined.
+	// Each buffer of the driver is a picture with its own time.
 	c.fc.SetFlags(astiav.NewFormatContextFlags(astiav.FormatContextFlagNonblock, astiav.FormatContextFlagNobuffer,
 		astiav.FormatContextFlagNoparse, astiav.FormatContextFlagNofillin))
 	dict := astiav.NewDictionary()
@@ -223,10 +222,9 @@ func (c *Camera) Close() {
 	}
 }
 
-// Next waits for a picture and returns its frame, owned by the caller: the newest if there are
-// several. PTS is the time when it was taken, in microseconds of Unix time. Next returns the cause
-// soon after ctx ends, and an error that wraps ErrGone if the camera was pulled out or has fallen
-// silent: then it can only be closed.
+// Next waits for a picture and returns the frame of the newest one, owned by the caller. PTS is the
+// time when it was taken, in microseconds of Unix time. Soon after ctx ends Next returns the cause.
+// An error that wraps ErrGone means that the camera was pulled out or is silent: close it.
 func (c *Camera) Next(ctx context.Context) (*pipeline.Frame, error) {
 	if c.fc == nil {
 		return nil, &Error{Op: "read", Path: c.path, Err: errors.New("the camera is closed")}
@@ -262,8 +260,7 @@ func (c *Camera) pause() time.Duration {
 	return max(lookEvery, half-time.Since(c.heard))
 }
 
-// newest reads all pictures that the driver has and returns the last whole one, nil if there is
-// none.
+// newest reads all pictures that the driver has and returns the last whole one, or nil.
 func (c *Camera) newest() (newest *pipeline.Frame, err error) {
 	const most = 64 // far more than drivers keep
 	for range most {
@@ -291,7 +288,7 @@ func (c *Camera) newest() (newest *pipeline.Frame, err error) {
 	return newest, err
 }
 
-// replace decodes a packet and returns its frame, after releasing old, or old if there is none.
+// replace decodes a packet. It returns its frame and releases old, or returns old without a frame.
 func (c *Camera) replace(old *pipeline.Frame, p *astiav.Packet) (*pipeline.Frame, error) {
 	f, err := c.decode(p)
 	if f == nil {
@@ -339,8 +336,7 @@ func (c *Camera) gone(why error, hint string) error {
 	return &Error{Op: "read", Path: c.path, Err: fmt.Errorf("%w: %w", ErrGone, why), hint: hint}
 }
 
-// broken counts a picture that cannot be used, and returns an error if there has been no other for
-// long.
+// broken counts a damaged picture. It is an error after a long time without a whole one.
 func (c *Camera) broken() error {
 	const enough = 5
 	c.Damaged++
@@ -377,8 +373,8 @@ func (c *Camera) decode(p *astiav.Packet) (f *pipeline.Frame, err error) {
 	return f, nil
 }
 
-// time converts a driver's time to Unix time. Each picture gets a later time than the one before,
-// even if clocks are set.
+// time converts a driver's time to Unix time, later than that of the picture before even if clocks
+// are set.
 func (c *Camera) time(stamp int64) int64 {
 	t := int64(C.vf_unix_time(C.int64_t(stamp)))
 	if t == 0 {

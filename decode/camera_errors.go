@@ -25,28 +25,6 @@ func notCamera(path string, is int) error {
 	return e
 }
 
-// withOthers adds the cameras that could be opened instead.
-func withOthers(path string, err error) error {
-	var e *Error
-	if errors.Is(err, ErrNoCamera) && errors.As(err, &e) && e.hint == "" {
-		e.hint = otherCameras(path)
-	}
-	return err
-}
-
-func otherCameras(path string) string {
-	var found []string
-	for _, c := range Cameras() {
-		if c.Path != path && c.Err == nil {
-			found = append(found, fmt.Sprintf("%s (%s)", c.Path, c.Name))
-		}
-	}
-	if len(found) == 0 {
-		return "this machine shows no camera; plug one in (a container needs --device /dev/video0)"
-	}
-	return "there is " + strings.Join(found, ", ")
-}
-
 // cameraError describes the system's answer to opening or starting a camera. group may open the
 // device; it matters for EACCES only.
 func cameraError(path string, errno syscall.Errno, group uint32) error {

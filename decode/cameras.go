@@ -10,6 +10,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strings"
 	"syscall"
 	"unsafe"
 )
@@ -17,7 +18,7 @@ import (
 // CameraInfo is a camera of this machine.
 type CameraInfo struct {
 	Path, Name string
-	Modes      []CameraMode // those that this build decodes
+	Modes      []CameraMode // that this build decodes
 	Err        error        // why it cannot be examined; then only Path is set
 }
 
@@ -29,8 +30,7 @@ func IsCamera(path string) bool {
 	return is > 0 || is == -int(syscall.ENOENT) && cameraName.MatchString(path)
 }
 
-// isV4L2 returns 1 for a V4L2 device, 0 for anything else, a negative error number if that cannot
-// be known.
+// isV4L2 returns 1 for a V4L2 device, 0 for anything else, or a negative error number.
 func isV4L2(path string) (is int, group uint32) {
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))
@@ -39,7 +39,7 @@ func isV4L2(path string) (is int, group uint32) {
 	return is, uint32(g)
 }
 
-// Cameras lists every /dev/video* that captures pictures, or may, as far as its permissions show.
+// Cameras lists every /dev/video* that captures pictures, or may but cannot be opened.
 func Cameras() []CameraInfo {
 	const mostNodes = 64
 	var all []CameraInfo
@@ -185,4 +185,26 @@ func (n *node) rates(fourcc C.uint32_t, size [2]int) (all [][2]int) {
 		all = [][2]int{{0, 1}}
 	}
 	return all
+}
+
+// withOthers adds the cameras that could be opened instead.
+func withOthers(path string, err error) error {
+	var e *Error
+	if errors.Is(err, ErrNoCamera) && errors.As(err, &e) && e.hint == "" {
+		e.hint = otherCameras(path)
+	}
+	return err
+}
+
+func otherCameras(path string) string {
+	var found []string
+	for _, c := range Cameras() {
+		if c.Path != path && c.Err == nil {
+			found = append(found, fmt.Sprintf("%s (%s)", c.Path, c.Name))
+		}
+	}
+	if len(found) == 0 {
+		return "this machine shows no camera; plug one in (a container needs --device /dev/video0)"
+	}
+	return "there is " + strings.Join(found, ", ")
 }

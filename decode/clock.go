@@ -11,29 +11,28 @@ import (
 	"vidfilter/internal/av"
 )
 
-// clock maps the container's times to the output's. It adds a shift to all streams and, in
-// containers whose clock may jump (MPEG-TS), an offset per program that changes at each jump. The
-// streams of a program share its offset, so they stay in sync. A jump between joined recordings is
-// not damage.
+// clock maps the container's times to the output's. It adds a shift to all streams and, where the
+// clock may jump (MPEG-TS), an offset for each program that changes at each jump. A jump between
+// joined recordings is not damage.
 type clock struct {
 	shift    int64 // microseconds added to every time
 	jumpy    bool
-	main     *program // the video's
-	mainFrom int64    // its earliest time
-	programs map[int]*program
-	lanes    map[int]*lane
+	main     *programClock // the video's
+	mainFrom int64         // its earliest time
+	programs map[int]*programClock
+	streams  map[int]*streamClock
 	joints   []int64 // times of the main program's jumps, on the output's clock
 	end      int64   // latest end of a packet, in the container's time
 }
 
-// program is the clock of a program.
-type program struct {
+// programClock is the clock of a program.
+type programClock struct {
 	offsets []int64 // microseconds added to its times: at first, and after each jump
 }
 
-// lane is a stream. Its times are the container's, in microseconds.
-type lane struct {
-	program *program
+// streamClock is a stream. Its times are the container's, in microseconds.
+type streamClock struct {
+	program *programClock
 	kind    astiav.MediaType
 	used    bool
 	epoch   int   // index of the latest packet's offset
@@ -44,12 +43,12 @@ type lane struct {
 	pos     int64 // of the latest packet
 }
 
-// entry is a packet that was read ahead.
-type entry struct {
+// queuedPacket is a packet that was read ahead.
+type queuedPacket struct {
 	p      *astiav.Packet
 	stream int // by FFmpeg
-	lane   *lane
-	at     int64 // decode time in microseconds; presentation time if there is none
+	clock  *streamClock
+	at     int64 // decode time in microseconds, or else presentation time
 	exact  bool  // at is a decode time
 	pts    int64
 	length int64
@@ -64,41 +63,32 @@ const (
 	// A longer gap is a jump of the clock rather than a pause, as in the ffmpeg program.
 	jumpThreshold = 10 * second
 
-	// The streams of a program reach a jump within straggle of each other. A stream that does not
-	// jump is watched for patience.
-	straggle = 5 * second
-	patience = 3 * second / 2
+	// The streams of a program reach a jump within straggle of each other. After enoughSeen, a
+	// stream does not jump.
+	straggle   = 5 * second
+	enoughSeen = 3 * second / 2
 )
 
 func newClock(fc *astiav.FormatContext) clock {
 	format := (*C.AVFormatContext)(av.FormatPtr(fc)).iformat
-	return clock{jumpy: format.flags&C.AVFMT_TS_DISCONT != 0, lanes: map[int]*lane{}, programs: map[int]*program{}, end: av.NoPTS}
+	return clock{jumpy: format.flags&C.AVFMT_TS_DISCONT != 0, streams: map[int]*streamClock{}, programs: map[int]*programClock{}, end: av.NoPTS}
 }
 
 // place puts a packet's times on the output's clock.
 func (c *clock) place(p *astiav.Packet, st *C.AVStream, offset int64) {
-	by := fromMicros(c.shift+offset, st.time_base)
-	if by == 0 {
-		return
-	}
-	if p.Pts() != av.NoPTS {
-		p.SetPts(p.Pts() + by)
-	}
-	if p.Dts() != av.NoPTS {
-		p.SetDts(p.Dts() + by)
-	}
+	shiftTimes(p, int64(C.av_rescale_q(C.int64_t(c.shift+offset), C.AVRational{1, C.int(second)}, st.time_base)))
 }
 
 // media reports whether the stream is dense enough to show jumps.
-func (l *lane) media() bool {
+func (l *streamClock) media() bool {
 	return l.kind == astiav.MediaTypeVideo || l.kind == astiav.MediaTypeAudio
 }
 
-func (l *lane) video() bool { return l.kind == astiav.MediaTypeVideo }
+func (l *streamClock) video() bool { return l.kind == astiav.MediaTypeVideo }
 
-// breaks reports whether a packet does not follow the one before. Decode times go back only where a
-// muxer rounds badly; presentation times go back where frames are reordered.
-func (l *lane) breaks(e *entry) bool {
+// breaks reports whether a packet does not follow the one before. Decode times go back by rounding
+// alone, presentation times where frames are reordered.
+func (l *streamClock) breaks(e *queuedPacket) bool {
 	back := second
 	if e.exact {
 		back = second / 1000
@@ -108,7 +98,7 @@ func (l *lane) breaks(e *entry) bool {
 }
 
 // hard reports whether a break is certainly a jump of the clock, without a look at other streams.
-func (l *lane) hard(e *entry) bool {
+func (l *streamClock) hard(e *queuedPacket) bool {
 	back := second
 	if e.exact {
 		back = second / 10
@@ -117,7 +107,7 @@ func (l *lane) hard(e *entry) bool {
 	return d > jumpThreshold || d < -back
 }
 
-func (l *lane) follow(e *entry, epoch int) {
+func (l *streamClock) follow(e *queuedPacket, epoch int) {
 	same := l.used && epoch == l.epoch
 	length := e.length
 	if length <= 0 && same {
@@ -133,11 +123,11 @@ func (l *lane) follow(e *entry, epoch int) {
 }
 
 // latest returns the index of the offset of new packets.
-func (p *program) latest() int { return len(p.offsets) - 1 }
+func (p *programClock) latest() int { return len(p.offsets) - 1 }
 
 // take returns the offset of the next packet.
-func (c *clock) take(e *entry) int64 {
-	l := e.lane
+func (c *clock) take(e *queuedPacket) int64 {
+	l := e.clock
 	c.begin(e)
 	epoch := e.epoch
 	if epoch < 0 {
@@ -152,14 +142,14 @@ func (c *clock) take(e *entry) int64 {
 
 // jumped reports whether a stream's latest packet is the first of another recording.
 func (c *clock) jumped(stream int) bool {
-	l := c.lanes[stream]
+	l := c.streams[stream]
 	return l != nil && l.jumped
 }
 
-// begin sets the clock of a program at its first packet. A clock far from the main program's is
-// aligned with that, since both programs are broadcast at the same time.
-func (c *clock) begin(e *entry) (moved int64) {
-	p := e.lane.program
+// begin sets the clock of a program at its first packet. Programs are broadcast at the same time,
+// so a clock far from the main one is aligned with it.
+func (c *clock) begin(e *queuedPacket) (moved int64) {
+	p := e.clock.program
 	if len(p.offsets) > 0 {
 		return 0
 	}
@@ -176,7 +166,7 @@ func (c *clock) begin(e *entry) (moved int64) {
 // now returns the latest time of the main program, with its offset.
 func (c *clock) now() int64 {
 	now := int64(math.MinInt64)
-	for _, l := range c.lanes {
+	for _, l := range c.streams {
 		if l.used && l.program == c.main && l.media() {
 			now = max(now, l.last+c.main.offsets[l.epoch])
 		}
@@ -188,8 +178,8 @@ func (c *clock) now() int64 {
 }
 
 // doubtful reports whether the next packet can be judged only by later ones.
-func (c *clock) doubtful(e *entry) bool {
-	l := e.lane
+func (c *clock) doubtful(e *queuedPacket) bool {
+	l := e.clock
 	if e.sure || e.at == av.NoPTS {
 		return false
 	}
@@ -204,45 +194,45 @@ func (c *clock) doubtful(e *entry) bool {
 
 // view is a stream in the packets that were read ahead.
 type view struct {
-	lane              // before the break
+	streamClock       // before the break
 	broke, after int  // the entry that breaks, or -1; number of packets from there on
 	hard         bool // the break is no rounding
 	from, least  int64
-	gap          int64 // of decode times at the break
-	later        lane  // after the break
-	passed       int64 // time without a break
-	widest       int64 // longest step in that time
-	marks        int   // the last marked entry before the break, or -1
-	restart      int   // the entry behind it, or -1
-	key          bool  // restart or the next entry is a key frame
-	regular      bool  // and both follow without a gap
-	restarted    int   // entries behind restart that were examined
+	gap          int64       // of decode times at the break
+	later        streamClock // after the break
+	passed       int64       // time without a break
+	widest       int64       // longest step in that time
+	marks        int         // the last marked entry before the break, or -1
+	restart      int         // the entry behind it, or -1
+	key          bool        // restart or the next entry is a key frame
+	regular      bool        // and both follow without a gap
+	restarted    int         // entries behind restart that were examined
 }
 
 // survey examines the packets of the first packet's program, to the end of the returned part. If
 // settled is false, more packets are needed.
-func (c *clock) survey(queue []*entry) (views map[*lane]*view, part []*entry, settled bool) {
+func (c *clock) survey(queue []*queuedPacket) (views map[*streamClock]*view, part []*queuedPacket, settled bool) {
 	head := queue[0]
-	views = map[*lane]*view{}
+	views = map[*streamClock]*view{}
 	begin := int64(math.MinInt64)
-	for _, l := range c.lanes {
-		if l.used && l.media() && l.program == head.lane.program {
+	for _, l := range c.streams {
+		if l.used && l.media() && l.program == head.clock.program {
 			begin = max(begin, l.last)
 		}
 	}
-	for _, l := range c.lanes {
-		if l.used && l.media() && l.program == head.lane.program && begin-l.last < straggle {
-			views[l] = &view{lane: *l, broke: -1, marks: -1, restart: -1}
+	for _, l := range c.streams {
+		if l.used && l.media() && l.program == head.clock.program && begin-l.last < straggle {
+			views[l] = &view{streamClock: *l, broke: -1, marks: -1, restart: -1}
 		}
 	}
 	for i, e := range queue {
-		if e.lane.program != head.lane.program || !e.lane.media() || e.at == av.NoPTS {
+		if e.clock.program != head.clock.program || !e.clock.media() || e.at == av.NoPTS {
 			continue
 		}
-		v := views[e.lane]
+		v := views[e.clock]
 		if v == nil {
-			v = &view{lane: *e.lane, broke: -1, marks: -1, restart: -1}
-			views[e.lane] = v
+			v = &view{streamClock: *e.clock, broke: -1, marks: -1, restart: -1}
+			views[e.clock] = v
 		}
 		if !v.see(i, e) {
 			return views, queue[:i], true // the first is always seen
@@ -257,7 +247,7 @@ func (c *clock) survey(queue []*entry) (views map[*lane]*view, part []*entry, se
 }
 
 // see adds a packet. It returns false at the next jump, which is judged separately.
-func (v *view) see(i int, e *entry) bool {
+func (v *view) see(i int, e *queuedPacket) bool {
 	epoch := max(e.epoch, v.epoch)
 	switch {
 	case v.broke >= 0:
@@ -271,7 +261,7 @@ func (v *view) see(i int, e *entry) bool {
 		}
 		return true
 	case v.used && epoch == v.epoch && v.breaks(e):
-		v.broke, v.after, v.hard, v.gap = i, 1, v.lane.hard(e), e.at-v.last
+		v.broke, v.after, v.hard, v.gap = i, 1, v.streamClock.hard(e), e.at-v.last
 		v.from, v.least = e.at, e.at
 		if e.pts != av.NoPTS {
 			v.least = e.pts
@@ -305,13 +295,13 @@ func (v *view) settled() bool {
 	case v.broke >= 0:
 		return !v.video() || v.after >= reordered
 	case v.marks >= 0:
-		return v.restart >= 0 && v.passed >= patience/2
+		return v.restart >= 0 && v.passed >= enoughSeen/2
 	}
-	return v.passed >= patience
+	return v.passed >= enoughSeen
 }
 
 // judge decides whether recordings are joined in the packets read ahead, and sets their offsets.
-func (c *clock) judge(queue []*entry) (joined bool) {
+func (c *clock) judge(queue []*queuedPacket) (joined bool) {
 	head := queue[0]
 	head.sure = true
 	views, part, _ := c.survey(queue)
@@ -323,7 +313,7 @@ func (c *clock) judge(queue []*entry) (joined bool) {
 			// Sound that goes back overlaps. Pictures may be rounded.
 			certain = certain || v.hard || !v.video() || part[v.broke].key
 			jump = max(jump, v.gap, -v.gap)
-		case v.passed >= patience && v.widest < second:
+		case v.passed >= enoughSeen && v.widest < second:
 			goesOn = true
 		}
 	}
@@ -336,13 +326,13 @@ func (c *clock) judge(queue []*entry) (joined bool) {
 	case !certain && broken < 2: // rounding
 		return false
 	}
-	c.join(head.lane.program, views, part)
+	c.join(head.clock.program, views, part)
 	c.forgiveRestart(views, part)
 	return true
 }
 
 // join sets the offset behind a jump so that no stream overlaps.
-func (c *clock) join(p *program, views map[*lane]*view, part []*entry) {
+func (c *clock) join(p *programClock, views map[*streamClock]*view, part []*queuedPacket) {
 	first, pos, from, offset := len(part), int64(-1), int64(math.MaxInt64), int64(math.MinInt64)
 	for _, v := range views {
 		if v.broke < 0 {
@@ -359,11 +349,11 @@ func (c *clock) join(p *program, views map[*lane]*view, part []*entry) {
 	}
 	p.offsets = append(p.offsets, offset)
 	for i, e := range part {
-		if e.lane.program != p {
+		if e.clock.program != p {
 			continue
 		}
 		behind := i >= first
-		if v := views[e.lane]; v != nil && v.broke >= 0 {
+		if v := views[e.clock]; v != nil && v.broke >= 0 {
 			behind = i >= v.broke
 		} else if pos >= 0 && e.pos >= 0 {
 			behind = e.pos >= pos
@@ -376,11 +366,11 @@ func (c *clock) join(p *program, views map[*lane]*view, part []*entry) {
 	}
 	for _, v := range views {
 		if v.broke >= 0 {
-			forgive(part, v.broke, part[v.broke].lane)
+			forgive(part, v.broke, part[v.broke].clock)
 		}
 	}
 	for _, e := range part {
-		if e.lane.program == p && !e.lane.media() {
+		if e.clock.program == p && !e.clock.media() {
 			e.forgive()
 		}
 	}
@@ -389,9 +379,9 @@ func (c *clock) join(p *program, views map[*lane]*view, part []*entry) {
 	}
 }
 
-// forgiveRestart finds recordings joined without a jump: packet counters restart at a key frame,
-// and all streams continue without a gap. By the counters, FFmpeg marks intact packets as damaged.
-func (c *clock) forgiveRestart(views map[*lane]*view, part []*entry) {
+// forgiveRestart finds recordings joined without a jump: packet counters restart at a key frame, so
+// FFmpeg marks intact packets as damaged, and all streams continue without a gap.
+func (c *clock) forgiveRestart(views map[*streamClock]*view, part []*queuedPacket) {
 	joined := false
 	for _, v := range views {
 		if v.broke >= 0 {
@@ -407,17 +397,17 @@ func (c *clock) forgiveRestart(views map[*lane]*view, part []*entry) {
 	}
 	for _, v := range views {
 		if v.marks >= 0 && v.broke < 0 {
-			forgive(part, v.restart, part[v.restart].lane)
+			forgive(part, v.restart, part[v.restart].clock)
 		}
 	}
 }
 
 // forgive clears the marks of a stream's packets around the first one of a recording: back to the
 // second unmarked packet before it, and one packet behind it.
-func forgive(part []*entry, begin int, l *lane) {
+func forgive(part []*queuedPacket, begin int, l *streamClock) {
 	gaps := 0
 	for i := begin - 1; i >= 0 && gaps < 2; i-- {
-		if part[i].lane != l {
+		if part[i].clock != l {
 			continue
 		}
 		if !part[i].marked {
@@ -426,14 +416,14 @@ func forgive(part []*entry, begin int, l *lane) {
 		part[i].forgive()
 	}
 	for i, n := begin, 0; i < len(part) && n < 2; i++ {
-		if part[i].lane == l {
+		if part[i].clock == l {
 			part[i].forgive()
 			n++
 		}
 	}
 }
 
-func (e *entry) forgive() {
+func (e *queuedPacket) forgive() {
 	if e.marked {
 		e.marked = false
 		if e.p != nil {

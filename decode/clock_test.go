@@ -12,14 +12,14 @@ import (
 // feedOf plays packets of a program with a video and a sound, as they are read.
 type feedOf struct {
 	c            clock
-	video, sound *lane
-	queue        []*entry
+	video, sound *streamClock
+	queue        []*queuedPacket
 }
 
 func newFeed() *feedOf {
-	p := &program{offsets: []int64{0}}
-	f := &feedOf{video: &lane{program: p, kind: astiav.MediaTypeVideo}, sound: &lane{program: p, kind: astiav.MediaTypeAudio}}
-	f.c = clock{jumpy: true, main: p, lanes: map[int]*lane{0: f.video, 1: f.sound}, programs: map[int]*program{1: p}}
+	p := &programClock{offsets: []int64{0}}
+	f := &feedOf{video: &streamClock{program: p, kind: astiav.MediaTypeVideo}, sound: &streamClock{program: p, kind: astiav.MediaTypeAudio}}
+	f.c = clock{jumpy: true, main: p, streams: map[int]*streamClock{0: f.video, 1: f.sound}, programs: map[int]*programClock{1: p}}
 	return f
 }
 
@@ -27,11 +27,11 @@ func newFeed() *feedOf {
 func (f *feedOf) recording(begin, pictures, sound int64, marked bool) {
 	const ms = 1000
 	for i := range pictures {
-		f.queue = append(f.queue, &entry{lane: f.video, at: begin + i*40*ms, exact: true, pts: begin + (i+2)*40*ms, length: 40 * ms,
+		f.queue = append(f.queue, &queuedPacket{clock: f.video, at: begin + i*40*ms, exact: true, pts: begin + (i+2)*40*ms, length: 40 * ms,
 			pos: int64(len(f.queue)), key: i == 0, marked: marked && i == pictures-1, epoch: -1})
 		for j := range sound {
 			if t := j * 24 * ms; t >= i*40*ms && t < (i+1)*40*ms || i == pictures-1 && t >= pictures*40*ms {
-				f.queue = append(f.queue, &entry{lane: f.sound, at: begin + 5*ms + t, exact: true, pts: begin + 5*ms + t, length: 24 * ms,
+				f.queue = append(f.queue, &queuedPacket{clock: f.sound, at: begin + 5*ms + t, exact: true, pts: begin + 5*ms + t, length: 24 * ms,
 					pos: int64(len(f.queue)), epoch: -1})
 			}
 		}
@@ -51,7 +51,7 @@ func (f *feedOf) play(t *testing.T) (video, sound []int64, marked int) {
 			marked++
 		}
 		offset, list := f.c.take(e), &video
-		if e.lane == f.sound {
+		if e.clock == f.sound {
 			list = &sound
 		}
 		if n := len(*list); n == 0 || (*list)[n-1] != offset {
@@ -105,7 +105,7 @@ func TestPauseOfSound(t *testing.T) {
 	f.recording(0, 50, 85, false)
 	f.recording(2*second, 500, 0, false)
 	f.recording(22*second, 50, 85, false)
-	f.queue = append(f.queue, &entry{lane: f.video, at: av.NoPTS, pts: av.NoPTS, epoch: -1})
+	f.queue = append(f.queue, &queuedPacket{clock: f.video, at: av.NoPTS, pts: av.NoPTS, epoch: -1})
 	video, sound, _ := f.play(t)
 	if !slices.Equal(video, []int64{0}) || !slices.Equal(sound, []int64{0}) || len(f.c.joints) != 0 {
 		t.Errorf("offsets %v and %v, %d joints", video, sound, len(f.c.joints))
@@ -138,7 +138,7 @@ func TestClocksOfPrograms(t *testing.T) {
 		f := newFeed()
 		f.recording(0, 50, 0, false)
 		f.play(t)
-		other := &entry{lane: &lane{program: &program{}, kind: f.sound.kind}, at: begin, exact: true, pts: begin, epoch: -1}
+		other := &queuedPacket{clock: &streamClock{program: &programClock{}, kind: f.sound.kind}, at: begin, exact: true, pts: begin, epoch: -1}
 		if got := f.c.take(other); got != want {
 			t.Errorf("from %d ms: moved by %d ms instead of %d", begin/ms, got/ms, want/ms)
 		}

@@ -5,17 +5,13 @@ package decode
 import "C"
 
 import (
-	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
-
-	"vidfilter/internal/av"
 )
 
-// colours are the colour tags of a container. FFmpeg forgets them once a decoder finds none in the
-// pictures, where players go by the container.
-type colours struct {
+// colourTags are the colour tags of a container. FFmpeg drops them if the pictures have no tags,
+// but players use them.
+type colourTags struct {
 	primaries C.enum_AVColorPrimaries
 	transfer  C.enum_AVColorTransferCharacteristic
 	matrix    C.enum_AVColorSpace
@@ -23,17 +19,16 @@ type colours struct {
 }
 
 // containerColours returns the tags of each stream that the header describes.
-func (s streams) containerColours() (list []colours) {
-	fc := (*C.AVFormatContext)(av.FormatPtr(s.fc))
-	for _, st := range av.Slice(fc.streams, int(fc.nb_streams)) {
+func (s containerStreams) containerColours() (list []colourTags) {
+	for _, st := range s.list() {
 		par := st.codecpar
-		list = append(list, colours{par.color_primaries, par.color_trc, par.color_space, par.color_range})
+		list = append(list, colourTags{par.color_primaries, par.color_trc, par.color_space, par.color_range})
 	}
 	return list
 }
 
 // keepColours gives streams back the tags that probing took from them.
-func (s streams) keepColours(list []colours) {
+func (s containerStreams) keepColours(list []colourTags) {
 	for i, from := range list {
 		par := s.stream(i).codecpar
 		if par.codec_type == C.AVMEDIA_TYPE_VIDEO {
@@ -42,8 +37,8 @@ func (s streams) keepColours(list []colours) {
 	}
 }
 
-// tell says which tags are believed where those of the container are not those of the pictures.
-func (c colours) tell(log logger, f *C.AVFrame) {
+// tell warns where container and pictures have different tags.
+func (c colourTags) tell(log logger, f *C.AVFrame) {
 	d := C.av_pix_fmt_desc_get(C.enum_AVPixelFormat(f.format))
 	if d == nil || d.flags&C.AV_PIX_FMT_FLAG_RGB != 0 {
 		return
@@ -64,15 +59,15 @@ func (c colours) tell(log logger, f *C.AVFrame) {
 		switch {
 		case container == picture, slices.Contains(silent, container), slices.Contains(silent, picture),
 			slices.Contains(same, container) && slices.Contains(same, picture):
-		case container == hlg: // pictures have another transfer for old players, and say so elsewhere
+		case container == hlg: // the pictures' tag is for old players
 		default:
-			log.tell(slog.LevelWarn, fmt.Sprintf("%s: the container says %s, and the pictures %s, which are believed", t.name, container, picture))
+			log.warn("%s: the container says %s, and the pictures %s, which are believed", t.name, container, picture)
 		}
 	}
 }
 
 // fill sets the tags that are not known, and takes from YUV the matrix of RGB.
-func (c colours) fill(primaries *C.enum_AVColorPrimaries, transfer *C.enum_AVColorTransferCharacteristic, matrix *C.enum_AVColorSpace, format C.enum_AVPixelFormat) {
+func (c colourTags) fill(primaries *C.enum_AVColorPrimaries, transfer *C.enum_AVColorTransferCharacteristic, matrix *C.enum_AVColorSpace, format C.enum_AVPixelFormat) {
 	if *primaries == C.AVCOL_PRI_UNSPECIFIED || *primaries == C.AVCOL_PRI_RESERVED0 {
 		*primaries = c.primaries
 	}

@@ -12,24 +12,24 @@ import (
 	"github.com/asticode/go-astiav"
 )
 
-// source tells FFmpeg how to open a path of the user.
-type source struct {
+// location tells FFmpeg how to open a path of the user.
+type location struct {
 	url       string
 	protocols string // that FFmpeg may use
-	pipe      int    // descriptor in url, to close once url is open; -1 for none
+	pipe      int    // descriptor in url, to close once url is open; or -1
 	forwards  bool   // it can be read only once, in order
 }
 
-// container holds the rules of an input format. The zero value has none.
-type container struct {
+// containerRules are facts about an input format. The zero value is for unknown ones.
+type containerRules struct {
 	name string // FFmpeg's, the first of several
 
 	common   bool // worth naming to the user
 	refers   bool // text that names other files, which must not be opened by accident
 	cuttable bool // key frames are found exactly by their times
 
-	// end reads a whole file: breaks counts places with missing or wrong data, and ended means
-	// that the file ends properly. FFmpeg reads on or stops without an error.
+	// end reads a whole file: breaks counts places with missing or wrong data, which FFmpeg does
+	// not report; ended means that the file ends properly.
 	end func(f *os.File, size int64) (breaks int64, ended bool)
 	// trailer counts the bytes behind the end, which are no part of the format and no damage.
 	trailer func(f *os.File, size int64) int64
@@ -44,13 +44,13 @@ type container struct {
 	samples   bool    // a packet of H.264 is a frame unless that is interlaced
 	keyed     bool    // begins with a key frame, and FFmpeg is silent about a damaged beginning
 	dense     bool    // FFmpeg skips damaged data in silence, and headers between packets are short
-	pictures  bool    // one picture behind the other, and nothing else
+	pictures  bool    // the file consists of pictures
 	lastTime  int64   // precision, in microseconds, of the last frame's time in the index
 	lastEnd   float64 // precision, in frames, of the length
 }
 
 // containers lists the formats with rules of their own.
-var containers = []container{
+var containers = []containerRules{
 	{name: "mov", common: true, cuttable: true, samples: true, end: movEnd, trailer: movTrailer, indexed: true, readIndex: true},
 	{name: "matroska", common: true, cuttable: true, samples: true, end: matroskaEnd},
 	{name: "mpegts", common: true, end: tsEnd},
@@ -84,13 +84,13 @@ var containers = []container{
 }
 
 // containerOf returns the rules of a format by FFmpeg's comma-separated names.
-func containerOf(names string) container {
+func containerOf(names string) containerRules {
 	for name := range strings.SplitSeq(names, ",") {
-		if i := slices.IndexFunc(containers, func(c container) bool { return c.name == name }); i >= 0 {
+		if i := slices.IndexFunc(containers, func(c containerRules) bool { return c.name == name }); i >= 0 {
 			return containers[i]
 		}
 	}
-	return container{}
+	return containerRules{}
 }
 
 // CommonFormats lists formats, by FFmpeg's names, that are worth suggesting.
@@ -103,7 +103,7 @@ func CommonFormats() (names []string) {
 	return names
 }
 
-// safeFormats lists all demuxers except those that open other files or devices.
+// safeFormats lists the demuxers that open neither other files nor devices.
 func safeFormats() string {
 	var names []string
 	var state unsafe.Pointer
@@ -126,7 +126,7 @@ func Refers(name string) bool {
 }
 
 // probe returns FFmpeg's name of a source's format, or "".
-func probe(from source) string {
+func probe(from location) string {
 	url, protocols := C.CString(from.url), C.CString(from.protocols)
 	defer C.free(unsafe.Pointer(url))
 	defer C.free(unsafe.Pointer(protocols))

@@ -28,7 +28,7 @@ type Cut struct {
 // OpenCut opens a file as Open does and finds the packets that o.Part needs.
 func OpenCut(ctx context.Context, path string, o Options) (_ *Cut, err error) {
 	c := &Cut{path: path, part: *o.Part}
-	o.onVideo = c.look
+	o.onVideo, o.undecoded = c.look, true
 	if c.in, err = Open(ctx, path, nil, o); err != nil {
 		return nil, err
 	}
@@ -51,17 +51,14 @@ func (c *Cut) First() int64 { return c.dts[0] }
 
 // Tag returns the value of CutTag for a file whose times begin at First.
 func (c *Cut) Tag() string {
-	return cutOrigin{c.First(), c.in.FrameRate(), int(c.in.stream(c.in.video.Index()).codecpar.video_delay)}.String()
+	return cutOrigin{c.First(), c.in.FrameRate(), int(c.in.videoStream().codecpar.video_delay)}.String()
 }
 
 // read goes on until all frames have come.
 func (c *Cut) read(ctx context.Context) error {
 	all := c.part.Read()
 	for c.frames < all.Frames {
-		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case c.in.eof:
+		if c.in.eof && ctx.Err() == nil {
 			return c.in.partError("%d frames lie in %v", c.frames, all)
 		}
 		if err := c.in.feed(ctx); err != nil {
@@ -108,10 +105,7 @@ func (c *Cut) Copy(ctx context.Context, write func(*astiav.Packet) error) error 
 		return err
 	}
 	for at < len(c.dts) {
-		switch {
-		case ctx.Err() != nil:
-			return context.Cause(ctx)
-		case c.in.eof:
+		if c.in.eof && ctx.Err() == nil {
 			return c.in.partError("it changed while it was read")
 		}
 		if err := c.in.feed(ctx); err != nil {
@@ -137,11 +131,11 @@ func (c *Cut) Check(ctx context.Context, path string) error {
 			return err
 		}
 	}
-	if what := C.vf_differ(c.in.stream(c.in.video.Index()), in.stream(in.video.Index())); what != nil {
+	if what := C.vf_differ(c.in.videoStream(), in.videoStream()); what != nil {
 		return c.in.partError("a cut loses its %s", C.GoString(what))
 	}
-	if a, b := c.in.aspect(), in.aspect(); a != b {
-		return c.in.partError("a cut makes its aspect %v of %v", b, a)
+	if a, b := c.in.aspect(nil), in.aspect(nil); a != b {
+		return c.in.partError("a cut makes its aspect %d:%d of %d:%d", b.Num, b.Den, a.Num, a.Den)
 	}
 	if a, b := c.in.video.TimeBase().String(), in.video.TimeBase().String(); a != b {
 		return c.in.partError("a cut counts in %s s instead of %s s", b, a)

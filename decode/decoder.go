@@ -34,7 +34,7 @@ type decoder struct {
 
 	format  pipeline.Format // of every frame so far; zero before the first
 	scaler  av.Scaler
-	found   found
+	found   packetUnits
 	again   []*astiav.Packet     // to be decoded once more, on the CPU
 	come    map[uintptr]struct{} // their pictures that have been handed out
 	decoded int64                // frames that it returned
@@ -147,7 +147,7 @@ func (d *decoder) receiveFrame() error {
 	return d.device.call(func() error { return d.dec.ReceiveFrame(d.frame) })
 }
 
-// unref empties the frame. Most hold nothing of the device's any more.
+// unref empties the frame, with a call of the device's only if it holds memory there.
 func (d *decoder) unref() {
 	if c := (*C.AVFrame)(d.frame.UnsafePointer()); c.hw_frames_ctx == nil && !d.device.lost() {
 		d.frame.Unref()

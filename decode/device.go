@@ -33,10 +33,9 @@ type Device interface {
 	Call(f func()) error
 }
 
-// onDevice is a decoder's work on a device. It hands out what a decoder on the CPU would, bit for
-// bit: at the first sign of anything else, be it damage or a change of the format, the pictures
-// since the last entry (see isEntry) are decoded again, on the CPU, which goes on alone. A nil
-// onDevice does nothing.
+// onDevice is a decoder's work on a device, with the result of the CPU bit for bit: at the first
+// sign of damage or of another format, the pictures since the last entry (see isEntry) are decoded
+// again on the CPU, which goes on alone. The methods of a nil onDevice have no effect.
 type onDevice struct {
 	Device
 	format astiav.PixelFormat // of pictures that the CPU decodes
@@ -55,7 +54,7 @@ type onDevice struct {
 // doubt is why the device is left.
 type doubt struct{ error }
 
-// Reasons to decode on the CPU what the device could.
+// Reasons to decode on the CPU although the device could.
 var errRounds = errors.New("decoders of MPEG-2 round differently, so the result would be another")
 var errQuantisers = errors.New("only decoders on the CPU tell the quantisers that the denoiser goes by")
 var errProfile = errors.New("of H.264 the GPU decodes the profiles Constrained Baseline, Main and High")
@@ -122,7 +121,7 @@ func (o *onDevice) drop(n int) {
 }
 
 // came records that the picture of a packet is there. Packets before an entry whose picture is
-// there are not needed again: those after it refer to no picture before.
+// there are not needed again.
 func (o *onDevice) came(number uintptr) {
 	if o == nil {
 		return

@@ -30,10 +30,10 @@ func TestFieldAloneOnDevice(t *testing.T) {
 		"alone":    {[][]byte{top, next}, false, true},
 		"last one": {[][]byte{top, bottom, next}, true, true},
 	} {
-		d := &decoder{device: &onDevice{}, pkt: astiav.AllocPacket()}
+		d := &videoDecoder{decoder: decoder{device: &onDevice{}, pkt: astiav.AllocPacket()}}
 		for _, f := range c.fields {
 			d.found.fields.Second(stream, f)
-			d.keep(d.pkt, nil)
+			d.keep(d.pkt)
 		}
 		d.pairs(c.end)
 		if alone := errors.Is(d.device.problem, errDamage); alone != c.alone {

@@ -22,7 +22,7 @@ type edits struct {
 
 // readEdits opens a file once more, for FFmpeg's times without its corrections. step is the usual
 // length of a frame.
-func readEdits(r *reader, from source, stop *C.struct_vf_stop, step int64) edits {
+func readEdits(r *packetReader, from location, stop *C.struct_vf_stop, step int64) edits {
 	e := edits{late: map[int]int64{}, begun: map[int]bool{}}
 	var cut []int
 	for i := range r.fc.Streams() {
@@ -98,10 +98,5 @@ func (e *edits) correct(p *astiav.Packet, sparse bool) {
 		}
 		return
 	}
-	if t := p.Pts(); t != av.NoPTS {
-		p.SetPts(t + late)
-	}
-	if t := p.Dts(); t != av.NoPTS {
-		p.SetDts(t + late)
-	}
+	shiftTimes(p, late)
 }

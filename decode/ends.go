@@ -52,7 +52,7 @@ func movEnd(f *os.File, size int64) (breaks int64, ended bool) {
 	return e.breaks, e.ended
 }
 
-// movTrailer returns how many bytes a camera has written behind the last box. FFmpeg reads none.
+// movTrailer returns how many bytes a camera has written behind the last box.
 func movTrailer(f *os.File, size int64) int64 { return endMov(f, size).trailer }
 
 type movEnding struct {
@@ -108,8 +108,8 @@ func boxAt(f io.ReaderAt, at int64) (length int64, kind string, ok bool) {
 	return length, string(head[4:8]), length == 0 || length >= 8
 }
 
-// trails reports whether what begins at a place is no part of the video: index and samples come
-// before it, and there is no fragment in it. Cameras write a preview or their movements there.
+// trails reports whether the data from a place on is no part of the video, as a preview of a
+// camera: index and samples come before it, and it has no fragment.
 func trails(f io.ReaderAt, at, size int64, before map[string]bool) bool {
 	if !before["moov"] || !before["mdat"] {
 		return false
@@ -234,7 +234,7 @@ func mxfEnd(f *os.File, size int64) (int64, bool) {
 	return 0, footer <= 0 || bytes.Equal(bytesAt(f, footer, len(partition)), partition)
 }
 
-// oggEnd follows the numbered pages to those that end the streams.
+// oggEnd follows the numbered pages to the last ones of the streams.
 func oggEnd(f *os.File, size int64) (breaks int64, ended bool) {
 	const first, last = 2, 4
 	next, open := map[uint32]uint32{}, map[uint32]bool{}

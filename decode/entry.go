@@ -1,6 +1,6 @@
 package decode
 
-//#include <libavcodec/avcodec.h>
+//#include "glue.h"
 //#include <libavutil/pixdesc.h>
 import "C"
 
@@ -11,12 +11,13 @@ import (
 
 	"github.com/asticode/go-astiav"
 
+	"vidfilter/internal/av"
 	"vidfilter/internal/units"
 )
 
-// notCuttable says why a codec cannot be decoded from the middle with the same pictures as from
-// the start, "" if it can. The list is short on purpose: in MPEG-4 part 2, for one, only the first
-// frame may say by which program's arithmetic to decode.
+// notCuttable returns why decoding from the middle may give other pictures than decoding from the
+// start, or "". In MPEG-4 part 2, for one, the first frame alone names the arithmetic of its
+// encoder.
 func notCuttable(par *astiav.CodecParameters) string {
 	id := par.CodecID()
 	switch id {
@@ -41,9 +42,15 @@ func intraOnly(id astiav.CodecID) bool {
 	return d != nil && d.props&C.AV_CODEC_PROP_INTRA_ONLY != 0
 }
 
-// isEntry reports whether decoding can begin at a packet that is marked as a key frame: from its
-// time on, a decoder that starts there gives the same pictures as one that started earlier. The
-// codec must be one that can be cut.
+// canBegin reports whether decoding can begin at a packet of a stream that is marked as a key
+// frame.
+func canBegin(s *astiav.Stream, p *astiav.Packet) bool {
+	par := (*C.AVStream)(av.StreamPtr(s)).codecpar
+	return isEntry(s.CodecParameters().CodecID(), av.Slice((*byte)(par.extradata), int(par.extradata_size)), payload(p))
+}
+
+// isEntry reports whether a decoder that starts at a packet marked as a key frame gives, from its
+// time on, the same pictures as one that started earlier. The codec must be cuttable.
 func isEntry(codec astiav.CodecID, extradata, packet []byte) bool {
 	switch codec {
 	case astiav.CodecIDH264:
@@ -56,8 +63,8 @@ func isEntry(codec astiav.CodecID, extradata, packet []byte) bool {
 	return true
 }
 
-// shows reports whether a packet gives a picture; those of VP8 and VP9 may only prepare one.
-func shows(codec astiav.CodecID, packet []byte) bool {
+// showsPicture reports whether a packet gives a picture. In VP8 and VP9 it may only prepare one.
+func showsPicture(codec astiav.CodecID, packet []byte) bool {
 	switch {
 	case len(packet) == 0:
 		return false
@@ -118,9 +125,8 @@ func nalUnits(packet, extradata []byte, at int) [][]byte {
 
 func startCodeUnits(b []byte) [][]byte { return nalUnits(b, nil, 0) }
 
-// h264Entry accepts an IDR picture, or one with a recovery point that is exact and immediate
-// (D.2.8), as in open GOPs. A recovery over several frames, as in periodic intra refresh, does not
-// count.
+// h264Entry accepts an IDR picture, or a recovery point that is exact and immediate (D.2.8), as in
+// open GOPs, but no recovery over several frames.
 func h264Entry(list [][]byte) bool {
 	exact := false
 	for _, u := range list {
@@ -137,7 +143,7 @@ func h264Entry(list [][]byte) bool {
 }
 
 // exactRecovery looks for an SEI message of type 6 with recovery_frame_cnt 0 and exact_match_flag
-// 1: two bits set.
+// 1.
 func exactRecovery(sei []byte) bool {
 	for kind, body := range units.Messages(sei) {
 		if kind == 6 && len(body) > 0 {

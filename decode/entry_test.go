@@ -105,7 +105,7 @@ func TestShows(t *testing.T) {
 		{"empty", astiav.CodecIDVp9, nil, false},
 		{"others", astiav.CodecIDAv1, []byte{0}, true},
 	} {
-		if got := shows(c.codec, c.packet); got != c.want {
+		if got := showsPicture(c.codec, c.packet); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}
@@ -117,7 +117,7 @@ func FuzzEntries(f *testing.F) {
 	f.Fuzz(func(t *testing.T, extradata, packet []byte) {
 		for _, id := range []astiav.CodecID{astiav.CodecIDH264, astiav.CodecIDHevc, astiav.CodecIDMpeg2Video, astiav.CodecIDVp8, astiav.CodecIDVp9} {
 			isEntry(id, extradata, packet)
-			shows(id, packet)
+			showsPicture(id, packet)
 		}
 	})
 }

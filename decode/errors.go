@@ -66,14 +66,10 @@ type logger struct {
 	log  *slog.Logger // nil drops messages
 }
 
-func (l logger) warn(format string, args ...any) {
-	if l.log != nil {
-		l.log.Warn(fmt.Sprintf(format, args...))
-	}
-}
+func (l logger) warn(format string, args ...any) { l.tell(slog.LevelWarn, format, args...) }
 
-func (l logger) tell(level slog.Level, msg string) {
+func (l logger) tell(level slog.Level, format string, args ...any) {
 	if l.log != nil {
-		l.log.Log(context.Background(), level, msg)
+		l.log.Log(context.Background(), level, fmt.Sprintf(format, args...))
 	}
 }

@@ -33,10 +33,6 @@ func entries(d *C.AVDictionary) map[string]string {
 	}
 }
 
-func chapters(fc *C.AVFormatContext) []*C.AVChapter {
-	return av.Slice(fc.chapters, int(fc.nb_chapters))
-}
-
 func tag(s string) C.uint32_t {
 	return C.uint32_t(s[0]) | C.uint32_t(s[1])<<8 | C.uint32_t(s[2])<<16 | C.uint32_t(s[3])<<24
 }
@@ -54,7 +50,7 @@ func tagName(tag C.uint32_t) string {
 
 func numberOf(p *astiav.Packet) uintptr { return uintptr((*C.AVPacket)(av.PacketPtr(p)).opaque) }
 
-// frameRate returns FFmpeg's best guess of a stream's rate, 0/1 if it has none.
+// frameRate returns FFmpeg's best guess of a stream's rate, 0/1 if unknown.
 func frameRate(fc *astiav.FormatContext, s *astiav.Stream) astiav.Rational {
 	if r := fc.GuessFrameRate(s, nil); r.Num() > 0 && r.Den() > 0 {
 		return r
@@ -68,9 +64,16 @@ func hasAlpha(pf astiav.PixelFormat) bool {
 
 func ratio(r astiav.Rational) pipeline.Ratio { return pipeline.Ratio{Num: r.Num(), Den: r.Den()} }
 
-// matrixOf returns the display matrix of a stream, or of a picture if the stream has none; par may
-// be nil.
+// matrixOf returns the display matrix of a stream, or else of a picture; par may be nil.
 func matrixOf(par *C.AVCodecParameters, c *C.AVFrame) (m [9]int32) {
 	C.vf_matrix(par, c, (*C.int32_t)(&m[0]))
 	return m
+}
+
+// setIn sets a value in a map, which it makes if it is nil.
+func setIn[K comparable, V any](m *map[K]V, key K, value V) {
+	if *m == nil {
+		*m = map[K]V{}
+	}
+	(*m)[key] = value
 }

@@ -9,7 +9,7 @@ import (
 // stream's unit, and returns that frame's duration. Other packets are passed on as by Next. A
 // PartError means that the video has no such frame, or is past it. Track must have been called.
 func (in *Input) Follow(ctx context.Context, pts int64) (duration int64, err error) {
-	in.skipping = true
+	in.opts.undecoded = true
 	for {
 		d, ok := in.tracked[pts]
 		// Packets that belong beside the frame may follow it in the file.
@@ -24,11 +24,9 @@ func (in *Input) Follow(ctx context.Context, pts int64) (duration int64, err err
 			return d, in.pending.release(in.last, in.onPacket)
 		}
 		switch {
-		case ctx.Err() != nil:
-			return 0, context.Cause(ctx)
-		case in.eof:
+		case in.eof && ctx.Err() == nil:
 			return 0, in.partError("the source has no frame at %d", pts)
-		case in.untimed:
+		case in.untimed && ctx.Err() == nil:
 			return 0, in.partError("the source has frames without a time, or two with the same")
 		}
 		if err := in.feed(ctx); err != nil {
@@ -40,11 +38,8 @@ func (in *Input) Follow(ctx context.Context, pts int64) (duration int64, err err
 // Rest reads to the end, passes the other packets on and returns io.EOF. It returns a PartError if
 // the video has frames that Follow was not asked for.
 func (in *Input) Rest(ctx context.Context) error {
-	in.skipping = true
+	in.opts.undecoded = true
 	for !in.eof {
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
 		if err := in.feed(ctx); err != nil {
 			return err
 		}
@@ -67,6 +62,6 @@ func (in *Input) Rest(ctx context.Context) error {
 // Track keeps the video's times for Follow, which goes on when the context of Open ends. It must be
 // called before the first frame is read.
 func (in *Input) Track() {
-	in.tracks = true
+	in.opts.onVideo = in.track
 	in.unwatch()
 }

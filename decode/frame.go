@@ -15,13 +15,12 @@ import (
 	"vidfilter/pipeline"
 )
 
-// damaged reports whether the decoder concealed errors.
-func damaged(c *C.AVFrame) bool {
+// concealed reports whether the decoder concealed errors.
+func concealed(c *C.AVFrame) bool {
 	return c.flags&C.AV_FRAME_FLAG_CORRUPT != 0 || c.decode_error_flags != 0
 }
 
-// describe returns the format of a picture or, if no layout holds it, the one that it is converted
-// to.
+// describe returns the format of a picture, or if no layout holds it, of the frame it becomes.
 func (d *decoder) describe(c *C.AVFrame) (f pipeline.Format, native bool) {
 	pf := astiav.PixelFormat(c.format)
 	layout, full, native := av.LayoutOf(pf)
@@ -95,8 +94,9 @@ func (d *decoder) fill(c *C.AVFrame, src pipeline.Format, native bool) (*pipelin
 	}
 	if native {
 		d.Copied++
-		for i := range f.NumPlanes() {
-			copyPlane(f, c, i)
+		for i, y := range f.Rows() { // which may run upwards in the decoder's memory
+			row := f.Row(i, y)
+			copy(row, unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(c.data[i]), y*int(c.linesize[i]))), len(row)))
 		}
 		return f, nil
 	}
@@ -126,24 +126,6 @@ func (d *decoder) direct(c *C.AVFrame, props *av.Props) (*pipeline.Frame, error)
 	}
 	own.MoveRef(d.frame)
 	return pipeline.NewFrame(d.format, planes, props, own.Free), nil
-}
-
-// current makes a frame of the picture's own format, which may change in mid-stream.
-func (d *decoder) current(c *C.AVFrame) (*pipeline.Frame, error) {
-	if err := tooLarge(d.path, d.maxPixels, int(c.width), int(c.height), astiav.PixelFormat(c.format)); err != nil {
-		return nil, err
-	}
-	src, native := d.describe(c)
-	d.format = src
-	return d.build(c, src, native)
-}
-
-// copyPlane copies a plane in the decoder's own memory, whose rows may run upwards.
-func copyPlane(f *pipeline.Frame, c *C.AVFrame, i int) {
-	w, rows := f.PlaneSize(i)
-	for y := range rows {
-		copy(f.Row(i, y), unsafe.Slice((*byte)(unsafe.Add(unsafe.Pointer(c.data[i]), y*int(c.linesize[i]))), w))
-	}
 }
 
 // copyComponents copies the samples of a picture without colour, or of RGB into planes, if only

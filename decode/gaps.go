@@ -6,22 +6,22 @@ import (
 	"vidfilter/internal/av"
 )
 
-// gaps finds places where frames are missing, by the times of the others. It judges videos of a
-// constant rate only: all frames but those at a gap are one step apart, up to the container's
-// rounding. Sound that goes on through a gap shows that the pictures were never recorded.
+// gaps finds places where frames are missing in a video of constant rate: except at a gap, frames
+// are one step apart, up to the container's rounding. Sound that goes on through a gap shows that
+// the pictures were never recorded.
 type gaps struct {
 	first   int64 // PTS of the first frame
 	last    int64 // PTS of the latest
 	frames  int64
 	steps   map[int64]int64 // count of frames so far apart
-	wide    []gap           // steps much longer than the shortest so far
+	wide    []missingFrames // steps much longer than the shortest so far
 	sound   map[int]*sound
 	tooMany bool
 	strict  bool // no frame is ever left out, neither for a pause nor for a still
 }
 
-// gap is the time between a frame and the one before it.
-type gap struct {
+// missingFrames is the time between a frame and the one before it.
+type missingFrames struct {
 	frame      int64 // frames before it
 	begin, end int64 // in the unit of the stream
 }
@@ -60,7 +60,7 @@ func (g *gaps) step(pts int64) {
 	g.steps[step]++
 	for s := range g.steps {
 		if 2*step > 3*s && s > 0 {
-			g.wide = append(g.wide, gap{g.frames, g.last, pts})
+			g.wide = append(g.wide, missingFrames{g.frames, g.last, pts})
 			break
 		}
 	}
@@ -90,7 +90,7 @@ func (g *gaps) audio(stream int, t int64) {
 	s.last = max(s.last, t)
 }
 
-// usual returns the most frequent step, 0 if there is none.
+// usual returns the most frequent step, or 0.
 func (g *gaps) usual() int64 {
 	var usual, n int64
 	for step, times := range g.steps {
@@ -101,7 +101,7 @@ func (g *gaps) usual() int64 {
 	return usual
 }
 
-// count returns the number of gaps, without those where recordings are joined. toMicros converts
+// count returns the number of gaps, except where recordings are joined. toMicros converts
 // the stream's unit to microseconds, in which joints are.
 func (g *gaps) count(toMicros func(int64) int64, joints []int64) (n int64) {
 	const fewest = 8 // frames that make a rate

@@ -29,29 +29,21 @@ func (g *groups) note(p *C.AVPacket, codec C.enum_AVCodecID) {
 	switch {
 	case !ok:
 	case p.pts != C.AV_NOPTS_VALUE:
-		put(&g.at, int64(p.pts), t)
+		setIn(&g.at, int64(p.pts), t)
 	default:
-		put(&g.untimed, uintptr(p.opaque), t)
+		setIn(&g.untimed, uintptr(p.opaque), t)
 	}
 }
 
 // decoded gives the group that a picture begins the picture's time.
 func (g *groups) decoded(c *C.AVFrame, pts int64) {
 	if t, ok := g.untimed[uintptr(C.vf_number_of(c))]; ok && pts != av.NoPTS {
-		put(&g.at, pts, t)
+		setIn(&g.at, pts, t)
 	}
 }
 
-// put sets a value in a map, which it makes if there is none.
-func put[K comparable, V any](m *map[K]V, key K, value V) {
-	if *m == nil {
-		*m = map[K]V{}
-	}
-	(*m)[key] = value
-}
-
-// timecode returns that of the picture at a time: by the group that begins closest to it, in the
-// form of FFmpeg. It is empty for clocks that begin at 0, which say nothing.
+// timecode returns the timecode of the picture at a time in FFmpeg's form, by the group that begins
+// closest to it; "" for clocks that begin at 0.
 func (g groups) timecode(pts int64, unit, rate astiav.Rational) string {
 	closest := int64(math.MaxInt64)
 	for at := range g.at {

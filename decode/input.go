@@ -1,55 +1,25 @@
 package decode
 
 import (
-	"fmt"
+	"context"
+	"io"
 	"math"
-	"sync/atomic"
 
 	"github.com/asticode/go-astiav"
+	"golang.org/x/sys/unix"
 
-	"vidfilter/internal/av"
-	"vidfilter/internal/fidelity"
 	"vidfilter/pipeline"
 )
 
 // Input is an open file: a pipeline.Source of its main video stream, and the packets of all
 // others. Apart from Interrupt it is for one goroutine.
 type Input struct {
-	demuxer
-	decoder
-	faults
-	progress
-	properties
+	videoReader
 	tracker
-	others
-	opts    Options
-	times   timeline
+	otherPackets
 	counted bool // in reading
 	unwatch func() bool
-	eof     bool // the decoder was told that no more packets come
 }
-
-// progress is how far the frames have come.
-type progress struct {
-	emitted  int64
-	context  int64           // frames handed out for their neighbours only
-	last     int64           // end of the last frame handed out, microseconds
-	formatAt int64           // time of the first frame
-	latest   pipeline.Format // of the last picture, before it was converted
-}
-
-// properties are those of the video that have come so far.
-type properties struct {
-	extras   av.Extras
-	pictured fidelity.Seen
-	groups   groups
-	first    atomic.Pointer[fidelity.Look] // of the first frame
-	layered  bool                          // it is MV-HEVC
-}
-
-// Interrupt ends a blocking call on the input; frames read so far still come, then io.EOF. It may
-// be called from any goroutine while the input is open.
-func (in *Input) Interrupt() { in.interrupt() }
 
 // Close frees the input. Frames handed out stay valid. It may be called twice.
 func (in *Input) Close() {
@@ -63,49 +33,208 @@ func (in *Input) Close() {
 	if in.unwatch != nil {
 		in.unwatch()
 	}
-	in.opts.Spare.keep(&in.decoder, in.failed > 0 || in.reports.decoder.Load() > 0)
+	in.opts.Spare.keep(&in.decoder, in.failed > 0 || in.reports.fromDecoder.Load() > 0)
 	in.decoder.close()
 	in.reports.close()
 	in.pictured.Close()
-	in.others.drop()
+	in.otherPackets.drop()
 	in.demuxer.close()
 }
 
-// OnPacket passes every packet of the selected other streams to f, in the file's order and with
-// times that match the frames'. f borrows the packet. Packets later than the last frame wait for
-// it.
+// OnPacket passes every packet of the selected other streams to f, which borrows it, in the file's
+// order, with times that match the frames', and after the frames before it.
 func (in *Input) OnPacket(f func(*astiav.Packet) error) { in.onPacket = f }
 
-// Damage returns the faults found so far; it is complete after Next has returned io.EOF.
-func (in *Input) Damage() Damage {
-	d := in.damage
-	d.LateStreams += in.late
-	d.MissingPackets += in.cutOff
-	d.MissingTimes, d.RepairedTimes = in.times.missing, in.times.repaired
-	d.DemuxerReports, d.DecoderReports = in.reports.demuxer.Load(), in.reports.decoder.Load()
-	d.LostReferences = in.numbers.Missing(in.reports.gap)
-	if in.opts.Start == 0 && in.opts.Part == nil && in.reports.begun { // else a seek may lead there
-		d.EarlyFrames = max(0, in.reports.early)
+// Open opens a file, a pipe ("-") or, if allowed, a network address, and finds its streams. The end
+// of ctx ends any blocking call on the input. Frames are in memory of pool.
+func Open(ctx context.Context, path string, pool *pipeline.Pool, o Options) (_ *Input, err error) {
+	log := logger{path, o.Log}
+	in := &Input{otherPackets: otherPackets{videos: map[int]*copiedVideo{}}, tracker: tracker{tracked: map[int64]int64{}, reached: math.MinInt64}}
+	in.logger, in.demuxer.logger, in.opts, in.begun = log, log, o, o.Part == nil
+	in.decoder = decoder{logger: log, pool: pool, maxPixels: o.MaxPixels, layouts: o.Layouts, depth: o.Depth}
+	in.interrupter.open()
+	in.unwatch = context.AfterFunc(ctx, in.Interrupt)
+	defer func() {
+		if err != nil {
+			in.Close()
+		}
+	}()
+	from, err := in.locate(o.AllowNetwork)
+	if err != nil {
+		return nil, err
 	}
-	return d
+	in.url, in.forwards = from.url, from.forwards
+	in.abandoned, err = bounded(ctx, path, in.Interrupt, func() error {
+		return in.openContainer(ctx, from, o.Format, in.reports.watchDemuxer)
+	})
+	if from.pipe >= 0 {
+		_ = unix.Close(from.pipe) // FFmpeg has its own by now
+	}
+	if err != nil {
+		return nil, err
+	}
+	if o.Part != nil {
+		if err := in.readCut(); err != nil {
+			return nil, err
+		}
+	}
+	if err := in.openVideo(); err != nil {
+		return nil, err
+	}
+	if err := in.selectStreams(); err != nil {
+		return nil, err
+	}
+	for _, s := range in.Others() {
+		if i := s.Index(); s.CodecParameters().MediaType() == astiav.MediaTypeVideo && !in.isPicture(i) {
+			in.videos[i] = newCopiedVideo(in.stream(i), s, frameRate(in.fc, s))
+		}
+	}
+	if in.cutFrom == nil && in.form.name == "mov" {
+		in.edits = readEdits(&in.packetReader, from, in.stop, in.times.step)
+	}
+	if err := in.seek(); err != nil {
+		return nil, err
+	}
+	return in, nil
 }
 
-// window returns the part of the video that Start and Duration ask for.
-func (in *Input) window() window {
-	w := window{in.clock.mainFrom + in.clock.shift, math.MinInt64, math.MaxInt64}
-	if in.opts.Start > 0 {
-		w.zero, w.start = 0, 0
+// Next returns the next frame, owned by the caller, or io.EOF. All frames have the format of the
+// first. Those around a part are marked as context.
+func (in *Input) Next(ctx context.Context) (*pipeline.Frame, error) {
+	if !in.counted {
+		in.counted = true
+		reading.Add(1)
 	}
-	if in.opts.Duration > 0 {
-		w.end = w.zero + in.opts.Duration.Microseconds()
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, context.Cause(ctx)
+		}
+		if in.opts.Frames > 0 && in.emitted >= in.opts.Frames {
+			return nil, in.cut(ctx, in.last)
+		}
+		f, err := in.receive()
+		switch {
+		case err == errPastEnd && in.opts.Part != nil:
+			return nil, in.endPart()
+		case err == errPastEnd:
+			return nil, in.cut(ctx, in.window().end)
+		case err != nil:
+			return nil, err
+		case f != nil:
+			return in.emit(f)
+		case in.eof && len(in.again) == 0:
+			return nil, in.finish()
+		}
+		if err := in.feed(ctx); err != nil {
+			return nil, err
+		}
 	}
-	return w
 }
 
-// begun reports whether a frame of those asked for has come. Before, leading pictures of an open
-// GOP may fail, which belong to the part before.
-func (in *Input) begun() bool { return in.opts.Part == nil || in.emitted+in.context > 0 }
+// feed reads a packet and passes it to the decoder or to the others.
+func (in *Input) feed(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if len(in.again) > 0 {
+		return in.resend()
+	}
+	if err := in.read(in.pkt); err != nil {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return in.readError(err)
+	}
+	defer in.pkt.Unref()
+	if in.pkt.Flags().Has(astiav.PacketFlagCorrupt) && in.interrupted() {
+		return in.drain() // reading was interrupted; the input is not damaged
+	}
+	if !in.accept() {
+		return nil
+	}
+	if in.pkt.StreamIndex() != in.video.Index() {
+		return in.take(in.pkt, in.containerStreams, in.window(), in.last)
+	}
+	return in.send()
+}
 
-func (in *Input) partError(format string, args ...any) error {
-	return &PartError{in.path, fmt.Sprintf(format, args...)}
+// emit passes a frame on, after all other packets that belong no later than the frame.
+func (in *Input) emit(f *pipeline.Frame) (*pipeline.Frame, error) {
+	if f.Context {
+		in.around++
+	} else {
+		in.emitted++
+	}
+	in.starved, in.begun = 0, true
+	in.last = toMicros(f.PTS+f.Duration, in.video.TimeBase())
+	if err := in.pending.release(in.last, in.onPacket); err != nil {
+		f.Release()
+		return nil, err
+	}
+	return f, nil
+}
+
+// cut ends the stream at a time, in microseconds, though the file goes on. It reads on for packets
+// of the other streams up to there.
+func (in *Input) cut(ctx context.Context, end int64) error {
+	if in.emitted == 0 {
+		return in.nothing()
+	}
+	const interleave = 2e6
+	for !in.eof && len(in.selected) > 0 {
+		if err := in.read(in.pkt); err != nil {
+			break // damage beyond the cut does not matter
+		}
+		i := in.pkt.StreamIndex()
+		past := false
+		var err error
+		if in.accept() {
+			past = packetTime(in.pkt, in.stream(i)) > end+interleave
+			if i != in.video.Index() {
+				err = in.take(in.pkt, in.containerStreams, in.window(), in.last)
+			}
+		}
+		in.pkt.Unref()
+		if err != nil {
+			return err
+		}
+		if past || ctx.Err() != nil {
+			break
+		}
+	}
+	in.eof = true
+	if err := in.settle(in.containerStreams, in.window(), in.last); err != nil {
+		return err
+	}
+	if err := in.pending.release(end-1, in.onPacket); err != nil {
+		return err
+	}
+	return io.EOF
+}
+
+// finish runs once, after the last frame.
+func (in *Input) finish() error {
+	if err := in.tooDamaged(); err != nil {
+		return err
+	}
+	if in.opts.Part != nil {
+		return in.endPart()
+	}
+	if in.emitted == 0 {
+		return in.nothing()
+	}
+	if in.opts.Start == 0 && in.opts.Duration == 0 && in.opts.Frames == 0 && !in.interrupted() {
+		kept := in.due - in.decoded
+		if in.opts.undecoded {
+			kept = 0
+		}
+		in.checkComplete(&in.demuxer, kept)
+	}
+	if err := in.settle(in.containerStreams, in.window(), in.last); err != nil {
+		return err
+	}
+	if err := in.pending.flush(in.onPacket); err != nil {
+		return err
+	}
+	return io.EOF
 }

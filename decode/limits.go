@@ -4,14 +4,10 @@ package decode
 //#include <libavformat/avformat.h>
 import "C"
 
-import (
-	"fmt"
+import "fmt"
 
-	"vidfilter/internal/av"
-)
-
-// The most that a file may hold. Films come nowhere near. FFmpeg reads no more streams; its lists
-// of tags and chapters, and comparing those of two files, take time by the square of their length.
+// The most that a file may hold, which is far more than films do. FFmpeg reads no more streams, and
+// its lists of tags and chapters take time by the square of their length.
 const (
 	maxStreams  = 1000
 	maxChapters = 10_000
@@ -21,13 +17,13 @@ const (
 const largeHint = "copy what you need of it into another file, for example with ffmpeg -map"
 
 // checkLimits returns an error for a container that holds more than the limits.
-func (s streams) checkLimits(path string) error {
-	fc := (*C.AVFormatContext)(av.FormatPtr(s.fc))
+func (s containerStreams) checkLimits(path string) error {
+	fc := s.context()
 	tags := int(C.av_dict_count(fc.metadata))
-	for _, st := range av.Slice(fc.streams, int(fc.nb_streams)) {
+	for _, st := range s.list() {
 		tags += int(C.av_dict_count(st.metadata))
 	}
-	for _, p := range av.Slice(fc.programs, int(fc.nb_programs)) {
+	for _, p := range s.programs() {
 		tags += int(C.av_dict_count(p.metadata))
 	}
 	for _, l := range []struct {

@@ -13,9 +13,9 @@ import (
 	"vidfilter/internal/machine"
 )
 
-// pixelMemory is the memory of a job per pixel of a picture of 8 bits, in the frames of the
-// decoder, the filter and, above all, the encoder: 130 bytes were measured with the denoiser and
-// x264's medium preset on 2 cores. More threads hold more frames.
+// pixelMemory is the memory of a job per pixel of a picture of 8 bits, most of it in the encoder's
+// frames: 130 bytes were measured with the denoiser and x264's medium preset on 2 cores. More
+// threads hold more frames.
 const pixelMemory = 160
 
 // largestPicture is FFmpeg's limit.
@@ -40,10 +40,10 @@ func (e errTooLarge) Error() string { return string(e) }
 // Is makes all of them equal.
 func (e errTooLarge) Is(target error) bool { return target == ErrTooLarge }
 
-type size struct{ w, h int64 }
+type pictureSize struct{ w, h int64 }
 
-// beyond returns an error for a picture above FFmpeg's own limit: that of av_image_check_size.
-func beyond(path string, s size) error {
+// beyond returns an error for a picture above FFmpeg's own limit, in av_image_check_size.
+func beyond(path string, s pictureSize) error {
 	const margin, most = 128, math.MaxInt32 / 8
 	if s.w <= 0 || s.h <= 0 || s.w+margin <= most/(s.h+margin) {
 		return nil
@@ -53,10 +53,9 @@ func beyond(path string, s size) error {
 		hint: "make the picture smaller or cut it up with another program; --max-pixels does not raise this limit"}
 }
 
-// tooLarge returns an error for a picture above the limit. Deep samples take twice the memory, and
-// so count twice.
+// tooLarge returns an error for a picture above the limit. Samples of more than 8 bits count twice.
 func tooLarge(path string, maxPixels int64, w, h int, format astiav.PixelFormat) error {
-	if err := beyond(path, size{int64(w), int64(h)}); err != nil {
+	if err := beyond(path, pictureSize{int64(w), int64(h)}); err != nil {
 		return err
 	}
 	size := int64(w) * int64(h)

@@ -41,8 +41,8 @@ type cameraFormat struct {
 	rank   int // lower is better, at the same size and rate
 }
 
-// Ranks of formats. Raw pictures have no delay and no coding artefacts; those that need no
-// conversion come first, then those that are cheap to decode. Formats without colour are a last
+// Ranks of formats. Raw pictures have no delay and no coding artefacts: first the formats without a
+// conversion, then the formats that are cheap to decode. Formats without colour are a last
 // resort, however large.
 const (
 	rankPlain = iota
@@ -54,7 +54,7 @@ const (
 	rankGray
 )
 
-var rawKind = streamKind{astiav.CodecIDRawvideo, true, always, never}
+var rawKind = streamKind{astiav.CodecIDRawvideo, true, nil, nil}
 
 var cameraFormats = []cameraFormat{
 	{C.V4L2_PIX_FMT_NV12, "nv12", rawKind, rankPlain},
@@ -72,7 +72,7 @@ var cameraFormats = []cameraFormat{
 	{C.V4L2_PIX_FMT_MJPEG, "mjpeg", streamKinds["jpeg"], rankMJPEG},
 	{C.V4L2_PIX_FMT_JPEG, "mjpeg", streamKinds["jpeg"], rankMJPEG},
 	{C.V4L2_PIX_FMT_H264, "h264", streamKinds["h264"], rankH264},
-	{C.V4L2_PIX_FMT_MPEG4, "mpeg4", streamKind{astiav.CodecIDMpeg4, false, always, never}, rankOther},
+	{C.V4L2_PIX_FMT_MPEG4, "mpeg4", streamKind{astiav.CodecIDMpeg4, false, nil, nil}, rankOther},
 	{C.V4L2_PIX_FMT_GREY, "gray", rawKind, rankGray},
 	{C.V4L2_PIX_FMT_Y16, "gray16le", rawKind, rankGray},
 }
@@ -124,7 +124,7 @@ func (o CameraOptions) accepts(m CameraMode) bool {
 		(o.MaxPixels <= 0 || int64(m.Width)*int64(m.Height) <= o.MaxPixels)
 }
 
-// choose returns the best mode that the options accept; ok is false if there is none.
+// choose returns the best mode that the options accept; ok is false without one.
 func choose(all []CameraMode, o CameraOptions) (best CameraMode, ok bool) {
 	for _, m := range all {
 		if o.accepts(m) && (!ok || o.better(m, best)) {

@@ -17,9 +17,9 @@ func offered(t *testing.T, list string) (all []CameraMode) {
 			}
 		}
 		w, h, _ := strings.Cut(words[1], "x")
-		m.Width, m.Height = number(w), number(h)
+		m.Width, m.Height = orAny(w), orAny(h)
 		for _, rate := range words[2:] {
-			m.FPS = float64(number(rate))
+			m.FPS = float64(orAny(rate))
 			all = append(all, m)
 		}
 	}

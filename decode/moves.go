@@ -52,22 +52,22 @@ func (m *moves) at(first int) int {
 }
 
 func (m *moves) move(first, to int) {
-	put(&m.from, to, first)
-	put(&m.now, first, to)
+	setIn(&m.from, to, first)
+	setIn(&m.now, first, to)
 }
 
-// come handles the stream of the packet just read. At its first packet, a stream continues a
-// similar one of those followed that its program no longer lists. A stream may also return to its
-// former PID. Those that ended there are returned.
-func (m *moves) come(s streams, i int, followed func(int) bool) (ends []int) {
+// come handles the stream of the packet just read, and returns the streams that end there. At its
+// first packet, a stream continues a similar followed one that its program no longer lists. It may
+// also return to its former PID.
+func (m *moves) come(s containerStreams, i int, followed func(int) bool) (ends []int) {
 	if at := m.at(m.first(i)); m.opened > 0 && at != i && s.listed(i) && !s.listed(at) {
-		put(&m.now, m.first(i), i)
+		setIn(&m.now, m.first(i), i)
 		ends = append(ends, at)
 	}
 	if m.opened == 0 || m.seen[i] {
 		return ends
 	}
-	put(&m.seen, i, true)
+	setIn(&m.seen, i, true)
 	if m.first(i) != i || !s.movable(i) {
 		return ends
 	}

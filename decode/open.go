@@ -11,8 +11,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"log/slog"
-	"math"
 	"os"
 	"syscall"
 
@@ -20,34 +18,33 @@ import (
 	"golang.org/x/sys/unix"
 
 	"vidfilter/internal/av"
-	"vidfilter/pipeline"
 )
 
 // locate returns FFmpeg's URL for the input's path. Names of files are never taken for addresses.
-func (d *demuxer) locate(network bool) (source, error) {
+func (d *demuxer) locate(network bool) (location, error) {
 	const local = "file,pipe,fd,crypto,data"
 	if isAddress(d.path) {
 		if !network {
-			return source{}, &Error{Op: "open", Path: d.path, Err: errors.New("a network address"),
+			return location{}, &Error{Op: "open", Path: d.path, Err: errors.New("a network address"),
 				hint: "give --allow-network to read from the network"}
 		}
-		return source{d.path, "http,tcp,udp,rtp,crypto,data", -1, false}, nil
+		return location{d.path, "http,tcp,udp,rtp,crypto,data", -1, false}, nil
 	}
 	if err := readable(d.path); err != nil {
-		return source{}, err
+		return location{}, err
 	}
 	pipe, err := d.openPipe(d.path)
 	switch {
 	case err != nil:
-		return source{}, err
+		return location{}, err
 	case pipe >= 0:
-		return source{fmt.Sprintf("pipe:%d", pipe), local, pipe, true}, nil
+		return location{fmt.Sprintf("pipe:%d", pipe), local, pipe, true}, nil
 	case d.path == "-" && !seekableStdin():
-		return source{"pipe:0", local, -1, true}, nil
+		return location{"pipe:0", local, -1, true}, nil
 	case d.path == "-":
-		return source{"file:/dev/fd/0", local, -1, false}, nil
+		return location{"file:/dev/fd/0", local, -1, false}, nil
 	}
-	return source{"file:" + d.path, local, -1, false}, nil
+	return location{"file:" + d.path, local, -1, false}, nil
 }
 
 // seekableStdin reports whether stdin is a file, at its beginning, that can be opened again: then
@@ -63,60 +60,6 @@ func seekableStdin() bool {
 	}
 	at, err := os.Stdin.Seek(0, io.SeekCurrent)
 	return err == nil && at == 0 && st.Mode().IsRegular() && unix.Access("/dev/fd/0", unix.R_OK) == nil
-}
-
-// Open opens a file, a pipe ("-") or, if allowed, a network address, and finds its streams. The
-// end of ctx ends any blocking call on the input. Frames live in memory of pool: the decoder's own
-// by pool.Take.
-func Open(ctx context.Context, path string, pool *pipeline.Pool, o Options) (_ *Input, err error) {
-	log := logger{path, o.Log}
-	in := &Input{decoder: decoder{logger: log, pool: pool, maxPixels: o.MaxPixels, layouts: o.Layouts, depth: o.Depth}, opts: o,
-		others: others{videos: map[int]*copiedVideo{}}, tracker: tracker{tracked: map[int64]int64{}, reached: math.MinInt64}}
-	in.demuxer.logger = log
-	in.interrupter.open()
-	in.unwatch = context.AfterFunc(ctx, in.Interrupt)
-	defer func() {
-		if err != nil {
-			in.Close()
-		}
-	}()
-	from, err := in.locate(o.AllowNetwork)
-	if err != nil {
-		return nil, err
-	}
-	in.url, in.forwards = from.url, from.forwards
-	in.abandoned, err = bounded(ctx, path, in.Interrupt, func() error {
-		return in.openContainer(ctx, from, o.Format, in.reports.watchDemuxer)
-	})
-	if from.pipe >= 0 {
-		_ = unix.Close(from.pipe) // FFmpeg has its own by now
-	}
-	if err != nil {
-		return nil, err
-	}
-	if o.Part != nil {
-		if err := in.readCut(); err != nil {
-			return nil, err
-		}
-	}
-	if err := in.openVideo(); err != nil {
-		return nil, err
-	}
-	if err := in.selectStreams(); err != nil {
-		return nil, err
-	}
-	for _, s := range in.Others() {
-		if i := s.Index(); s.CodecParameters().MediaType() == astiav.MediaTypeVideo && !in.isPicture(i) {
-			in.videos[i] = newCopiedVideo(in.stream(i), s, frameRate(in.fc, s))
-		}
-	}
-	if in.cutFrom == nil && in.form.name == "mov" {
-		in.edits = readEdits(&in.reader, from, in.stop, in.times.step)
-	}
-	if err := in.seek(); err != nil {
-		return nil, err
-	}
-	return in, nil
 }
 
 // readable rewords errors for which FFmpeg only has a number.
@@ -142,12 +85,12 @@ func readable(path string) error {
 	return nil
 }
 
-func (d *demuxer) openContainer(ctx context.Context, from source, formatName string, watch func(*astiav.FormatContext)) error {
+func (d *demuxer) openContainer(ctx context.Context, from location, formatName string, watch func(*astiav.FormatContext)) error {
 	d.fc = astiav.AllocFormatContext()
 	if d.fc == nil {
 		return &Error{Op: "open", Path: d.path, Err: errors.New("out of memory")}
 	}
-	C.vf_interruptible((*C.AVFormatContext)(av.FormatPtr(d.fc)), d.stop, maxStreams)
+	C.vf_interruptible(d.context(), d.stop, maxStreams)
 	watch(d.fc)
 	dict := astiav.NewDictionary()
 	defer dict.Free()
@@ -170,7 +113,7 @@ func (d *demuxer) openContainer(ctx context.Context, from source, formatName str
 		return d.openError(ctx, from, formatName, err)
 	}
 	d.opened = true
-	d.form = containerOf(C.GoString((*C.AVFormatContext)(av.FormatPtr(d.fc)).iformat.name))
+	d.form = containerOf(C.GoString(d.context().iformat.name))
 	if err := d.checkLimits(d.path); err != nil {
 		return err
 	}
@@ -191,7 +134,7 @@ func (d *demuxer) openContainer(ctx context.Context, from source, formatName str
 	return nil
 }
 
-func (d *demuxer) openError(ctx context.Context, from source, formatName string, cause error) error {
+func (d *demuxer) openError(ctx context.Context, from location, formatName string, cause error) error {
 	e := &Error{Op: "open", Path: d.path, Err: cause}
 	if err := y4mProblem(d.path); err != nil {
 		e.Err = err
@@ -246,36 +189,4 @@ func isHLS(path string) bool {
 	b := make([]byte, len(mark))
 	_, err = io.ReadFull(f, b)
 	return err == nil && string(b) == mark
-}
-
-func (in *Input) openVideo() error {
-	choice, err := choiceOf(in.opts)
-	if err != nil {
-		return err
-	}
-	if err := in.find(choice); err != nil {
-		return err
-	}
-	s := in.video
-	if err := in.chooseDevice((*C.AVStream)(av.StreamPtr(s)).codecpar, in.opts); err != nil {
-		return err
-	}
-	err = in.openCodec(in.video, in.refused, in.opts)
-	if err != nil && in.device != nil && !in.opts.MustDevice {
-		in.tell(slog.LevelDebug, fmt.Sprintf("decoding on the CPU: %v", err))
-		in.closeCodec()
-		err = in.openCodec(in.video, in.refused, in.opts)
-	}
-	if err != nil {
-		return err
-	}
-	in.reports.watchDecoder(uintptr(in.handle))
-	in.reports.listening.Store(intraOnly(s.CodecParameters().CodecID())) // else after the first packets
-	par := (*C.AVStream)(av.StreamPtr(s)).codecpar
-	in.found = newFound(par, int(in.dec.ColorTransferCharacteristic()))
-	in.found.steps.open(in.dec)
-	in.extras.AddStream(av.StreamPtr(s))
-	in.times = newTimeline(s.TimeBase(), in.FrameRate())
-	in.promised = in.indexed()
-	return nil
 }

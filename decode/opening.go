@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What opening may cost. Films take a second and some tens of megabytes. FFmpeg has no bounds of
-// its own, and asks whether to go on only when it reads.
+// The most that opening may cost, which FFmpeg does not bound. Films take a second and some tens of
+// megabytes.
 const (
 	openingMemory = 1 << 30   // beyond the file's size
 	openingBlock  = 256 << 20 // of memory, or the file's size if that is more
@@ -29,13 +29,11 @@ const (
 // openingWork is of a processor.
 var openingWork = 10 * time.Second
 
-// reading counts the inputs of this process from which frames are read: their memory cannot be told
-// from that of one that is being opened.
+// reading counts the inputs of this process that are read: the process has one peak of memory.
 var reading atomic.Int32
 
-// bounded calls open, which opens the container, and ends it when it costs too much, or with ctx.
-// One that does not end is abandoned: its thread goes on until the process ends, and the input
-// must not be closed.
+// bounded calls open, which opens the container, and ends it with ctx or when it costs too much. If
+// open goes on all the same, it is abandoned with its thread, and the input must not be closed.
 func bounded(ctx context.Context, path string, interrupt func(), open func() error) (abandoned bool, err error) {
 	done, started := make(chan error, 1), make(chan int, 1)
 	alone := reading.Load() == 0

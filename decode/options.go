@@ -32,28 +32,29 @@ type Options struct {
 	// they may have. Nil: the basic ones, which must always be among them.
 	Layouts func(pipeline.Layout) bool
 
-	// Depth returns the bits that samples of frames of a format get, no fewer than they have. They
-	// keep their values: see [av.Requantise]. Nil: those that they have.
+	// Depth returns how many bits samples of a format get, at least as many as they have. They keep
+	// their values: see [av.Requantise]. Nil: they stay as they are.
 	Depth func(pipeline.Format) int
 
-	// Device decodes, if it can, with the same result as the CPU. Pictures are then converted by
-	// nobody: a video that changes is decoded on the CPU from there on.
+	// Device decodes, if it can, with the same result as the CPU. Its pictures are not converted: a
+	// video that changes is decoded on the CPU from there on.
 	Device     Device
 	MustDevice bool   // an error if it cannot, and even where results differ a little
-	Spare      *Spare // keeps its decoder for the next input; nil: none is kept
-	Quantisers bool   // Frame.Quantiser is needed of codecs that tell it by the block
+	Spare      *Spare // keeps its decoder for the next input; may be nil
+	Quantisers bool   // Frame.Quantiser is needed also where each block has its own
 
 	Start    time.Duration // skip all before it; times then count from here
 	Duration time.Duration // 0 for all
 	Frames   int64         // 0 for all
 
-	// Part is read instead of the whole: its frames and those around it alone, without other
-	// streams, and an error unless they are as many as it says. The path may then be a file with
-	// CutTag. It excludes Start, Duration and Frames.
+	// Part has only its frames and the frames around it read, without other streams; another number
+	// of frames is an error. The path may be a file with CutTag. It excludes Start, Duration and
+	// Frames.
 	Part      *Range
 	VideoOnly bool // leave out every other stream
 
-	onVideo func(*astiav.Packet) error // gets the video's packets instead of the decoder
+	onVideo   func(*astiav.Packet) error // gets each packet of the video
+	undecoded bool                       // they are not decoded
 
 	// KeepClock keeps the times of MPEG-TS. Otherwise a clock that starts after 10 s starts at 0.
 	KeepClock bool

@@ -45,10 +45,9 @@ func (d *decodeTimes) next(pts int64) int64 {
 	return t
 }
 
-// copiedVideo puts decode times on the packets of a video stream that is copied. Matroska and
-// others have none, and FFmpeg leaves those of the first packets open; it also lets them run
-// backwards if frames are reordered further than the codec's header says. Times of the container
-// itself stay.
+// copiedVideo puts decode times on the packets of a copied video stream, where the container has
+// none, as Matroska: FFmpeg leaves the first ones open, and lets them run backwards if frames are
+// reordered further than the codec's header allows.
 type copiedVideo struct {
 	step    int64
 	decided bool
@@ -118,14 +117,14 @@ func (v *copiedVideo) drop() {
 	v.waiting = nil
 }
 
-// others are the packets of the other streams, which wait for the video.
-type others struct {
+// otherPackets are the packets of the other streams, which wait for the video.
+type otherPackets struct {
 	onPacket func(*astiav.Packet) error
 	pending  packetQueue
 	videos   map[int]*copiedVideo
 }
 
-func (o *others) drop() {
+func (o *otherPackets) drop() {
 	o.pending.drop()
 	for _, v := range o.videos {
 		v.drop()
@@ -134,7 +133,7 @@ func (o *others) drop() {
 
 // take keeps a packet until the video is as far, and drops it outside of the window. last stands
 // for the time that a packet lacks.
-func (o *others) take(p *astiav.Packet, s streams, w window, last int64) error {
+func (o *otherPackets) take(p *astiav.Packet, s containerStreams, w window, last int64) error {
 	i := p.StreamIndex()
 	if s.isPicture(i) {
 		return o.pending.add(p, w.zero, o.onPacket)
@@ -145,7 +144,7 @@ func (o *others) take(p *astiav.Packet, s streams, w window, last int64) error {
 	return o.holder(s, w, last)(p)
 }
 
-func (o *others) holder(s streams, w window, last int64) func(*astiav.Packet) error {
+func (o *otherPackets) holder(s containerStreams, w window, last int64) func(*astiav.Packet) error {
 	return func(p *astiav.Packet) error {
 		t := packetTime(p, s.stream(p.StreamIndex()))
 		switch {
@@ -159,7 +158,7 @@ func (o *others) holder(s streams, w window, last int64) func(*astiav.Packet) er
 }
 
 // settle passes on the packets whose decode times had to wait for others.
-func (o *others) settle(s streams, w window, last int64) error {
+func (o *otherPackets) settle(s containerStreams, w window, last int64) error {
 	for _, st := range s.fc.Streams() {
 		if v := o.videos[st.Index()]; v != nil {
 			if err := v.flush(o.holder(s, w, last)); err != nil {

@@ -12,14 +12,14 @@ import (
 	"vidfilter/internal/contract"
 )
 
-// Span and Range are what other processes name.
+// Span and Range are exchanged with other processes.
 type (
 	Span  = contract.Span
 	Range = contract.Range
 )
 
-// PartError says that a part of a video, or parts together, are not as they were cut. It does not
-// wrap ErrUnreadable: the same file may be filtered whole.
+// PartError means that parts of a video are not as they were cut. It does not wrap ErrUnreadable:
+// the same file may be filtered whole.
 type PartError struct{ Path, What string }
 
 func (e *PartError) Error() string { return fmt.Sprintf("part of %s: %s", e.Path, e.What) }
@@ -27,6 +27,10 @@ func (e *PartError) Error() string { return fmt.Sprintf("part of %s: %s", e.Path
 // Hint suggests a remedy.
 func (e *PartError) Hint() string {
 	return "vidfilter segments says how the file can be cut; filter it whole otherwise"
+}
+
+func (l logger) partError(format string, args ...any) error {
+	return &PartError{l.path, fmt.Sprintf(format, args...)}
 }
 
 // ParseRange reads START:END:FRAMES of a part, followed by the same of all around it, if any.
@@ -79,24 +83,23 @@ func parseCutOrigin(s string) (c cutOrigin, err error) {
 
 // tracker keeps the times of frames that are not decoded here. See Input.Follow.
 type tracker struct {
-	tracks   bool            // keep them in tracked
 	tracked  map[int64]int64 // durations of the video's frames by PTS, read but not yet followed
-	followed []int64         // PTS of those that were followed
+	followed []int64         // their PTS, once they are followed
 	reached  int64           // the latest PTS in tracked
 	untimed  bool            // a frame cannot be followed, since it has no PTS
-	skipping bool            // the decoder gets no more packets
 }
 
 // track records the frame of a video packet just read.
-func (t *tracker) track(p *astiav.Packet) {
-	if !t.tracks || p.Flags().Has(astiav.PacketFlagDiscard) {
-		return
+func (t *tracker) track(p *astiav.Packet) error {
+	if p.Flags().Has(astiav.PacketFlagDiscard) {
+		return nil
 	}
 	pts := p.Pts()
 	if _, twice := t.tracked[pts]; twice || pts == av.NoPTS {
 		t.untimed = true
-		return
+		return nil
 	}
 	t.tracked[pts] = p.Duration()
 	t.reached = max(t.reached, pts)
+	return nil
 }

@@ -20,7 +20,7 @@ import (
 
 // Parts reads the encoded video of parts of a source, in order. It is for one goroutine.
 type Parts struct {
-	paths  []string // of those not opened yet
+	paths  []string // not opened yet
 	tag    string
 	unit   string // the source's unit of time
 	tb     astiav.Rational
@@ -32,8 +32,8 @@ type Parts struct {
 
 // partFile is an open part.
 type partFile struct {
-	path    string
-	fc      *astiav.FormatContext
+	logger
+	containerStreams
 	codec   astiav.CodecID
 	header  []byte
 	size    [2]int
@@ -131,7 +131,7 @@ func (p *Parts) Next() (*astiav.Packet, error) {
 		case !errors.Is(err, astiav.ErrEof):
 			return nil, &Error{Op: "read", Path: p.now.path, Err: err}
 		}
-		if n := int(C.avformat_index_get_entries_count(p.now.video())); n != p.now.packets || n == 0 {
+		if n := int(C.avformat_index_get_entries_count(p.now.stream(0))); n != p.now.packets || n == 0 {
 			return nil, &Error{Op: "read", Path: p.now.path, Err: fmt.Errorf("%d frames instead of %d", p.now.packets, n)}
 		}
 		p.latest = p.now.latest
@@ -139,10 +139,9 @@ func (p *Parts) Next() (*astiav.Packet, error) {
 	}
 }
 
-// open opens the next part. Its edit list is ignored: it only says that decoding begins before the
-// first frame.
+// open opens the next part, without its edit list, by which decoding begins before the first frame.
 func (p *Parts) open() error {
-	f := &partFile{path: p.paths[0], latest: av.NoPTS}
+	f := &partFile{logger: logger{path: p.paths[0]}, latest: av.NoPTS}
 	p.paths = p.paths[1:]
 	if err := readable(f.path); err != nil {
 		return err
@@ -157,45 +156,36 @@ func (p *Parts) open() error {
 	}
 	p.now = f
 	if f.fc.NbStreams() != 1 || partHeaders[f.fc.Streams()[0].CodecParameters().CodecID()] == 0 {
-		return p.wrong("it is not H.264, HEVC or AV1 alone")
+		return p.now.partError("it is not H.264, HEVC or AV1 alone")
 	}
 	f.codec = f.fc.Streams()[0].CodecParameters().CodecID()
-	st := f.video()
+	st := f.stream(0)
 	f.header = bytes.Clone(av.Slice((*byte)(st.codecpar.extradata), int(st.codecpar.extradata_size)))
 	f.size = [2]int{int(st.codecpar.width), int(st.codecpar.height)}
 	f.unit = f.fc.Streams()[0].TimeBase()
-	says := entries((*C.AVFormatContext)(av.FormatPtr(f.fc)).metadata)[p.tag]
+	says := entries(f.context().metadata)[p.tag]
 	var unit string
 	if n, err := fmt.Sscanf(says, "%d %s", &f.origin, &unit); n != 2 || err != nil {
-		return p.wrong("it does not say where it begins")
+		return p.now.partError("it does not say where it begins")
 	}
 	if unit != p.unit {
-		return p.wrong("it counts in %s s, the source in %s s", unit, p.unit)
+		return p.now.partError("it counts in %s s, the source in %s s", unit, p.unit)
 	}
 	if len(f.header) < 5 || f.header[0] != partHeaders[f.codec] {
-		return p.wrong("it lacks the headers of %s", f.codec)
+		return p.now.partError("it lacks the headers of %s", f.codec)
 	}
 	return nil
-}
-
-func (f *partFile) video() *C.AVStream {
-	fc := (*C.AVFormatContext)(av.FormatPtr(f.fc))
-	return av.Slice(fc.streams, int(fc.nb_streams))[0]
-}
-
-func (p *Parts) wrong(format string, args ...any) error {
-	return &PartError{p.now.path, fmt.Sprintf(format, args...)}
 }
 
 // fits compares a part with the first one and the one before.
 func (p *Parts) fits() error {
 	switch f := p.now; {
 	case f.size != p.first.size:
-		return p.wrong("its pictures are %dx%d, those of %s %dx%d", f.size[0], f.size[1], p.first.path, p.first.size[0], p.first.size[1])
+		return p.now.partError("its pictures are %dx%d, those of %s %dx%d", f.size[0], f.size[1], p.first.path, p.first.size[0], p.first.size[1])
 	case !bytes.Equal(f.header, p.first.header):
-		return p.wrong("it is coded in another way than %s", p.first.path)
+		return p.now.partError("it is coded in another way than %s", p.first.path)
 	case f.origin <= p.latest:
-		return p.wrong("it begins at %d, and the part before it ends at %d", f.origin, p.latest)
+		return p.now.partError("it begins at %d, and the part before it ends at %d", f.origin, p.latest)
 	}
 	return nil
 }
@@ -208,14 +198,14 @@ func (p *Parts) place() error {
 	}
 	if f.packets == 0 {
 		if f.begin = p.pkt.Pts(); !p.pkt.Flags().Has(astiav.PacketFlagKey) || !isEntry(f.codec, f.header, payload(p.pkt)) {
-			return p.wrong("it does not begin with a key frame")
+			return p.now.partError("it does not begin with a key frame")
 		}
 	}
 	f.packets++
 	pts, exact := p.inSource(p.pkt.Pts())
 	dts, _ := p.inSource(p.pkt.Dts())
 	if !exact || pts < f.origin {
-		return p.wrong("its times are not those of the source")
+		return p.now.partError("its times are not those of the source")
 	}
 	p.pkt.SetPts(pts)
 	p.pkt.SetDts(dts)

@@ -5,7 +5,10 @@ import "C"
 
 import (
 	"errors"
+	"io"
+	"math"
 	"slices"
+	"sync/atomic"
 	"unsafe"
 
 	"github.com/asticode/go-astiav"
@@ -16,109 +19,145 @@ import (
 	"vidfilter/pipeline"
 )
 
+// videoReader reads the frames of a container's video.
+type videoReader struct {
+	logger
+	demuxer
+	videoDecoder
+	properties
+	times timeline
+}
+
+// properties are the video's, as they have come so far.
+type properties struct {
+	extras   av.Extras
+	pictured fidelity.Seen
+	first    atomic.Pointer[fidelity.Look] // of the first frame
+}
+
+// Extras returns the properties of the video, found up to the last frame, that the filter does not
+// keep.
+func (p *properties) Extras() []string { return slices.Clone(p.extras) }
+
+// Look returns the first frame's description of the pictures, nil before it. It may be called from
+// any goroutine.
+func (p *properties) Look() *fidelity.Look { return p.first.Load() }
+
 var errPastEnd = errors.New("past the end of the part asked for")
 
 // convert turns the decoder's picture into a frame: without a copy if it is in the pool's memory
 // and in a layout of ours, else copied or converted. It returns nil for a picture before the
 // start.
-func (in *Input) convert() (*pipeline.Frame, error) {
-	c := (*C.AVFrame)(in.frame.UnsafePointer())
+func (v *videoReader) convert() (*pipeline.Frame, error) {
+	c := (*C.AVFrame)(v.frame.UnsafePointer())
 	format := astiav.PixelFormat(c.format)
-	if in.device != nil {
-		format = in.device.format
+	if v.device != nil {
+		format = v.device.format
 	}
 	width, height := C.size_t(c.width)-c.crop_left-c.crop_right, C.size_t(c.height)-c.crop_top-c.crop_bottom
-	if err := tooLarge(in.path, in.maxPixels, int(width), int(height), format); err != nil {
+	if err := tooLarge(v.path, v.maxPixels, int(width), int(height), format); err != nil {
 		return nil, err
 	}
 	pts, duration := int64(c.best_effort_timestamp), int64(c.duration)
-	if in.opts.Part != nil {
+	if v.opts.Part != nil {
 		pts = int64(c.pts)
 	}
-	if !in.times.started {
-		in.groups.decoded(c, pts)
+	if !v.times.started {
+		v.groups.decoded(c, pts)
 	}
-	switch wanted, err := in.wanted(pts); {
+	switch wanted, err := v.wanted(pts); {
 	case err != nil:
 		return nil, err
-	case in.device != nil && damaged(c) && (wanted || in.reports.keyedBy(pts)):
+	case v.device != nil && concealed(c) && (wanted || v.reports.keyedBy(pts)):
 		return nil, doubt{errDamage}
 	case !wanted:
 		return nil, nil
 	}
-	if in.device != nil {
-		if err := in.takeSurface(c); err != nil {
+	if v.device != nil {
+		if err := v.takeSurface(c); err != nil {
 			return nil, err
 		}
 	}
-	if damaged(c) {
-		in.damage.DamagedFrames++
+	if concealed(c) {
+		v.damage.DamagedFrames++
 	}
-	in.interlaced = in.interlaced || c.flags&C.AV_FRAME_FLAG_INTERLACED != 0
-	in.gaps.video(pts)
+	v.interlaced = v.interlaced || c.flags&C.AV_FRAME_FLAG_INTERLACED != 0
+	v.gaps.video(pts)
 	start := ""
-	if !in.times.started {
-		start = in.groups.timecode(pts, in.video.TimeBase(), in.FrameRate())
-		in.groups = groups{}
+	if !v.times.started {
+		start = v.groups.timecode(pts, v.video.TimeBase(), v.FrameRate())
+		v.groups = groups{}
 	}
-	in.extras.AddFrame(unsafe.Pointer(c))
-	in.tagPicture(c)
-	in.pictured.Picture(unsafe.Pointer(c), slices.Contains(in.extras, av.Alpha))
-	pts, duration = in.times.stamp(pts, duration)
-	src, native := in.describe(c)
-	video := in.sharedBy(in.videoOf(c))
-	if in.format == (pipeline.Format{}) {
-		in.format, in.formatAt = src, pts
+	v.extras.AddFrame(unsafe.Pointer(c))
+	v.tagPicture(c)
+	v.pictured.Picture(unsafe.Pointer(c), slices.Contains(v.extras, av.Alpha))
+	pts, duration = v.times.stamp(pts, duration)
+	src, native := v.describe(c)
+	video := v.sharedBy(v.videoOf(c))
+	if v.format == (pipeline.Format{}) {
+		v.format, v.formatAt = src, pts
 	}
-	if src != in.format && src != in.latest {
-		in.damage.FormatChanges++
-		if in.damage.FormatChanges == 1 {
-			in.warnChange(src, pts)
+	if src != v.format && src != v.latest {
+		v.damage.FormatChanges++
+		if v.damage.FormatChanges == 1 {
+			v.warnChange(src, pts)
 		}
 	}
-	in.latest = src
-	f, err := in.build(c, src, native && src == in.format)
+	v.latest = src
+	f, err := v.build(c, src, native && src == v.format)
 	if err != nil {
 		return nil, err
 	}
 	f.Video = video
 	if p, ok := f.Props().(*av.Props); ok {
 		p.Timecode = start
-		if err := in.addStated(p); err != nil {
+		if err := v.addStated(p); err != nil {
 			f.Release()
 			return nil, err
 		}
 	}
 	f.PTS, f.Duration = pts, duration
-	f.Context = in.opts.Part != nil && !in.opts.Part.Holds(pts)
-	if o := in.opts.FieldOrder; o != FieldAuto {
+	f.Context = v.opts.Part != nil && !v.opts.Part.Holds(pts)
+	if o := v.opts.FieldOrder; o != FieldAuto {
 		f.Interlaced, f.TopFieldFirst = o != Progressive, o == TopFieldFirst
 	}
-	if in.first.Load() == nil {
-		in.first.Store(fidelity.LookOf(f))
+	if v.first.Load() == nil {
+		v.first.Store(fidelity.LookOf(f))
 	}
 	return f, nil
 }
 
-func (in *Input) warnChange(to pipeline.Format, pts int64) {
-	at := text.Seconds(float64(pts-in.formatAt) * in.video.TimeBase().Float64())
-	if from := in.format; to.Layout == from.Layout && to.Width == from.Width && to.Height == from.Height {
-		in.warn("the colour matrix or range changes in mid-stream, from %s on; pictures are converted to those at the start", at)
+func (v *videoReader) warnChange(to pipeline.Format, pts int64) {
+	at := text.Seconds(float64(pts-v.formatAt) * v.video.TimeBase().Float64())
+	if from := v.format; to.Layout == from.Layout && to.Width == from.Width && to.Height == from.Height {
+		v.warn("the colour matrix or range changes in mid-stream, from %s on; pictures are converted to those at the start", at)
 		return
 	}
-	in.warn("the picture changes to %v in mid-stream, from %s on; it is converted to %v as at the start", to, at, in.format)
+	v.warn("the picture changes to %v in mid-stream, from %s on; it is converted to %v as at the start", to, at, v.format)
 }
 
-// wanted applies --start and --duration; times already count from the start. Frames outside are
-// not given as context: nothing is joined there, and a filter treats the cut as a video's end.
-func (in *Input) wanted(pts int64) (bool, error) {
-	if in.opts.Part != nil {
-		return in.wantedPart(pts)
+// window returns the part of the video that Start and Duration ask for.
+func (v *videoReader) window() window {
+	w := window{v.clock.mainFrom + v.clock.shift, math.MinInt64, math.MaxInt64}
+	if v.opts.Start > 0 {
+		w.zero, w.start = 0, 0
+	}
+	if v.opts.Duration > 0 {
+		w.end = w.zero + v.opts.Duration.Microseconds()
+	}
+	return w
+}
+
+// wanted applies --start and --duration; times already count from the start. Frames outside are no
+// context: a filter treats the cut as a video's end.
+func (v *videoReader) wanted(pts int64) (bool, error) {
+	if v.opts.Part != nil {
+		return v.wantedPart(pts)
 	}
 	if pts == av.NoPTS {
 		return true, nil
 	}
-	switch t, w := toMicros(pts, in.video.TimeBase()), in.window(); {
+	switch t, w := toMicros(pts, v.video.TimeBase()), v.window(); {
 	case t < w.start:
 		return false, nil
 	case t >= w.end:
@@ -128,17 +167,49 @@ func (in *Input) wanted(pts int64) (bool, error) {
 }
 
 // wantedPart is wanted for a part, in whole numbers without rounding to microseconds.
-func (in *Input) wantedPart(pts int64) (bool, error) {
-	all := in.opts.Part.Read()
+func (v *videoReader) wantedPart(pts int64) (bool, error) {
+	all := v.opts.Part.Read()
 	switch {
 	case pts == av.NoPTS:
-		return false, in.partError("a frame has no time")
+		return false, v.partError("a frame has no time")
 	case pts < all.Start:
 		return false, nil
 	case pts >= all.End:
 		return false, errPastEnd
-	case in.times.started && pts <= in.times.last:
-		return false, in.partError("the frame at %d comes behind the one at %d", pts, in.times.last)
+	case v.times.started && pts <= v.times.last:
+		return false, v.partError("the frame at %d comes behind the one at %d", pts, v.times.last)
 	}
 	return true, nil
+}
+
+// endPart checks a part after its last frame.
+func (v *videoReader) endPart() error {
+	v.eof = true
+	if v.interrupted() {
+		return io.EOF
+	}
+	p := v.opts.Part
+	for _, c := range []struct {
+		n int64
+		Span
+	}{{v.emitted, p.Span}, {v.emitted + v.around, p.Read()}} {
+		if c.n != c.Frames {
+			return v.partError("%d frames lie in %d:%d instead of %d", c.n, c.Start, c.End, c.Frames)
+		}
+	}
+	return io.EOF
+}
+
+// Damage returns the faults found so far; it is complete after Next has returned io.EOF.
+func (v *videoReader) Damage() Damage {
+	d := v.damage
+	d.LateStreams += v.late
+	d.MissingPackets += v.cutOff
+	d.MissingTimes, d.RepairedTimes = v.times.missing, v.times.repaired
+	d.DemuxerReports, d.DecoderReports = v.reports.fromDemuxer.Load(), v.reports.fromDecoder.Load()
+	d.LostReferences = v.numbers.Missing(v.reports.gapBefore)
+	if v.opts.Start == 0 && v.opts.Part == nil { // else a seek may lead there
+		d.EarlyFrames = v.reports.unkeyedFrames()
+	}
+	return d
 }

@@ -23,8 +23,9 @@ type interrupter struct {
 
 func (i *interrupter) open() { i.stop = (*C.struct_vf_stop)(C.calloc(1, C.sizeof_struct_vf_stop)) }
 
-// interrupt may be called from any goroutine.
-func (i *interrupter) interrupt() {
+// Interrupt ends a blocking call on the input; frames read so far still come, then io.EOF. It may
+// be called from any goroutine while the input is open.
+func (i *interrupter) Interrupt() {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.stop != nil {

@@ -13,10 +13,10 @@ import (
 	"vidfilter/internal/av"
 )
 
-// reader reads the packets of a container, with their times on the output's clock.
-type reader struct {
+// packetReader reads the packets of a container, with their times on the output's clock.
+type packetReader struct {
 	logger
-	streams
+	containerStreams
 	url      string // FFmpeg's
 	forwards bool   // it can be read only once, in order
 
@@ -30,8 +30,10 @@ type reader struct {
 	cutOff int64 // streams whose last packets could not be read
 }
 
+func (r *packetReader) videoStream() *C.AVStream { return r.stream(r.video.Index()) }
+
 // read reads the next packet into pkt, with its times on the output's clock.
-func (r *reader) read(pkt *astiav.Packet) error {
+func (r *packetReader) read(pkt *astiav.Packet) error {
 	if !r.clock.jumpy {
 		if err := r.fc.ReadFrame(pkt); err != nil {
 			return err
@@ -54,7 +56,7 @@ func (r *reader) read(pkt *astiav.Packet) error {
 	}
 	r.ahead.queue = r.ahead.queue[1:]
 	r.ahead.bytes -= e.p.Size()
-	put(&r.ahead.last, e.stream, e.p.Dts())
+	setIn(&r.ahead.last, e.stream, e.p.Dts())
 	offset := r.clock.take(e)
 	pkt.MoveRef(e.p)
 	e.p.Free()
@@ -63,7 +65,7 @@ func (r *reader) read(pkt *astiav.Packet) error {
 }
 
 // readAhead reads a packet to the end of the queue. An error stays until the queue is empty.
-func (r *reader) readAhead() error {
+func (r *packetReader) readAhead() error {
 	if r.ahead.err != nil {
 		return r.ahead.err
 	}
@@ -83,25 +85,25 @@ func (r *reader) readAhead() error {
 		p.Free()
 		return r.readAhead()
 	}
-	r.ahead.queue = append(r.ahead.queue, newEntry(p))
+	r.ahead.queue = append(r.ahead.queue, newQueued(p))
 	r.ahead.bytes += p.Size()
 	followed := func(f int) bool { return r.selected[f] || f == r.video.Index() }
-	for _, ended := range r.moves.come(r.streams, i, followed) {
+	for _, ended := range r.moves.come(r.containerStreams, i, followed) {
 		r.finishStream(ended, len(r.ahead.queue)-1)
 	}
 	return nil
 }
 
 // known completes an entry once the streams of the output are known.
-func (r *reader) known(e *entry) {
-	if e.lane != nil {
+func (r *packetReader) known(e *queuedPacket) {
+	if e.clock != nil {
 		return
 	}
 	p := e.p
 	r.clock.end = max(r.clock.end, packetEnd(p, r.stream(p.StreamIndex())))
 	p.SetStreamIndex(r.moves.first(p.StreamIndex()))
 	st := r.stream(p.StreamIndex())
-	e.lane = r.laneOf(p.StreamIndex())
+	e.clock = r.clockOf(p.StreamIndex())
 	e.at, e.exact, e.pts = packetTime(p, st), p.Dts() != av.NoPTS, p.Pts()
 	if e.pts != av.NoPTS {
 		e.pts = micros(e.pts, st)
@@ -109,16 +111,16 @@ func (r *reader) known(e *entry) {
 	e.length = micros(p.Duration(), st)
 	e.key, e.marked = p.Flags().Has(astiav.PacketFlagKey), p.Flags().Has(astiav.PacketFlagCorrupt)
 	if e.pos = p.Pos(); e.pos < 0 {
-		e.pos = e.lane.pos // split from the packet before
+		e.pos = e.clock.pos // split from the packet before
 	}
-	e.lane.pos = e.pos
+	e.clock.pos = e.pos
 	if moved := r.clock.begin(e); moved != 0 && r.selected[p.StreamIndex()] {
 		r.warn("the programs of the input have different clocks: that of stream %d is moved by %.3f s", p.StreamIndex(), float64(moved)/float64(second))
 	}
 }
 
-// resolve reads on until it is clear what to make of the packet that is next.
-func (r *reader) resolve() {
+// resolve reads on until the next packet can be judged.
+func (r *packetReader) resolve() {
 	const several = 8 // read at a time, since a survey looks at all
 	for more := true; more; {
 		for range several {
@@ -136,26 +138,26 @@ func (r *reader) resolve() {
 	}
 }
 
-// laneOf returns the lane of a stream, which belongs to the program that lists it.
-func (r *reader) laneOf(i int) *lane {
-	l := r.clock.lanes[i]
+// clockOf returns the clock of a stream, which belongs to the program that lists it.
+func (r *packetReader) clockOf(i int) *streamClock {
+	l := r.clock.streams[i]
 	if l == nil {
-		l = &lane{program: r.clock.main, kind: r.fc.Streams()[i].CodecParameters().MediaType(), pos: -1}
+		l = &streamClock{program: r.clock.main, kind: r.fc.Streams()[i].CodecParameters().MediaType(), pos: -1}
 		if id, ok := r.programOf(i); ok {
 			if r.clock.programs[id] == nil {
-				r.clock.programs[id] = &program{}
+				r.clock.programs[id] = &programClock{}
 			}
 			l.program = r.clock.programs[id]
 		}
-		r.clock.lanes[i] = l
+		r.clock.streams[i] = l
 	}
 	return l
 }
 
 // startMain makes the video's program the main one.
-func (r *reader) startMain() {
+func (r *packetReader) startMain() {
 	c := &r.clock
-	c.main = &program{offsets: []int64{0}}
+	c.main = &programClock{offsets: []int64{0}}
 	for _, i := range r.moves.line(r.video.Index()) {
 		if id, ok := r.programOf(i); ok {
 			c.programs[id] = c.main
@@ -164,11 +166,11 @@ func (r *reader) startMain() {
 	c.mainFrom = r.earliest()
 }
 
-// earliest returns the first time of the container in microseconds, of a broadcast that of the
-// video's program; 0 if it is unknown.
-func (r *reader) earliest() int64 {
-	fc := (*C.AVFormatContext)(av.FormatPtr(r.fc))
-	start, video := int64(fc.start_time), r.stream(r.video.Index())
+// earliest returns the first time of the container, or of the video's program in a broadcast, in
+// microseconds; 0 if it is unknown.
+func (r *packetReader) earliest() int64 {
+	fc := r.context()
+	start, video := int64(fc.start_time), r.videoStream()
 	if fc.start_time == C.AV_NOPTS_VALUE {
 		start = 0
 	}
@@ -178,7 +180,7 @@ func (r *reader) earliest() int64 {
 	begin := micros(int64(video.start_time), video)
 	start = begin
 	for _, s := range r.fc.Streams() {
-		st, l := r.stream(s.Index()), r.laneOf(s.Index())
+		st, l := r.stream(s.Index()), r.clockOf(s.Index())
 		if st.start_time == C.AV_NOPTS_VALUE || !l.media() || l.program != r.clock.main {
 			continue
 		}
@@ -190,8 +192,8 @@ func (r *reader) earliest() int64 {
 }
 
 // findMoves finds streams that moved while FFmpeg probed the input: one begins later than another
-// of its kind, and has packets where the other has none.
-func (r *reader) findMoves() {
+// of its kind, and the other has no packets from there on.
+func (r *packetReader) findMoves() {
 	const apart = second / 3
 	var all []int
 	later := false
@@ -247,7 +249,7 @@ func (r *reader) findMoves() {
 }
 
 // goesOn reports whether a stream continues in a part of the queue, beyond delayed last packets.
-func (r *reader) goesOn(stream, from, to int) bool {
+func (r *packetReader) goesOn(stream, from, to int) bool {
 	ended, ok := r.ahead.lastOf(stream, from)
 	for _, e := range r.ahead.queue[from:to] {
 		if e.stream == stream && ok && micros(e.p.Dts()-ended, r.stream(stream)) > second/2 {
@@ -260,13 +262,13 @@ func (r *reader) goesOn(stream, from, to int) bool {
 // finishStream queues the last packets of a moved stream before an entry. FFmpeg holds them back
 // until the stream continues or the file ends, so the file up to there is opened again. From a pipe
 // they are lost.
-func (r *reader) finishStream(stream, before int) {
+func (r *packetReader) finishStream(stream, before int) {
 	const enough = 4 << 20 // holds tables of programs and a picture
 	ended, ok := r.ahead.lastOf(stream, before)
 	end := r.ahead.queue[before].p.Pos()
 	r.moves.ends++
 	lose := func() {
-		put(&r.moves.lost, stream, ended)
+		setIn(&r.moves.lost, stream, ended)
 		r.cutOff++
 		if r.moves.ends > mostEnds {
 			return
@@ -293,7 +295,7 @@ func (r *reader) finishStream(stream, before int) {
 		return
 	}
 	defer fc.CloseInput()
-	var rest []*entry
+	var rest []*queuedPacket
 	for {
 		p := astiav.AllocPacket()
 		if p == nil || fc.ReadFrame(p) != nil {
@@ -314,11 +316,11 @@ func (r *reader) finishStream(stream, before int) {
 		p.SetStreamIndex(stream)
 		p.SetPos(-1)
 		p.SetFlags(p.Flags().Del(astiav.PacketFlagCorrupt)) // for want of its end
-		rest = append(rest, newEntry(p))
+		rest = append(rest, newQueued(p))
 		r.ahead.bytes += p.Size()
 	}
 	stale := len(rest)
-	queue := slices.DeleteFunc(slices.Clone(r.ahead.queue[before:]), func(e *entry) bool {
+	queue := slices.DeleteFunc(slices.Clone(r.ahead.queue[before:]), func(e *queuedPacket) bool {
 		drop := e.stream == stream && stale > 0
 		if drop {
 			stale--
@@ -327,7 +329,7 @@ func (r *reader) finishStream(stream, before int) {
 		}
 		return drop
 	})
-	put(&r.moves.stale, stream, stale)
+	setIn(&r.moves.stale, stream, stale)
 	r.ahead.queue = slices.Concat(r.ahead.queue[:before], rest, queue)
 }
 

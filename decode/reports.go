@@ -13,15 +13,16 @@ import (
 // reports counts the errors that FFmpeg logs while it reads an input. Much damage shows only
 // there: demuxers that resynchronize and decoders that drop damaged data return no error.
 type reports struct {
-	demuxer, decoder atomic.Int64
-	listening        atomic.Bool // to the decoder
-	calm             int         // packets since one that may depend on missing data
-	keyed            bool        // the first key frame has come
-	firstKey         int64       // its PTS
-	stop             []func()
+	fromDemuxer, fromDecoder atomic.Int64
+	listening                atomic.Bool // to the decoder
+	anywhere                 bool        // the recording may begin anywhere
+	calm                     int         // packets since one that may depend on missing data
+	keyed                    bool        // the first key frame has come
+	firstKey                 int64       // its PTS
+	stop                     []func()
 
 	begun bool    // decoding can begin with a packet that has come
-	early int64   // packets before that one, without those of which frames came
+	early int64   // packets before that one that gave no frame
 	until uintptr // the number of the last of them
 
 	mu      sync.Mutex
@@ -29,7 +30,7 @@ type reports struct {
 }
 
 func (r *reports) watchDemuxer(fc *astiav.FormatContext) {
-	r.stop = append(r.stop, av.WatchErrors(uintptr(av.FormatPtr(fc)), func() { r.demuxer.Add(1) }))
+	r.stop = append(r.stop, av.WatchErrors(uintptr(av.FormatPtr(fc)), func() { r.fromDemuxer.Add(1) }))
 }
 
 func (r *reports) watchDecoder(handle uintptr) {
@@ -39,15 +40,15 @@ func (r *reports) watchDecoder(handle uintptr) {
 		case n == 1:
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			put(&r.skipped, frame, true)
+			setIn(&r.skipped, frame, true)
 		case level <= astiav.LogLevelError && r.listening.Load():
-			r.decoder.Add(1)
+			r.fromDecoder.Add(1)
 		}
 	}))
 }
 
-// gap reports whether FFmpeg found pictures missing before one of H.264 with a frame number.
-func (r *reports) gap(frame uint32) bool {
+// gapBefore reports whether FFmpeg found pictures missing before one of H.264 with a frame number.
+func (r *reports) gapBefore(frame uint32) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.skipped[frame]
@@ -64,6 +65,14 @@ func (r *reports) came(number uintptr) {
 	}
 }
 
+// unkeyedFrames returns how many frames come before all with which decoding can begin.
+func (r *reports) unkeyedFrames() int64 {
+	if !r.begun {
+		return 0
+	}
+	return max(0, r.early)
+}
+
 func (r *reports) close() {
 	for _, stop := range r.stop {
 		stop()
@@ -71,13 +80,13 @@ func (r *reports) close() {
 	r.stop = nil
 }
 
-// sending records a packet for the decoder. A recording that was cut without encoding begins with
-// pictures that lack their references, after a key frame, or before it if the recording may begin
-// anywhere. A decoder's errors about those are no damage, and come late: by one packet per thread.
-func (r *reports) sending(p *astiav.Packet, threads int, anywhere bool) {
+// sending records a packet for the decoder. A recording cut without encoding begins with pictures
+// that lack their references, after a key frame, or before it if it may begin anywhere. A decoder's
+// errors about them are no damage, and come late: by one packet per thread.
+func (r *reports) sending(p *astiav.Packet, threads int) {
 	pts := p.Pts()
 	switch {
-	case !r.keyed && (!anywhere || p.Flags().Has(astiav.PacketFlagKey)):
+	case !r.keyed && (!r.anywhere || p.Flags().Has(astiav.PacketFlagKey)):
 		r.keyed, r.firstKey = true, pts
 	case !r.keyed || pts < r.firstKey && pts != av.NoPTS:
 		r.calm = 0
@@ -92,13 +101,13 @@ func (r *reports) sending(p *astiav.Packet, threads int, anywhere bool) {
 // it is listened to at once only if there was damage.
 func (r *reports) again(damage bool) {
 	r.listening.Store(damage)
-	r.decoder.Store(0)
+	r.fromDecoder.Store(0)
 	r.keyed, r.calm = false, 0
 }
 
-// whole reports whether the decoder must make a frame of the packet recorded last: it is more than
-// the mark of MPEG-4 for a frame left out or of Dirac for the end, does not come before the first
-// key frame, nor refer to data before that, nor is hidden by an edit list.
+// whole reports whether the decoder must make a frame of the packet recorded last: it is larger
+// than MPEG-4's mark of a missing frame or Dirac's of the end, and is shown, from the first key
+// frame on.
 func (r *reports) whole(p *astiav.Packet) bool {
 	const mark = 16
 	hidden := p.Flags().Has(astiav.PacketFlagDiscard)

@@ -22,21 +22,19 @@ import (
 // Cuts describes how a video can be cut into parts to filter apart.
 type Cuts struct {
 	TimeBase string  `json:"time_base"` // the unit of all times, as 1/90000
-	Frames   int64   `json:"frames"`    // counted, or else as the file says; 0 if unknown
+	Frames   int64   `json:"frames"`    // counted, or else by the file's header; 0 if unknown
 	Seconds  float64 `json:"seconds"`   // likewise
 	Parts    []Range `json:"parts"`     // in order, without a gap; empty if it must not be cut
 	Whole    string  `json:"whole"`     // why it must not be cut
 }
 
 // Scan reads the video stream that Open would choose, without decoding it, and finds parts that
-// begin at key frames and last at least length each. A file that cannot be cut safely is no error;
-// the result says why.
+// begin at key frames and last at least length each. A file that cannot be cut safely is no error.
 func Scan(ctx context.Context, path string, o Options, length time.Duration, w pipeline.Window) (
 	*Cuts, error,
 ) {
 	o.VideoOnly = true
-	var none *pipeline.Pool // nothing is decoded
-	in, err := Open(ctx, path, none, o)
+	in, err := Open(ctx, path, nil, o)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +113,7 @@ func (s *scan) packet() string {
 		return "it is damaged"
 	case C.av_packet_get_side_data(c, C.AV_PKT_DATA_NEW_EXTRADATA, nil) != nil || C.av_packet_get_side_data(c, C.AV_PKT_DATA_PARAM_CHANGE, nil) != nil:
 		return "the way it is coded changes in its midst"
-	case !shows(codec, payload(p)):
+	case !showsPicture(codec, payload(p)):
 		return "not every packet is a frame"
 	case s.packets == 0 && !flags.Has(astiav.PacketFlagKey):
 		return "it does not begin with a key frame"
@@ -136,7 +134,7 @@ func (s *scan) packet() string {
 		return "the way it is coded changes in its midst"
 	}
 	// A part that begins here would lack frames decoded earlier and shown later.
-	if flags.Has(astiav.PacketFlagKey) && (first || pts > s.latest) && s.in.entry(s.in.pkt) {
+	if flags.Has(astiav.PacketFlagKey) && (first || pts > s.latest) && canBegin(s.in.video, s.in.pkt) {
 		s.entries = append(s.entries, pts)
 	}
 	if len(s.seen) == 0 || pts > s.latest {
@@ -149,7 +147,7 @@ func (s *scan) packet() string {
 
 // changes reports whether a key frame has other headers than one before.
 func (s *scan) changes() bool {
-	par := s.in.stream(s.in.video.Index()).codecpar
+	par := s.in.videoStream().codecpar
 	h := headersOf(s.in.video.CodecParameters().CodecID(), av.Slice((*byte)(par.extradata), int(par.extradata_size)), payload(s.in.pkt))
 	if s.headers == nil {
 		s.headers = bytes.Clone(h)
@@ -203,14 +201,14 @@ func (s *scan) parts(length int64, w pipeline.Window) []Range {
 	all[len(all)-1].End = s.latest + 1
 	frames := slices.Sorted(maps.Keys(s.seen))
 	for i := range all {
-		place(&all[i], frames, w)
+		countFrames(&all[i], frames, w)
 	}
 	return all
 }
 
-// place counts the frames of a part, and finds its Around for a filter with window w. frames are
-// the PTS of all frames, sorted.
-func place(r *Range, frames []int64, w pipeline.Window) {
+// countFrames counts the frames of a part, and finds its Around for a filter with window w. frames
+// are the PTS of all frames, sorted.
+func countFrames(r *Range, frames []int64, w pipeline.Window) {
 	first, _ := slices.BinarySearch(frames, r.Start)
 	end, _ := slices.BinarySearch(frames, r.End)
 	r.Frames = int64(end - first)

@@ -9,7 +9,7 @@ import (
 	"github.com/asticode/go-astiav"
 )
 
-// choice says which streams are read.
+// choice selects the streams that are read.
 type choice struct {
 	maps            []string
 	rules           []mapRule // of maps
@@ -67,7 +67,7 @@ func parseMaps(specs []string) ([]mapRule, error) {
 		if m == nil {
 			return nil, &Error{Op: "map", Err: fmt.Errorf("%q is no stream", s), hint: "examples: --map v --map a:0 --map s:m:language:eng --map -a:1"}
 		}
-		r := mapRule{negative: m[1] != "", optional: m[6] != "", index: number(m[2]), nth: number(m[4]), language: m[5]}
+		r := mapRule{negative: m[1] != "", optional: m[6] != "", index: orAny(m[2]), nth: orAny(m[4]), language: m[5]}
 		if m[3] != "" {
 			r.kind = m[3][0]
 		}
@@ -76,7 +76,7 @@ func parseMaps(specs []string) ([]mapRule, error) {
 	return rules, nil
 }
 
-func number(s string) int {
+func orAny(s string) int {
 	if n, err := strconv.Atoi(s); err == nil {
 		return n
 	}

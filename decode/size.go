@@ -8,9 +8,8 @@ import (
 	"os"
 )
 
-// missingBytes returns by how much an AVI, Matroska, FLV or ASF file is shorter than its header
-// says; 0 if it is whole, or does not say. FFmpeg takes the end of a truncated file for the end of
-// the film.
+// missingBytes returns by how much an AVI, Matroska, FLV or ASF file is shorter than the size in
+// its header, if any. FFmpeg takes the end of a truncated file for the end of the film.
 func missingBytes(path string) int64 {
 	st, err := os.Stat(path)
 	if err != nil || !st.Mode().IsRegular() {

@@ -3,8 +3,8 @@
 
 #include <libavcodec/avcodec.h>
 
-// Reads quantisers out of the headers of pictures of AV1, HEVC, VP9 and JPEG, of which decoders say
-// nothing, or only those on the CPU.
+// Reads quantisers out of the headers of pictures of AV1, HEVC, VP9 and JPEG, which decoders do not
+// return, or only on the CPU.
 struct vf_steps;
 
 // Returns NULL if the decoder's codec is another, or out of memory. The caller frees the result.
@@ -15,8 +15,7 @@ void vf_steps_close(struct vf_steps *s);
 // Packets come in order.
 float vf_step(struct vf_steps *s, const AVPacket *p);
 
-// Tells whether what a codec loses leaves noise as it was: nothing, or as little as codecs of
-// pictures alone do.
+// Reports whether a codec keeps noise as it was: it is lossless, or codes each picture alone.
 int vf_is_faithful(enum AVCodecID codec);
 
 #endif

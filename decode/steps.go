@@ -11,46 +11,45 @@ import (
 	"vidfilter/pipeline"
 )
 
-// held is more than pictures that a decoder holds.
-const held = 256
+// mostHeld is more than pictures that a decoder holds.
+const mostHeld = 256
 
-// steps has the steps of the quantiser of pictures until their decoder returns them. The zero value
-// knows none.
-type steps struct {
-	reader   *C.struct_vf_steps  // nil for codecs whose decoders tell, or nobody
+// quantisers has the steps of the quantiser of pictures until their decoder returns them.
+type quantisers struct {
+	reader   *C.struct_vf_steps  // nil for other codecs
 	of       map[uintptr]float32 // by packet
 	smoothed bool
 	faithful bool
 }
 
 // open begins with a decoder's codec.
-func (s *steps) open(dec *astiav.CodecContext) {
+func (s *quantisers) open(dec *astiav.CodecContext) {
 	c := (*C.AVCodecContext)(dec.UnsafePointer())
 	s.close()
-	*s = steps{
+	*s = quantisers{
 		reader: C.vf_steps_open(c), of: map[uintptr]float32{},
 		smoothed: c.codec_id == C.AV_CODEC_ID_AV1, faithful: C.vf_is_faithful(c.codec_id) != 0,
 	}
 }
 
-func (s *steps) close() {
+func (s *quantisers) close() {
 	C.vf_steps_close(s.reader)
 	s.reader = nil
 }
 
 // packet reads a packet of a number. Two may have one number, as fields of a picture do.
-func (s *steps) packet(number uintptr, p *astiav.Packet) {
+func (s *quantisers) packet(number uintptr, p *astiav.Packet) {
 	if s.reader == nil {
 		return
 	}
 	if step := float32(C.vf_step(s.reader, (*C.AVPacket)(av.PacketPtr(p)))); step > 0 {
 		s.of[number] = step
 	}
-	delete(s.of, number-held)
+	delete(s.of, number-mostHeld)
 }
 
-// quantiser returns that of a picture, out of which it takes the table of blocks.
-func (s *steps) quantiser(c *C.AVFrame) pipeline.Quantiser {
+// quantiser returns a picture's quantiser, and takes the table of blocks out of the picture.
+func (s *quantisers) quantiser(c *C.AVFrame) pipeline.Quantiser {
 	step := float32(C.vf_quantiser(c))
 	if s.reader != nil {
 		step = s.of[uintptr(C.vf_number_of(c))]

@@ -37,7 +37,7 @@ func FuzzSteps(f *testing.F) {
 				e2e.Must(t, dec.SetExtraData(extra))
 			}
 		}
-		var s steps
+		var s quantisers
 		s.open(dec)
 		defer s.close()
 		p := astiav.AllocPacket()
@@ -49,7 +49,7 @@ func FuzzSteps(f *testing.F) {
 			}
 			s.packet(n, p)
 			p.Unref()
-			if step := s.of[n]; step < 0 || step > 1<<16 || len(s.of) > held {
+			if step := s.of[n]; step < 0 || step > 1<<16 || len(s.of) > mostHeld {
 				t.Fatalf("a step of %v, %d are held", step, len(s.of))
 			}
 			if d := time.Since(began); d > long {

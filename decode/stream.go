@@ -32,23 +32,20 @@ type Stream struct {
 	headers []byte // that came alone, for the next picture
 	rate    pipeline.Ratio
 
-	describeTo func(*astiav.CodecContext) error // sets known properties; nil for none
+	describeTo func(*astiav.CodecContext) error // sets known properties; may be nil
 }
 
 type streamKind struct {
 	id      astiav.CodecID
-	intra   bool // every picture can be decoded alone
-	key     func(picture []byte) bool
-	headers func(picture []byte) bool // the data is no picture, but belongs to the next
+	intra   bool                      // every picture can be decoded alone
+	key     func(picture []byte) bool // it is a key frame; nil: always
+	headers func(picture []byte) bool // the data is no picture, but belongs to the next; nil: never
 }
-
-func always([]byte) bool { return true }
-func never([]byte) bool  { return false }
 
 var streamKinds = map[string]streamKind{
 	"h264": {astiav.CodecIDH264, false, func(b []byte) bool { return h264Entry(startCodeUnits(b)) }, h264Headers},
-	"vp8":  {astiav.CodecIDVp8, false, func(b []byte) bool { return len(b) > 0 && b[0]&1 == 0 }, never},
-	"jpeg": {astiav.CodecIDMjpeg, true, always, never},
+	"vp8":  {astiav.CodecIDVp8, false, func(b []byte) bool { return len(b) > 0 && b[0]&1 == 0 }, nil},
+	"jpeg": {astiav.CodecIDMjpeg, true, nil, nil},
 }
 
 // h264Headers reports whether there are only parameter sets and the like.
@@ -114,7 +111,7 @@ func (s *Stream) Decode(picture []byte, pts int64) (*pipeline.Frame, error) {
 	switch {
 	case s.dec == nil:
 		return nil, &Error{Op: "decode", Path: s.path, Err: errors.New("the stream is closed")}
-	case len(s.headers)+len(picture) <= mostHeaders && s.kind.headers(picture):
+	case len(s.headers)+len(picture) <= mostHeaders && s.kind.headers != nil && s.kind.headers(picture):
 		s.headers = append(s.headers, picture...)
 		return nil, nil
 	case len(s.headers) > 0:
@@ -130,7 +127,7 @@ func (s *Stream) Decode(picture []byte, pts int64) (*pipeline.Frame, error) {
 
 // take decodes a packet, which it empties.
 func (s *Stream) take(p *astiav.Packet) (*pipeline.Frame, error) {
-	if s.lost && !s.kind.key(payload(p)) {
+	if s.lost && s.kind.key != nil && !s.kind.key(payload(p)) {
 		p.Unref()
 		return nil, s.damagedBy(nil)
 	}
@@ -188,11 +185,16 @@ func (s *Stream) newest() (last *pipeline.Frame, err error) {
 
 func (s *Stream) convert() (*pipeline.Frame, error) {
 	c := (*C.AVFrame)(s.frame.UnsafePointer())
-	if damaged(c) {
+	if concealed(c) {
 		return nil, s.damagedBy(nil)
 	}
+	if err := tooLarge(s.path, s.maxPixels, int(c.width), int(c.height), astiav.PixelFormat(c.format)); err != nil {
+		return nil, err
+	}
 	video := s.sharedBy(s.videoOf(c))
-	f, err := s.current(c)
+	src, native := s.describe(c)
+	s.format = src // which may change in mid-stream
+	f, err := s.build(c, src, native)
 	if err == nil {
 		f.Video = video
 	}

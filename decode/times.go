@@ -18,8 +18,14 @@ func toMicros(t int64, tb astiav.Rational) int64 {
 	return int64(C.av_rescale_q(C.int64_t(t), C.AVRational{C.int(tb.Num()), C.int(tb.Den())}, C.AVRational{1, C.int(second)}))
 }
 
-func fromMicros(t int64, tb C.AVRational) int64 {
-	return int64(C.av_rescale_q(C.int64_t(t), C.AVRational{1, C.int(second)}, tb))
+// shiftTimes adds to the times that a packet has.
+func shiftTimes(p *astiav.Packet, by int64) {
+	if t := p.Pts(); t != av.NoPTS {
+		p.SetPts(t + by)
+	}
+	if t := p.Dts(); t != av.NoPTS {
+		p.SetDts(t + by)
+	}
 }
 
 func micros(t int64, st *C.AVStream) int64 {
@@ -90,7 +96,7 @@ func (t *timeline) stamp(pts, duration int64) (int64, int64) {
 }
 
 // packetQueue keeps packets of other streams until the video is as far. A call takes time by the
-// number of streams, not by that of packets, of which a file can have any number at one time.
+// number of streams, not of packets, of which a file can have any number at one time.
 type packetQueue struct {
 	streams []*streamQueue
 	added   int
@@ -109,8 +115,7 @@ type pendingPacket struct {
 	number int // among all that were added
 }
 
-// due is the time, in microseconds, of the next packets of a stream, which is never later than that
-// of those behind them. Times ascend.
+// due is the time, in microseconds, of the next packets of a stream. Times ascend.
 type due struct {
 	time    int64
 	packets int
@@ -145,8 +150,7 @@ func (q *packetQueue) add(p *astiav.Packet, time int64, out func(*astiav.Packet)
 	return nil
 }
 
-// oldest returns the stream with the packet that was added first of those due by t, nil if there is
-// none.
+// oldest returns the stream with the first packet added of all due by t, or nil.
 func (q *packetQueue) oldest(t int64) (first *streamQueue) {
 	for _, s := range q.streams {
 		if len(s.packets) > 0 && s.due[0].time <= t && (first == nil || s.packets[0].number < first.packets[0].number) {
@@ -197,5 +201,5 @@ func (q *packetQueue) drop() {
 // window is the wanted part of the output's clock, in microseconds.
 type window struct {
 	zero       int64 // where it begins
-	start, end int64 // what lies outside is dropped
+	start, end int64 // other packets and frames are dropped
 }

@@ -25,13 +25,13 @@ func (d *demuxer) find(c choice) error {
 	d.startMain()
 	d.putAside()
 	if d.cutFrom != nil {
-		d.stream(d.video.Index()).codecpar.video_delay = C.int(d.cutFrom.delay)
+		d.videoStream().codecpar.video_delay = C.int(d.cutFrom.delay)
 	}
 	return nil
 }
 
-// pickVideo chooses the stream to filter: the first one that --map names, else FFmpeg's best;
-// cover art only if there is nothing else.
+// pickVideo chooses the stream to filter: the first one that --map names, else FFmpeg's best, and
+// cover art only without another.
 func (d *demuxer) pickVideo() (*astiav.Stream, error) {
 	for _, s := range d.fc.Streams() {
 		if s.CodecParameters().MediaType() == astiav.MediaTypeVideo && !d.isPicture(s.Index()) && d.moves.first(s.Index()) == s.Index() && mapped(d.choice.rules, d.traits(s), false) {
@@ -73,13 +73,13 @@ func (d *demuxer) putAside() {
 		par := d.stream(s.Index()).codecpar
 		if par.codec_type == C.AVMEDIA_TYPE_VIDEO && par.width <= 0 || par.codec_type == C.AVMEDIA_TYPE_AUDIO && par.sample_rate <= 0 {
 			if i := s.Index(); i != d.video.Index() {
-				put(&d.moves.aside, i, true)
+				setIn(&d.moves.aside, i, true)
 			}
 		}
 	}
 }
 
-// selectStreams chooses the other streams to copy: all but those dropped by options.
+// selectStreams chooses the other streams to copy: all that options do not drop.
 func (d *demuxer) selectStreams() error {
 	matched := make([]bool, len(d.choice.rules))
 	for _, s := range d.fc.Streams() {
@@ -145,7 +145,9 @@ func (d *demuxer) accept(p *astiav.Packet, last int64) bool {
 		d.tellLate(p, last)
 		return false
 	}
-	d.ontoSource(p)
+	if d.cutFrom != nil {
+		shiftTimes(p, d.cutFrom.offset) // back onto the source's clock
+	}
 	d.edits.correct(p, d.sparse(i))
 	return true
 }
@@ -157,7 +159,7 @@ func (d *demuxer) tellLate(p *astiav.Packet, last int64) {
 	if late := i >= m.opened || m.aside[i]; !late || m.told[i] || d.choice.videoOnly || !d.movable(i) {
 		return
 	}
-	put(&m.told, i, true)
+	setIn(&m.told, i, true)
 	t := d.traits(d.fc.Streams()[i])
 	if t.kind == 'a' && d.choice.noAudio || t.kind == 's' && d.choice.noSubs || !mapped(d.choice.rules, t, true) {
 		return

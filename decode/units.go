@@ -18,9 +18,9 @@ var scanned = []units.Kind{
 	units.HDR10Plus, units.HDRVivid, units.Captions, units.AFD, units.AlternativeTransfer, units.Timecode, units.FilmGrain, units.DolbyVision,
 }
 
-// found holds the units of packets until the decoder returns their pictures. The zero value finds
-// none.
-type found struct {
+// packetUnits holds the units of packets until the decoder returns their pictures. The zero value
+// finds none.
+type packetUnits struct {
 	stream   units.Stream
 	fields   units.Fields
 	transfer int // that the stream is tagged with, whatever units say
@@ -28,25 +28,27 @@ type found struct {
 	waiting  map[uintptr][]units.Unit // by packet
 	lasting  []units.Unit             // since the last key frame
 
-	steps steps
+	steps quantisers
 }
 
-func newFound(par *C.AVCodecParameters, transfer int) found {
+func newPacketUnits(par *C.AVCodecParameters, transfer int) packetUnits {
 	codec, extradata := C.GoString(C.avcodec_get_name(par.codec_id)), av.Slice((*byte)(par.extradata), int(par.extradata_size))
-	return found{
+	return packetUnits{
 		stream: units.StreamOf(codec, extradata), transfer: transfer, waiting: map[uintptr][]units.Unit{},
 	}
 }
 
 // scans reports whether units of a kind come from packets, and not from the decoder.
-func (u *found) scans(k units.Kind) bool { return slices.Contains(scanned, k) && u.stream.Carries(k) }
+func (u *packetUnits) scans(k units.Kind) bool {
+	return slices.Contains(scanned, k) && u.stream.Carries(k)
+}
 
 // wants reports whether a unit of a packet is to be kept. Lasting ones may also be in a container,
 // from where the decoder has them.
-func (u *found) wants(x units.Unit) bool { return u.scans(x.Kind) || x.Kind.Lasting() }
+func (u *packetUnits) wants(x units.Unit) bool { return u.scans(x.Kind) || x.Kind.Lasting() }
 
 // packet reads the units of a packet that is sent to the decoder next.
-func (u *found) packet(pkt *astiav.Packet) {
+func (u *packetUnits) packet(pkt *astiav.Packet) {
 	p := (*C.AVPacket)(av.PacketPtr(pkt))
 	if u.stream == (units.Stream{}) {
 		u.packets++
@@ -60,7 +62,7 @@ func (u *found) packet(pkt *astiav.Packet) {
 		u.packets++
 	}
 	C.vf_number(p, C.uintptr_t(u.packets))
-	delete(u.waiting, u.packets-held)
+	delete(u.waiting, u.packets-mostHeld)
 	u.steps.packet(u.packets, pkt)
 	list := slices.DeleteFunc(u.stream.Scan(data), func(x units.Unit) bool { return !u.wants(x) })
 	lasting := func(x units.Unit) bool { return x.Kind.Lasting() }
@@ -79,7 +81,7 @@ func (u *found) packet(pkt *astiav.Packet) {
 }
 
 // describe adds the units of a picture to its properties.
-func (u *found) describe(p *av.Props, c *C.AVFrame, rate astiav.Rational) {
+func (u *packetUnits) describe(p *av.Props, c *C.AVFrame, rate astiav.Rational) {
 	n := uintptr(C.vf_number_of(c))
 	p.Units = u.waiting[n]
 	delete(u.waiting, n)

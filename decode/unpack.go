@@ -11,12 +11,10 @@ import (
 	"fmt"
 	"io"
 	"unsafe"
-
-	"vidfilter/internal/av"
 )
 
-// mostUnpacked limits what the colour profile and the texts of a picture unpack to. FFmpeg has no
-// limit, and a megabyte may hold a gigabyte, of which it makes several copies.
+// mostUnpacked limits the colour profile and the texts of a picture. FFmpeg has no limit, and a
+// megabyte may hold a gigabyte, of which it makes several copies.
 const mostUnpacked = 16 << 20
 
 // checkPicture refuses a packet of a stream, or its header, if there is more beside the samples of
@@ -34,9 +32,8 @@ func checkPicture(path string, st *C.AVStream, data *C.uint8_t, size C.int) erro
 }
 
 // checkPictures checks the pictures, and headers of such, that are beside the packets.
-func (s streams) checkPictures(path string) error {
-	fc := (*C.AVFormatContext)(av.FormatPtr(s.fc))
-	for _, st := range av.Slice(fc.streams, int(fc.nb_streams)) {
+func (s containerStreams) checkPictures(path string) error {
+	for _, st := range s.list() {
 		if err := checkPicture(path, st, st.codecpar.extradata, st.codecpar.extradata_size); err != nil {
 			return err
 		}
@@ -47,8 +44,8 @@ func (s streams) checkPictures(path string) error {
 	return nil
 }
 
-// overfull names the kind of the chunk with which those of a PNG unpack to more than
-// mostUnpacked, or returns "".
+// overfull names the kind of the chunk with which a PNG unpacks to more than mostUnpacked, or
+// returns "".
 func overfull(png []byte) string {
 	rest, left := bytes.TrimPrefix(png, []byte("\x89PNG\r\n\x1a\n")), int64(mostUnpacked)
 	for len(rest) >= 8 {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// y4mProblem says why FFmpeg reads no picture of a YUV4MPEG file, or returns nil. FFmpeg's own
-// error number for it means a busy device.
+// y4mProblem is the error of a YUV4MPEG file of which FFmpeg reads no picture, or nil. FFmpeg's own
+// error number means a busy device.
 func y4mProblem(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

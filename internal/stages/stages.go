@@ -44,7 +44,7 @@ var crop = &kernels.Filter{Name: "crop", Place: kernels.PlaceCrop, Zero: Crop{},
 var deinterlace = &kernels.Filter{Name: "deinterlace", Place: kernels.PlaceDeinterlace, Zero: Deinterlace{}, Options: []kernels.Option{{
 	Name: "deinterlace", Title: "Deinterlace", Kind: kernels.Name, Names: []string{"off", "auto", "bob"}, Bare: "auto",
 	Help:    "a picture of each interlaced frame (auto), or of each field (bob)",
-	Binding: kernels.Bind(func(s *Deinterlace) *enhance.Deinterlace { return &s.Mode }),
+	Binding: kernels.Bind(func(s *Deinterlace) *enhance.Deinterlace { return &s.Mode }), Changes: "field_order",
 }}}
 
 var sharpen = &kernels.Filter{Name: "sharpen", Place: kernels.PlaceSharpen, Zero: Sharpen{}, Options: []kernels.Option{{

@@ -12,34 +12,121 @@ import (
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/internal/av"
+	"vidfilter/internal/fidelity"
 	"vidfilter/pipeline"
 )
 
+// videoDecoder decodes the packets of a video, on a device for as long as that has the same result.
+type videoDecoder struct {
+	decoder
+	faults
+	progress
+	opts    Options
+	coded   *astiav.Stream // whose packets these are
+	groups  groups
+	layered bool // it is MV-HEVC
+	eof     bool // no more packets come
+}
+
+// progress is how far the frames have come.
+type progress struct {
+	emitted  int64
+	around   int64           // frames handed out for their neighbours only
+	last     int64           // end of the last frame handed out, microseconds
+	formatAt int64           // time of the first frame
+	latest   pipeline.Format // of the last picture, before it was converted
+}
+
+// par returns the video's parameters by the container.
+func (d *videoDecoder) par() *C.AVCodecParameters {
+	return (*C.AVStream)(av.StreamPtr(d.coded)).codecpar
+}
+
+// openCodec makes the decoder and opens it.
+func (d *videoDecoder) openCodec() error {
+	if d.opts.Spare.give(&d.decoder, d.par()) {
+		return nil
+	}
+	if err := d.alloc(d.coded.CodecParameters().CodecID()); err != nil {
+		return err
+	}
+	if err := d.coded.CodecParameters().ToCodecContext(d.dec); err != nil {
+		return &Error{Op: "decode", Path: d.path, Err: err}
+	}
+	return d.start(d.opts.Threads, (*C.AVStream)(av.StreamPtr(d.coded)).time_base)
+}
+
+// OnDevice reports whether a device decodes, so far.
+func (d *videoDecoder) OnDevice() bool { return d.device != nil }
+
+// Threads returns the number of threads of the decoder.
+func (d *videoDecoder) Threads() int { return d.dec.ThreadCount() }
+
+// Format returns the format of the frames; it is known after the first one.
+func (d *videoDecoder) Format() pipeline.Format { return d.format }
+
+// Told returns the losses that warnings have named.
+func (d *videoDecoder) Told() fidelity.Told { return slices.Clone(d.told) }
+
+// prepareFor numbers the packet just read, which the decoder gets next, and looks for pictures that
+// are missing before it. joined: it is the first of another recording.
+func (d *videoDecoder) prepareFor(joined bool) {
+	d.reports.sending(d.pkt, d.dec.ThreadCount())
+	if d.reports.whole(d.pkt) {
+		d.due++
+	}
+	d.found.packet(d.pkt)
+	id := d.coded.CodecParameters().CodecID()
+	key := d.pkt.Flags().Has(astiav.PacketFlagKey) || intraOnly(id)
+	entry := (id == astiav.CodecIDH264 || id == astiav.CodecIDHevc) && (key || !d.reports.begun) && canBegin(d.coded, d.pkt)
+	d.reports.begun = d.reports.begun || key || entry
+	hidden := d.pkt.Flags().Has(astiav.PacketFlagDiscard)
+	if !d.reports.begun && !hidden && d.found.stream.Pictured(payload(d.pkt)) {
+		d.reports.unkeyed(d.found.packets)
+	}
+	if joined || entry || hidden { // where parts are joined, or were cut
+		d.numbers.Restart()
+	}
+	d.numbers.Take(d.found.stream, payload(d.pkt))
+}
+
+// noteLayers warns of pictures that the decoder leaves out: of the second eye in MV-HEVC.
+func (d *videoDecoder) noteLayers() {
+	if d.layered || !d.found.stream.Layered(payload(d.pkt)) {
+		return
+	}
+	d.layered = true
+	d.told.Add(fidelity.Video, "", "stereo")
+	d.warn("the video is MV-HEVC: pictures of the first view are in the output, those of the others are not")
+}
+
 // chooseDevice has the video decoded on the device, if there is one that can.
-func (d *decoder) chooseDevice(par *C.AVCodecParameters, o Options) error {
+func (d *videoDecoder) chooseDevice() error {
+	o, par := d.opts, d.par()
 	if o.Device == nil {
 		return nil
 	}
 	codec := C.GoString(C.avcodec_get_name(par.codec_id))
 	format := astiav.PixelFormat(par.format)
-	err := d.deviceDecodes(codec, par, o)
+	err := d.deviceDecodes(codec)
 	switch {
 	case err == nil:
 		d.device = &onDevice{Device: o.Device, format: format, entries: map[uintptr]int{}, come: map[uintptr]struct{}{}}
-		d.tell(slog.LevelDebug, "decoding "+codec+" on the GPU")
+		d.tell(slog.LevelDebug, "decoding %s on the GPU", codec)
 	case o.MustDevice:
 		return d.notOnDevice(optionError(fmt.Sprintf("%s on the GPU: %v", codec, err)))
 	default:
-		d.tell(slog.LevelDebug, fmt.Sprintf("decoding %s on the CPU: %v", codec, err))
+		d.tell(slog.LevelDebug, "decoding %s on the CPU: %v", codec, err)
 	}
 	return nil
 }
 
-func (d *decoder) notOnDevice(err error) error {
+func (d *videoDecoder) notOnDevice(err error) error {
 	return &Error{Op: "decode", Path: d.path, Err: err, hint: "--hwaccel auto decodes on the CPU what the GPU cannot"}
 }
 
-func (d *decoder) deviceDecodes(codec string, par *C.AVCodecParameters, o Options) error {
+func (d *videoDecoder) deviceDecodes(codec string) error {
+	o, par := d.opts, d.par()
 	if !o.MustDevice {
 		switch {
 		case codec == "mpeg2video":
@@ -70,9 +157,8 @@ func (d *decoder) deviceDecodes(codec string, par *C.AVCodecParameters, o Option
 // apart, the CPU decodes.
 const mostKept = 256 << 20
 
-// keep remembers a packet that is sent to the decoder, and gives it a number if it has none. entry
-// reports whether decoding can begin at a key frame.
-func (d *decoder) keep(p *astiav.Packet, entry func(*astiav.Packet) bool) {
+// keep remembers a packet that is sent to the device, and numbers it if it has no number.
+func (d *videoDecoder) keep(p *astiav.Packet) {
 	o := d.device
 	if o == nil {
 		return
@@ -88,7 +174,7 @@ func (d *decoder) keep(p *astiav.Packet, entry func(*astiav.Packet) bool) {
 		o.problem = errors.New("out of memory")
 		return
 	}
-	if !second && p.Flags().Has(astiav.PacketFlagKey) && entry(p) {
+	if !second && p.Flags().Has(astiav.PacketFlagKey) && canBegin(d.coded, p) {
 		o.entries[o.last] = o.passed + len(o.kept)
 	}
 	o.kept = append(o.kept, own)
@@ -98,16 +184,15 @@ func (d *decoder) keep(p *astiav.Packet, entry func(*astiav.Packet) bool) {
 }
 
 // pairs leaves the device where a frame has one field only: decoders on the CPU double it.
-func (d *decoder) pairs(end bool) {
+func (d *videoDecoder) pairs(end bool) {
 	if d.device != nil && d.found.fields.Alone(end) {
 		d.device.problem = fmt.Errorf("%w (a picture lacks a field)", errDamage)
 	}
 }
 
-// doubt returns what is wrong with what the decoder returned last, a picture or an error other than
-// that there is none yet; nil for nothing. begun means that a frame of those asked for came, and
-// damaged reports whether pictures are damaged.
-func (d *decoder) doubt(err error, begun bool, damaged func() bool) error {
+// doubt returns the fault in the decoder's latest result, or nil. err is that result's, unless
+// there is no picture yet.
+func (d *videoDecoder) doubt(err error) error {
 	o := d.device
 	switch {
 	case o == nil, o.silent != nil:
@@ -119,22 +204,22 @@ func (d *decoder) doubt(err error, begun bool, damaged func() bool) error {
 		return doubt{errors.New("the video changes to what the GPU was not opened for")}
 	case errors.Is(err, astiav.ErrExternal), av.Errno(err) == int(C.ENOMEM):
 		return doubt{fmt.Errorf("the GPU fails to decode (%v)", err)}
-	case err != nil && begun:
+	case err != nil && d.begun:
 		return doubt{fmt.Errorf("%w (%v)", errDamage, err)}
-	case damaged():
+	case d.damaged():
 		return doubt{errDamage}
 	}
 	return nil
 }
 
-// number returns that of the packet of the decoder's picture.
+// number returns the number of the packet of the decoder's picture.
 func (d *decoder) number() uintptr {
 	return uintptr(C.vf_number_of((*C.AVFrame)(d.frame.UnsafePointer())))
 }
 
 // takeSurface makes a frame of a picture on the device, in d.taken, and leaves only the picture's
 // properties. Its error is a doubt, unless the device does not answer.
-func (d *decoder) takeSurface(c *C.AVFrame) error {
+func (d *videoDecoder) takeSurface(c *C.AVFrame) error {
 	var s C.struct_vf_surface
 	if C.vf_surface_of(c, C.int(d.device.format), &s) == 0 {
 		return doubt{errors.New("the decoder left the GPU")}
@@ -159,25 +244,4 @@ func (d *decoder) takeSurface(c *C.AVFrame) error {
 	}
 	d.taken = f
 	return d.device.call(func() error { C.vf_strip(c); return nil })
-}
-
-// openCodec makes the decoder of a video and opens it. refused is the size of a picture that FFmpeg
-// refused before.
-func (d *decoder) openCodec(s *astiav.Stream, refused size, o Options) error {
-	par := (*C.AVStream)(av.StreamPtr(s)).codecpar
-	if o.Spare.give(d, par) {
-		return nil
-	}
-	if s.CodecParameters().Width() == 0 { // FFmpeg drops a size that it refuses
-		if err := beyond(d.path, refused); err != nil {
-			return err
-		}
-	}
-	if err := d.alloc(s.CodecParameters().CodecID()); err != nil {
-		return err
-	}
-	if err := s.CodecParameters().ToCodecContext(d.dec); err != nil {
-		return &Error{Op: "decode", Path: d.path, Err: err}
-	}
-	return d.start(o.Threads, (*C.AVStream)(av.StreamPtr(s)).time_base)
 }
