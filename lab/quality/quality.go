@@ -14,7 +14,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"vidfilter/kernels"
 	"vidfilter/lab/measure"
@@ -399,27 +400,15 @@ func (r *run) say(format string, args ...any) { r.Log.Info(fmt.Sprintf(format, a
 
 // parallel calls do for 0..n-1 on all cores, and returns the first error.
 func parallel(ctx context.Context, n int, do func(i int) error) error {
-	next := make(chan int)
-	errs := make([]error, n)
-	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), n) {
-		workers.Go(func() {
-			for i := range next {
-				if errs[i] = context.Cause(ctx); errs[i] == nil {
-					errs[i] = do(i)
-				}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i := range n {
+		g.Go(func() error {
+			if err := context.Cause(ctx); err != nil {
+				return err
 			}
+			return do(i)
 		})
 	}
-	for i := range n {
-		next <- i
-	}
-	close(next)
-	workers.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return g.Wait()
 }

@@ -5,8 +5,8 @@ package scene
 import (
 	"math"
 	"runtime"
-	"sync"
-	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
 
 	"vidfilter/pipeline"
 )
@@ -140,14 +140,10 @@ func level(v float64) byte { return byte(min(max(v, 16), 240) + 0.5) }
 
 // parallel calls do for each of n rows, on all processors.
 func parallel(n int, do func(row int)) {
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range min(n, runtime.GOMAXPROCS(0)) {
-		workers.Go(func() {
-			for row := int(next.Add(1)) - 1; row < n; row = int(next.Add(1)) - 1 {
-				do(row)
-			}
-		})
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for row := range n {
+		g.Go(func() error { do(row); return nil })
 	}
-	workers.Wait()
+	_ = g.Wait()
 }

@@ -3,7 +3,6 @@ package pki
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/nats-io/jwt/v2"
 )
@@ -35,17 +34,6 @@ func (g Grant) permissions() (p jwt.Permissions) {
 	p.Pub.Allow.Add(append(slices.Clone(g.Publish), nobody)...)
 	p.Sub.Allow.Add(append(slices.Clone(g.Subscribe), nobody)...)
 	return p
-}
-
-// named puts a name in the place of {{name()}}.
-func (g Grant) named(name string) Grant {
-	put := func(all []string) (named []string) {
-		for _, s := range all {
-			named = append(named, strings.ReplaceAll(s, "{{name()}}", name))
-		}
-		return named
-	}
-	return Grant{put(g.Publish), put(g.Subscribe)}
 }
 
 // scopes returns the signing keys of the roles with what their users may do. The server looks it
