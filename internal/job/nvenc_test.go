@@ -406,8 +406,8 @@ func TestNVENCAfterNVDEC(t *testing.T) {
 	}
 }
 
-// Graphs around a filter on the GPU get NVDEC's pictures, and NVENC gets theirs: the same frames, at
-// the same times, as where the CPU decodes and encodes.
+// Graphs around a filter on the GPU take NVDEC's pictures, and NVENC takes theirs: the same frames
+// at the same times as with the CPU's decoder and encoder.
 func TestChainsOnDevice(t *testing.T) {
 	folder := t.TempDir()
 	for name, rows := range map[string][]string{

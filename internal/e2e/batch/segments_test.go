@@ -94,8 +94,8 @@ func TestDenoisedParts(t *testing.T) {
 	}
 }
 
-// Plain options of a job file filter parts as they filter the whole, or the batch says why a video is
-// one stream. That holds for a batch that is killed, as well.
+// Plain options of a job file give the same video in parts as by hand, or the batch says why the
+// video is one stream, after a kill as well.
 func TestChainedParts(t *testing.T) {
 	e2e.Start(t, true)
 	in, dir := folder(t, "a.mp4"), t.TempDir()
