@@ -74,7 +74,7 @@ func (o *Options) checkStages() error {
 
 // measureCrop replaces auto in --crop by what it found, and tells of it.
 func (o *Options) measureCrop(ctx context.Context, frames *pipeline.Pool, tell func(string)) error {
-	if !o.cropsAuto() || o.Join != "" {
+	if !o.cropsAuto() {
 		return nil
 	}
 	found, err := o.findBars(ctx, frames)

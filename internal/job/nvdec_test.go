@@ -66,6 +66,8 @@ var deviceClips = map[string]deviceClip{
 		unfit: true},
 	"parts.mp4": {args: "-f lavfi -i testsrc2=s=160x64:r=1:d=30,noise=alls=20:allf=t -c:v libx264 -pix_fmt yuv420p -preset fast -bf 3 -g 5 -keyint_min 5 -sc_threshold 0",
 		keys: 5},
+	"parts-fields.mp4": {args: "-f lavfi -i testsrc2=s=160x64:r=1:d=30,noise=alls=20:allf=t -c:v libx264 -pix_fmt yuv420p -preset fast -bf 3 -g 5 -keyint_min 5 -sc_threshold 0 -x264-params tff=1 -flags +ildct+ilme",
+		keys: 5},
 	"parts-hevc.mp4": {args: "-f lavfi -i testsrc2=s=160x144:r=1:d=30,noise=alls=20:allf=t -c:v libx265 -pix_fmt yuv420p -x265-params log-level=error:keyint=5:min-keyint=5:scenecut=0:open-gop=0:pools=1:frame-threads=1",
 		keys: 5},
 }

@@ -406,6 +406,61 @@ func TestNVENCAfterNVDEC(t *testing.T) {
 	}
 }
 
+// Graphs around a filter on the GPU take NVDEC's pictures, and NVENC takes theirs: the same frames
+// at the same times as with the CPU's decoder and encoder.
+func TestChainsOnDevice(t *testing.T) {
+	folder := t.TempDir()
+	for name, rows := range map[string][]string{
+		"parts.mp4": {
+			"-r 0 --before fps=2", "-r 1 --before scale=192:96 --after framestep=2", "-r 1 --crop 128:48 --sharpen 0.3 --scale 2 --fps 1.5",
+			"-r 0 --after setpts=1.5*PTS,tpad=stop=2", "--quality fast --noise 5 --frames 6 --before hflip --after fps=2",
+		},
+		"parts-fields.mp4": {"-r 1 --deinterlace bob", "-r 1 --before bwdif=1 --after scale=192:96 --start 3.3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clip, ok := onNVDEC(t, folder, name, "")
+			if !ok {
+				return
+			}
+			if os.Getenv(testdriver.RealDevice) != "" {
+				needsNVENC(t)
+			}
+			for _, args := range rows {
+				dir := t.TempDir()
+				run := func(to, how string, more ...string) string {
+					out := filepath.Join(dir, strings.Map(func(r rune) rune { return max(r, 'a') }, how)+to)
+					code, said := runJob(t, slices.Concat(quiet, []string{"-i", clip, "-o", out, "--device", "cuda", "--hwaccel", how}, strings.Fields(args), more)...)
+					if code != 0 || strings.Contains(how, "nvdec") && !strings.Contains(said, "decoding h264 on the GPU") {
+						t.Fatalf("%s --hwaccel %s: exit code %d:\n%s", args, how, code, said)
+					}
+					return out
+				}
+				want := run(".mkv", "none", "--codec", "ffv1")
+				sameVideos(t, want, run(".mkv", "nvdec", "--codec", "ffv1"))
+				for _, how := range []string{"nvenc", "nvdec,nvenc"} {
+					got := run(".mkv", how)
+					if a, b := timesOf(t, got), timesOf(t, want); !slices.Equal(a, b) {
+						t.Errorf("%s --hwaccel %s: the times are %v, not %v", args, how, a, b)
+					} else if d := psnr(t, got, want); d < 25 {
+						t.Errorf("%s --hwaccel %s: %.1f dB", args, how, d)
+					}
+				}
+			}
+		})
+	}
+}
+
+// timesOf returns the times of a file's frames, in its unit.
+func timesOf(t *testing.T, path string) (all []int64) {
+	t.Helper()
+	in := openClip(t, path, nil, hostPool(t), nil)
+	for f := next(t, in); f != nil; f = next(t, in) {
+		all = append(all, f.PTS)
+		f.Release()
+	}
+	return all
+}
+
 // needsNVENC skips a test on a chip without NVENC.
 func needsNVENC(t *testing.T) {
 	t.Helper()

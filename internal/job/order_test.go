@@ -24,6 +24,7 @@ func TestPartsInOrder(t *testing.T) {
 		{name: "ffv1", to: "mov", args: "-r 1 --codec ffv1", says: "decoding"},
 		{name: "nvenc", to: "mp4", args: "-r 1 --hwaccel nvenc --preset ultrafast"},
 		{name: "passed", to: "mp4", args: "-r 0 --hwaccel nvenc --preset ultrafast"},
+		{name: "chain for nvenc", to: "mp4", args: "-r 1 --hwaccel nvdec,nvenc --preset ultrafast --crop 128:48 --scale 2 --after eq=gamma=1.1"},
 		{name: "bitrate", to: "mp4", args: "-r 1 --bitrate 300k --preset ultrafast"},
 		{name: "denoiser", to: "mov", args: "--quality fast --noise 5 --hwaccel nvdec --codec ffv1"},
 		{name: "measured", to: "mov", args: "--quality fast --codec ffv1"},
