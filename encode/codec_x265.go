@@ -70,7 +70,11 @@ func configureX265(o *Options, c *C.AVCodecContext, set func(option, value strin
 			}
 		}
 	}
-	set("x265-params", Params{append(params, o.EncoderParams.list...)}.String())
+	params = append(params, o.EncoderParams.list...)
+	if c.width > 32 && c.width <= 48 { // its cutree writes past the end of rows of three blocks
+		params = append(params, param{"cutree", "0"})
+	}
+	set("x265-params", Params{params}.String())
 }
 
 // checkX265 has x265 parse a parameter.

@@ -133,7 +133,8 @@ func (o *Output) Put(_ context.Context, f *pipeline.Frame) error {
 	}
 	if o.frames > 0 && o.isPicture() {
 		f.Release()
-		return target.Refusal("give --frames 1, or the name of a video file", "%s holds one picture, and the input has more", o.opts.Format)
+		return target.Refusal("give --frames 1 and no filter that makes more pictures of one, or the name of a video file",
+			"%s holds one picture, and there are more", o.opts.Format)
 	}
 	end := o.micros(f.PTS + f.Duration)
 	o.time.Store(end)

@@ -20,7 +20,6 @@ import (
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/internal/av"
-	"vidfilter/internal/hint"
 	"vidfilter/internal/machine"
 	"vidfilter/internal/units"
 	"vidfilter/pipeline"
@@ -28,6 +27,8 @@ import (
 
 // Options of Open; the zero value will do.
 type Options struct {
+	// Name is the option that the graph is from, for errors.
+	Name string
 	// Takes reports which layouts the next stage takes; nil: all. Results have the one of them that
 	// keeps most of what the last filter makes.
 	Takes func(pipeline.Layout) bool
@@ -39,6 +40,8 @@ type Options struct {
 	MaxPixels int64
 	// Later is how many results the stages behind may keep.
 	Later int
+	// TimeBase is the unit of the times of results; zero: that of the last filter.
+	TimeBase pipeline.Ratio
 	// Threads run the filters; 0: as many as the program may use.
 	Threads int
 
@@ -62,6 +65,7 @@ type Filter struct {
 
 	run    *running
 	before source // of the frames that run is for
+	latest *stamp // the time of the latest result, nil before the first
 
 	number  int64   // of the frames so far
 	dropped dropped // of which no result came
@@ -73,7 +77,7 @@ type Filter struct {
 
 // Open returns a stage that runs a graph. Its errors are those of Check.
 func Open(text string, o Options) (*Filter, error) {
-	p, err := parse(text, 1)
+	p, err := parse(text, o.Name, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -114,6 +118,7 @@ type running struct {
 	*parsed
 	source, sink *C.AVFilterContext
 	video        *pipeline.Video // of its results
+	unit         pipeline.Ratio  // of the times of the last filter
 	rescaled     bool            // a picture is scaled on its way
 	paced        bool            // the rate of frames changes
 
@@ -202,7 +207,7 @@ func (f *Filter) Process(ctx context.Context, frame *pipeline.Frame, emit pipeli
 	}
 	defer picture.Free()
 	if f.run != nil && src != f.before {
-		if err := f.Flush(ctx, emit); err != nil {
+		if err := f.finish(ctx, emit); err != nil {
 			return err
 		}
 	}
@@ -213,8 +218,8 @@ func (f *Filter) Process(ctx context.Context, frame *pipeline.Frame, emit pipeli
 		f.most = max(64, f.memory()/size)
 	}
 	if n := f.traces.Load(); n > f.most {
-		return hint.Says(fmt.Sprintf("the graph keeps %d frames, for which there is no memory", n),
-			"give filters that look at fewer frames, and let branches of the graph have the same times", ErrGraph)
+		return f.run.wrong(-1, fmt.Sprintf("it keeps %d frames, for which there is no memory", n),
+			"give filters that look at fewer frames, and let branches of the graph have the same times")
 	}
 	c := (*C.AVFrame)(picture.UnsafePointer())
 	if err := f.run.do(func() C.int { return C.av_buffersrc_add_frame_flags(f.run.source, c, 0) }); err != nil {
@@ -256,6 +261,13 @@ func frameBytes(format pipeline.Format) int64 {
 
 // Flush ends the graph. It is nothing without frames.
 func (f *Filter) Flush(ctx context.Context, emit pipeline.Emit) error {
+	err := f.finish(ctx, emit)
+	f.latest = nil
+	return err
+}
+
+// finish ends the graph for the frames so far.
+func (f *Filter) finish(ctx context.Context, emit pipeline.Emit) error {
 	if f.run == nil {
 		return nil
 	}
@@ -353,7 +365,7 @@ func ratio(r C.AVRational) pipeline.Ratio {
 
 // open opens the graph for frames, with results of one of some layouts.
 func (f *Filter) open(src source, layouts []pipeline.Layout) (err error) {
-	p, err := parse(f.text, f.o.Threads)
+	p, err := parse(f.text, f.o.Name, f.o.Threads)
 	if err != nil {
 		return err
 	}
@@ -376,10 +388,9 @@ func (f *Filter) open(src source, layouts []pipeline.Layout) (err error) {
 	if err := r.judgeSizes(f.o.MaxPixels); err != nil {
 		return err
 	}
-	r.look(src)
+	r.look(src, f.o.TimeBase)
 	if rate := r.video.Rate; rate.Den > 0 && float64(rate.Num)/float64(rate.Den) > mostRate && rate != src.video.Rate {
-		return hint.Says(fmt.Sprintf("the graph makes %d/%d frames a second, which are too many", rate.Num, rate.Den),
-			fmt.Sprintf("at most %d are made", mostRate), ErrGraph)
+		return r.wrong(-1, fmt.Sprintf("%d/%d frames a second are too many", rate.Num, rate.Den), fmt.Sprintf("give at most %d", mostRate))
 	}
 	f.run, f.before = r, src
 	return nil
@@ -480,8 +491,8 @@ func (r *running) judgeSizes(most int64) error {
 	return nil
 }
 
-// look reads what comes out of the graph.
-func (r *running) look(src source) {
+// look reads what comes out of the graph. Its times get a unit, if that is not zero.
+func (r *running) look(src source, asked pipeline.Ratio) {
 	for _, f := range av.Slice(r.graph.filters, int(r.graph.nb_filters)) {
 		switch C.GoString(f.filter.name) {
 		case "scale", "zscale":
@@ -505,7 +516,19 @@ func (r *running) look(src source) {
 	}
 	v.Rate = rate
 	v.TimeBase, v.Aspect = unit, ratio(C.av_buffersink_get_sample_aspect_ratio(r.sink))
+	r.unit = v.TimeBase
+	if asked.Known() {
+		v.TimeBase = asked
+	}
 	r.video = &v
+}
+
+// inUnit converts a time of the last filter into the unit of results.
+func (r *running) inUnit(t int64) int64 {
+	if t == av.NoPTS || r.unit == r.video.TimeBase {
+		return t
+	}
+	return int64(C.av_rescale_q(C.int64_t(t), rational(r.unit), rational(r.video.TimeBase)))
 }
 
 // times returns r times a by b, unknown if one of them is.
@@ -523,7 +546,7 @@ func (f *Filter) pull(ctx context.Context, emit pipeline.Emit) error {
 			return context.Cause(ctx)
 		}
 		if n > mostAdded {
-			return hint.Says(fmt.Sprintf("the graph makes more than %d frames of one", mostAdded), "give a lower rate, or add fewer frames", ErrGraph)
+			return f.run.wrong(-1, fmt.Sprintf("it makes more than %d frames of one", mostAdded), "give a lower rate, or add fewer frames")
 		}
 		picture := astiav.AllocFrame()
 		if picture == nil {
@@ -578,7 +601,7 @@ func (f *Filter) lasting(picture *astiav.Frame, more bool) (before *astiav.Frame
 		r.step = last
 	}
 	if c.duration = r.step; r.step == 0 { // there is no other
-		c.duration = C.av_rescale_q(1, C.av_inv_q(rational(f.before.video.Rate)), rational(r.video.TimeBase))
+		c.duration = C.av_rescale_q(1, C.av_inv_q(rational(f.before.video.Rate)), rational(r.unit))
 	}
 	return before
 }
@@ -587,7 +610,7 @@ func (f *Filter) lasting(picture *astiav.Frame, more bool) (before *astiav.Frame
 // speed-up. If frames do not follow their rate, the two times decide.
 func (f *Filter) rate(first, second *C.AVFrame) {
 	v, from := f.run.video, f.before.video
-	gap := C.av_mul_q(C.AVRational{C.int(min(second.pts-first.pts, math.MaxInt32)), 1}, rational(v.TimeBase))
+	gap := C.av_mul_q(C.AVRational{C.int(min(second.pts-first.pts, math.MaxInt32)), 1}, rational(f.run.unit))
 	v.Rate = ratio(C.av_inv_q(gap))
 	v.MeanRate = v.Rate
 	a, b := traceOf(first), traceOf(second)
@@ -627,6 +650,13 @@ func (f *Filter) result(ctx context.Context, picture *astiav.Frame) (*pipeline.F
 // make makes a frame over the memory of a picture, or with a copy of it, and with properties.
 func (f *Filter) make(ctx context.Context, picture *astiav.Frame, t *trace) (*pipeline.Frame, error) {
 	c := (*C.AVFrame)(picture.UnsafePointer())
+	pts := f.run.inUnit(int64(c.pts))
+	if b := f.latest; t != nil && t.used && b != nil && b.pts == pts && f.run.video.Rate.Known() {
+		pts += int64(1/(f.run.video.Rate.Float64()*f.run.video.TimeBase.Float64()) + 0.5) // the second field of a single frame
+	}
+	if err := f.judgeTime(pts); err != nil {
+		return nil, err
+	}
 	if err := av.Error(int(C.vf_graph_upright(c))); err != nil {
 		return nil, fmt.Errorf("graph: %w", err)
 	}
@@ -657,7 +687,7 @@ func (f *Filter) make(ctx context.Context, picture *astiav.Frame, t *trace) (*pi
 	}
 	frame.SetProps(props)
 	frame.Video = f.run.video
-	frame.PTS, frame.Duration = int64(c.pts), int64(c.duration)
+	frame.PTS, frame.Duration = pts, f.run.inUnit(int64(c.duration))
 	if f.run.paced || frame.Duration <= 0 {
 		frame.Duration = 0
 		if rate := f.run.video.Rate; rate.Den > 0 {
@@ -674,6 +704,32 @@ func (f *Filter) make(ctx context.Context, picture *astiav.Frame, t *trace) (*pi
 		t.used = true
 	}
 	return frame, nil
+}
+
+// stamp is a time.
+type stamp struct {
+	pts  int64
+	unit pipeline.Ratio
+}
+
+func (s stamp) seconds() float64 { return float64(s.pts) * s.unit.Float64() }
+
+// judgeTime refuses times that no file can hold: each is later than the one before, by an hour at
+// most.
+func (f *Filter) judgeTime(pts int64) error {
+	const most = 3600.0
+	const advice = "if setpts rounds times to the same one, put settb=1/90000 before it, or fps=25 behind it"
+	t, before := stamp{pts, f.run.video.TimeBase}, f.latest
+	switch {
+	case pts == av.NoPTS:
+		return f.run.wrong(-1, "a frame comes out of it without a time", advice)
+	case math.Abs(t.seconds()) > mostTime || before != nil && t.seconds()-before.seconds() > most:
+		return f.run.wrong(-1, fmt.Sprintf("the time %.3f s of a frame is too large", t.seconds()), "frames may be an hour apart")
+	case before != nil && C.av_compare_ts(C.int64_t(pts), rational(t.unit), C.int64_t(before.pts), rational(before.unit)) <= 0:
+		return f.run.wrong(-1, fmt.Sprintf("a frame at %.3f s comes out of it after one at %.3f s", t.seconds(), before.seconds()), advice)
+	}
+	f.latest = &t
+	return nil
 }
 
 // format returns the format of a picture, and tags it with the matrix of the frame that it comes

@@ -422,15 +422,41 @@ func TestProcessRefuses(t *testing.T) {
 		{"scale=60000:60000", "60000x60000"}, {"format=yuv420p16,scale=800:800,scale=8:8", "800x800"}, {"pad=100000:100000", "pad"},
 		{"fps=source_fps*100", "2500/1 frames a second"}, {"setpts=PTS*1000000,fps=25", "more than 100000 frames"},
 		{"split[a][b];[a]setpts=PTS+1000000[c];[c][b]blend", "keeps"},
+		{"setpts=NAN", "without a time"}, {"setpts=-PTS", "a frame at -0.040 s comes out of it after one at 0.000 s"},
+		{"setpts=PTS/2", "a frame at 0.000 s comes out of it after one at 0.000 s"}, {"setpts=1e18", "too large"}, {"setpts=PTS*1e6", "too large"},
 	} {
 		list := frames(clip(t, newPool(t, 1), small, 80))
 		var out results
-		err := pipeline.Run(t.Context(), &list, []pipeline.Filter{open(t, c.graph, Options{MaxPixels: 1e6, memory: 1})}, &out, pipeline.Options{})
+		err := pipeline.Run(t.Context(), &list, []pipeline.Filter{open(t, c.graph, Options{Name: "--after", MaxPixels: 1e6, memory: 1})}, &out, pipeline.Options{})
 		for _, f := range list {
 			f.Release()
 		}
-		if err == nil || !strings.Contains(err.Error(), c.want) || !errors.Is(err, ErrGraph) {
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "--after: ") || !errors.Is(err, ErrGraph) {
 			t.Errorf("%s: %v", c.graph, err)
+		}
+	}
+}
+
+// Results have times and lengths of their own also where filters give none, in the unit that is
+// asked for.
+func TestTimes(t *testing.T) {
+	for _, c := range []struct {
+		graph  string
+		frames int
+		unit   int // 0: the last filter's
+		want   string
+	}{
+		{"setpts=2*PTS", 3, 0, "[0+2 2+2 4+2]/25"}, {"setpts=2*PTS", 1, 0, "[0+1]/25"},
+		{"bwdif=1", 1, 0, "[0+1 1+1]/50"}, {"bwdif=1", 2, 1000, "[0+20 20+20 40+20 60+20]/1000"}, {"null", 2, 50, "[0+2 2+2]/50"},
+	} {
+		src := clip(t, newPool(t, 1), small, c.frames)
+		got := run(t, open(t, c.graph, Options{TimeBase: pipeline.Ratio{Num: min(c.unit, 1), Den: c.unit}}), src)
+		var times []string
+		for _, r := range got {
+			times = append(times, fmt.Sprintf("%d+%d", r.pts, r.long))
+		}
+		if text := fmt.Sprintf("%v/%d", times, got[0].video.TimeBase.Den); text != c.want {
+			t.Errorf("%s of %d frames: %s, not %s", c.graph, c.frames, text, c.want)
 		}
 	}
 }

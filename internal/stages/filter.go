@@ -24,10 +24,10 @@ type filter struct {
 	run   *graph.Filter // nil: frames pass
 }
 
-// open returns the filter for an option. about is a graph that keeps as many frames as any of the
-// option's.
-func open(pool *pipeline.Pool, in kernels.Setting, about string, graphOf func(enhance.Facts) (string, error), first bool) (pipeline.Filter, error) {
-	o := options(pool, in)
+// open returns the filter for an option of a name. about is a graph that keeps as many frames as any
+// of the option's.
+func open(name string, pool *pipeline.Pool, in kernels.Setting, about string, graphOf func(enhance.Facts) (string, error), first bool) (pipeline.Filter, error) {
+	o := options(name, pool, in)
 	g, err := graph.Open(about, o)
 	if err != nil {
 		return nil, err
@@ -35,9 +35,9 @@ func open(pool *pipeline.Pool, in kernels.Setting, about string, graphOf func(en
 	return &filter{options: o, progressive: in.Progressive, graphOf: graphOf, first: first, held: g.Held()}, nil
 }
 
-// options returns those of a graph.
-func options(pool *pipeline.Pool, in kernels.Setting) graph.Options {
-	o := graph.Options{Takes: in.Takes, MaxPixels: in.MaxPixels, Later: in.Later, Threads: in.Threads}
+// options returns those of a graph that is from an option of a name.
+func options(name string, pool *pipeline.Pool, in kernels.Setting) graph.Options {
+	o := graph.Options{Name: name, Takes: in.Takes, MaxPixels: in.MaxPixels, Later: in.Later, Threads: in.Threads}
 	if in.ForDevice {
 		o.Pool = pool
 	}
@@ -52,10 +52,20 @@ func (f *filter) Process(ctx context.Context, frame *pipeline.Frame, emit pipeli
 		frame.Release()
 		return err
 	}
-	if f.run == nil {
+	if emit = f.timed(emit); f.run == nil {
 		return emit(frame)
 	}
 	return f.run.Process(ctx, frame, emit)
+}
+
+// timed has all graphs keep the unit of the first result: an output has one.
+func (f *filter) timed(emit pipeline.Emit) pipeline.Emit {
+	return func(frame *pipeline.Frame) error {
+		if !f.options.TimeBase.Known() {
+			f.options.TimeBase = frame.Video.TimeBase
+		}
+		return emit(frame)
+	}
 }
 
 // prepare opens the graph for a frame, if it is another than before.
@@ -81,6 +91,9 @@ func (f *filter) prepare(ctx context.Context, frame *pipeline.Frame, emit pipeli
 	if err := f.Flush(ctx, emit); err != nil {
 		return err
 	}
+	if unit := f.options.TimeBase; text == "" && unit.Known() && unit != frame.Video.TimeBase {
+		text = "null"
+	}
 	f.text, f.run = text, nil
 	if text != "" {
 		f.run, err = graph.Open(text, f.options)
@@ -92,7 +105,7 @@ func (f *filter) Flush(ctx context.Context, emit pipeline.Emit) error {
 	if f.run == nil {
 		return nil
 	}
-	return f.run.Flush(ctx, emit)
+	return f.run.Flush(ctx, f.timed(emit))
 }
 
 func (f *filter) Discard() {
