@@ -125,7 +125,12 @@ func (o *Output) Close() {
 // Put encodes a frame, which it takes. The first one fixes size, format and colour of the video.
 func (o *Output) Put(_ context.Context, f *pipeline.Frame) error {
 	if o.enc == nil {
-		if err := o.start(f); err != nil {
+		err := o.start(f)
+		if at := o.micros(f.PTS); err == nil && at < 0 && o.mp4() {
+			err = target.Refusal("write .mkv, which keeps it, or delay the sound instead",
+				"the filters put the first picture at %.3f s, and %s shows none before the beginning", float64(at)/1e6, o.opts.Format)
+		}
+		if err != nil {
 			f.Release()
 			return err
 		}

@@ -259,9 +259,14 @@ func frameBytes(format pipeline.Format) int64 {
 	return int64(max(size, 1))
 }
 
-// Flush ends the graph. It is nothing without frames.
+// Flush ends the graph. It is nothing without frames, and an error if it drops all of them.
 func (f *Filter) Flush(ctx context.Context, emit pipeline.Emit) error {
+	begun := f.run != nil
 	err := f.finish(ctx, emit)
+	if err == nil && begun && f.latest == nil {
+		p := parsed{text: f.text, name: f.o.Name}
+		err = p.wrong(-1, fmt.Sprintf("no frame comes out of it, of %d", f.number), "leave it out, or give it more frames")
+	}
 	f.latest = nil
 	return err
 }

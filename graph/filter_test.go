@@ -423,7 +423,7 @@ func TestProcessRefuses(t *testing.T) {
 		{"fps=source_fps*100", "2500/1 frames a second"}, {"setpts=PTS*1000000,fps=25", "more than 100000 frames"},
 		{"split[a][b];[a]setpts=PTS+1000000[c];[c][b]blend", "keeps"},
 		{"setpts=NAN", "without a time"}, {"setpts=-PTS", "a frame at -0.040 s comes out of it after one at 0.000 s"},
-		{"setpts=PTS/2", "a frame at 0.000 s comes out of it after one at 0.000 s"}, {"setpts=1e18", "too large"}, {"setpts=PTS*1e6", "too large"},
+		{"setpts=PTS/2", "a frame at 0.000 s comes out of it after one at 0.000 s"}, {"setpts=1e18", "too large"}, {"fps=1/1000", "no frame comes out of it, of 80"}, {"setpts=PTS*1e6", "too large"},
 	} {
 		list := frames(clip(t, newPool(t, 1), small, 80))
 		var out results
