@@ -159,4 +159,7 @@ func TestStagesOfOddVideos(t *testing.T) {
 			t.Errorf("%s: exit code %d: %s", c.args, code, said)
 		}
 	}
+	if _, said := filter(t, uneven, "mkv", "--filter denoise --noise-from 0 --before scale=96:72"); !strings.Contains(said, "--before scales its noise") {
+		t.Errorf("noise that is measured before it is scaled: %s", said)
+	}
 }
