@@ -66,6 +66,8 @@ type Filter struct {
 	run    *running
 	before source // of the frames that run is for
 	latest *stamp // the time of the latest result, nil before the first
+	fed    *stamp // the time of the latest frame
+	loose  bool   // frames themselves have come out of order, as of a live source that stands still
 
 	number  int64   // of the frames so far
 	dropped dropped // of which no result came
@@ -200,6 +202,11 @@ func (f *Filter) Process(ctx context.Context, frame *pipeline.Frame, emit pipeli
 		frame.Release()
 		return errors.New("graph: a frame without a time base")
 	}
+	fed := stamp{frame.PTS, frame.Video.TimeBase}
+	if f.fed != nil && !fed.follows(*f.fed) {
+		f.loose = true
+	}
+	f.fed = &fed
 	size := frameBytes(frame.Format)
 	picture, src, err := f.wrap(frame) // which is frame no more
 	if err != nil {
@@ -512,7 +519,7 @@ func (r *running) look(src source, asked pipeline.Ratio) {
 	}
 	r.unrated = v.Rate.Known() && !rate.Known()
 	r.paced = !r.unrated && C.av_cmp_q(rational(rate), rational(v.Rate)) != 0
-	unit := ratio(C.av_buffersink_get_time_base(r.sink))
+	unit := ratio(C.av_mul_q(C.av_buffersink_get_time_base(r.sink), C.AVRational{1, 1})) // reduced, as NUT needs it
 	switch {
 	case rate.Known() && unit == pipeline.Ratio{Num: rate.Den, Den: rate.Num} && unit != src.video.TimeBase: // it counts frames
 		r.paced, v.MeanRate = true, rate
@@ -719,19 +726,24 @@ type stamp struct {
 
 func (s stamp) seconds() float64 { return float64(s.pts) * s.unit.Float64() }
 
-// judgeTime refuses times that no file can hold: each is later than the one before, by an hour at
-// most.
-func (f *Filter) judgeTime(pts int64) error {
+// follows reports whether a time is later than another, by an hour at most.
+func (s stamp) follows(before stamp) bool {
 	const most = 3600.0
-	const advice = "if setpts rounds times to the same one, put settb=1/90000 before it, or fps=25 behind it"
+	later := C.av_compare_ts(C.int64_t(s.pts), rational(s.unit), C.int64_t(before.pts), rational(before.unit)) > 0
+	return later && s.seconds()-before.seconds() <= most
+}
+
+// judgeTime refuses times that no file can hold: each follows the one before.
+func (f *Filter) judgeTime(pts int64) error {
 	t, before := stamp{pts, f.run.video.TimeBase}, f.latest
 	switch {
 	case pts == av.NoPTS:
-		return f.run.wrong(-1, "a frame comes out of it without a time", advice)
-	case math.Abs(t.seconds()) > mostTime || before != nil && t.seconds()-before.seconds() > most:
-		return f.run.wrong(-1, fmt.Sprintf("the time %.3f s of a frame is too large", t.seconds()), "frames may be an hour apart")
-	case before != nil && C.av_compare_ts(C.int64_t(pts), rational(t.unit), C.int64_t(before.pts), rational(before.unit)) <= 0:
-		return f.run.wrong(-1, fmt.Sprintf("a frame at %.3f s comes out of it after one at %.3f s", t.seconds(), before.seconds()), advice)
+		return f.run.wrong(-1, "a frame comes out of it without a time", "let setpts give each frame one")
+	case math.Abs(t.seconds()) > mostTime:
+		return f.run.wrong(-1, fmt.Sprintf("the time %.3f s of a frame is too large", t.seconds()), "let setpts give smaller ones")
+	case before != nil && !f.loose && !t.follows(*before):
+		return f.run.wrong(-1, fmt.Sprintf("a frame at %.3f s comes out of it after one at %.3f s", t.seconds(), before.seconds()),
+			"times go forward, by an hour at most; if setpts rounds them to the same one, put settb=1/90000 before it, or fps=25 behind it")
 	}
 	f.latest = &t
 	return nil

@@ -423,7 +423,7 @@ func TestProcessRefuses(t *testing.T) {
 		{"fps=source_fps*100", "2500/1 frames a second"}, {"setpts=PTS*1000000,fps=25", "more than 100000 frames"},
 		{"split[a][b];[a]setpts=PTS+1000000[c];[c][b]blend", "keeps"},
 		{"setpts=NAN", "without a time"}, {"setpts=-PTS", "a frame at -0.040 s comes out of it after one at 0.000 s"},
-		{"setpts=PTS/2", "a frame at 0.000 s comes out of it after one at 0.000 s"}, {"setpts=1e18", "too large"}, {"fps=1/1000", "no frame comes out of it, of 80"}, {"setpts=PTS*1e6", "too large"},
+		{"setpts=PTS/2", "a frame at 0.000 s comes out of it after one at 0.000 s"}, {"setpts=1e18", "too large"}, {"fps=1/1000", "no frame comes out of it, of 80"}, {"setpts=PTS*1e6", "a frame at 40000.000 s comes out of it after one at 0.000 s"},
 	} {
 		list := frames(clip(t, newPool(t, 1), small, 80))
 		var out results
@@ -434,6 +434,17 @@ func TestProcessRefuses(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "--after: ") || !errors.Is(err, ErrGraph) {
 			t.Errorf("%s: %v", c.graph, err)
 		}
+	}
+}
+
+// Frames that come again, as of a live source that stands still, are filtered as they come.
+func TestRepeated(t *testing.T) {
+	src := clip(t, newPool(t, 1), small, 6)
+	for i, f := range src {
+		f.PTS = int64(i % 3)
+	}
+	if got := run(t, open(t, "hflip,unsharp", Options{}), src); len(got) != 6 || got[3].pts != 0 {
+		t.Errorf("%d frames", len(got))
 	}
 }
 
@@ -448,6 +459,7 @@ func TestTimes(t *testing.T) {
 	}{
 		{"setpts=2*PTS", 3, 0, "[0+2 2+2 4+2]/25"}, {"setpts=2*PTS", 1, 0, "[0+1]/25"},
 		{"bwdif=1", 1, 0, "[0+1 1+1]/50"}, {"bwdif=1", 2, 1000, "[0+20 20+20 40+20 60+20]/1000"}, {"null", 2, 50, "[0+2 2+2]/50"},
+		{"separatefields,weave", 2, 0, "[0+1 1+1]/25"},
 	} {
 		src := clip(t, newPool(t, 1), small, c.frames)
 		got := run(t, open(t, c.graph, Options{TimeBase: pipeline.Ratio{Num: min(c.unit, 1), Den: c.unit}}), src)
