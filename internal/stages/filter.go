@@ -24,8 +24,8 @@ type filter struct {
 	run   *graph.Filter // nil: frames pass
 }
 
-// open returns the filter for an option of a name. about is a graph that keeps as many frames as any
-// of the option's.
+// open returns the filter for an option of a name. about is a graph that keeps as many frames as
+// any of the option's.
 func open(name string, pool *pipeline.Pool, in kernels.Setting, about string, graphOf func(enhance.Facts) (string, error), first bool) (pipeline.Filter, error) {
 	o := options(name, pool, in)
 	g, err := graph.Open(about, o)
