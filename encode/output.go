@@ -82,7 +82,12 @@ func (o *Output) Fits(width, height int) error { return o.coder.Fits(width, heig
 // Put encodes a frame, which it takes. The first one fixes size, format and colour of the video.
 func (o *Output) Put(ctx context.Context, f *pipeline.Frame) error {
 	if !o.coder.IsOpen() {
-		if err := o.start(f, func() error { return nil }); err != nil {
+		err := o.start(f, func() error { return nil })
+		if at := o.spec.Micros(f.PTS); err == nil && at < 0 && o.spec.MP4() {
+			err = target.Refusal("write .mkv, which keeps it, or delay the sound instead",
+				"the filters put the first picture at %.3f s, and %s shows none before the beginning", float64(at)/1e6, o.spec.Format)
+		}
+		if err != nil {
 			f.Release()
 			return err
 		}
@@ -90,7 +95,8 @@ func (o *Output) Put(ctx context.Context, f *pipeline.Frame) error {
 	}
 	if o.spec.Frames > 0 && o.spec.IsPicture() {
 		f.Release()
-		return target.Refusal("give --frames 1, or the name of a video file", "%s holds one picture, and the input has more", o.spec.Format)
+		return target.Refusal("give --frames 1 and no filter that makes more pictures of one, or the name of a video file",
+			"%s holds one picture, and there are more", o.spec.Format)
 	}
 	o.time.Store(o.spec.Micros(f.PTS + f.Duration))
 	return o.coder.Put(ctx, f)

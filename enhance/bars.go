@@ -249,9 +249,9 @@ type Found struct {
 	whole  Box
 }
 
-// Crop returns the value of --crop that keeps the box, "" if no frame was looked at.
+// Crop returns the value of --crop that keeps the box, "" for the whole picture.
 func (f Found) Crop() string {
-	if f.Box.empty() {
+	if f.Box.empty() || f.Box == f.whole {
 		return ""
 	}
 	return CropOf(f.facts, f.Box).Box.String()
@@ -565,7 +565,7 @@ func (f Found) String() string {
 	case f.Black:
 		return fmt.Sprintf("crop: the video is black in %s: the whole picture stays", pictures(f.Frames))
 	case f.Sparse:
-		return fmt.Sprintf("crop: %s show no more than a few lights on black, such as credits: the whole picture stays", pictures(f.Frames))
+		return fmt.Sprintf("crop: no more than a few lights on black, such as credits, in %s: the whole picture stays", pictures(f.Frames))
 	case f.Box == f.whole:
 		b.WriteString("crop: no black bars: the whole picture stays")
 	default:

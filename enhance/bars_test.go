@@ -185,6 +185,9 @@ func TestBars(t *testing.T) {
 			if text := found.String(); found.Box != c.want || !strings.Contains(text, c.text) {
 				t.Errorf("%v, %q; want %v, %q", found.Box, text, c.want, c.text)
 			}
+			if whole := found.Crop() == ""; whole != (c.want == Box{Width: c.format.Width, Height: c.format.Height}) {
+				t.Errorf("--crop %q keeps %v", found.Crop(), c.want)
+			}
 		})
 	}
 }

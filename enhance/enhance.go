@@ -107,6 +107,12 @@ func (f Facts) steps() (x, y int) {
 	return x, y
 }
 
+// cut reports whether samples of chroma reach beyond the picture, which zscale does not take.
+func (f Facts) cut() bool {
+	x, y := f.Format.ChromaShift()
+	return f.Format.Width%(1<<x) != 0 || f.Format.Height%(1<<y) != 0
+}
+
 // planar returns the name of the planar layout of the frames' kind at a depth.
 func (f Facts) planar(depth int) string {
 	l := f.Format.Layout

@@ -110,7 +110,8 @@ func TestGraphs(t *testing.T) {
 		{"scale", "1", video(720, 576).shaped(64, 45), "zscale=w=1024:h=576:filter=lanczos,setsar=1"},
 		{"scale", "1", video(854, 480).shaped(1280, 1281), "setsar=1"},
 		{"scale", "1", hd, ""},
-		{"scale", "1", video(579, 341), "zscale=w=578:h=340:filter=lanczos,setsar=1"},
+		{"scale", "1", video(579, 341), "scale=w=578:h=340:flags=lanczos+accurate_rnd,setsar=1"},
+		{"scale", "0.5", video(579, 340).in(pipeline.YUV444P), "zscale=w=290:h=170:filter=lanczos,setsar=1"},
 		{"scale", "0.5", hd.in(pipeline.GRAY), "scale=w=960:h=540:flags=lanczos+accurate_rnd,setsar=1"},
 
 		{"fps", "25", hd, "fps=25/1"},
@@ -138,6 +139,7 @@ func TestGraphs(t *testing.T) {
 		{"deband", "", hd.in(pipeline.YUV444P.At(12)), debands},
 		{"deband", "", hd.in(pipeline.GBRP), "format=gbrp12le," + debands + ",zscale=dither=ordered,format=gbrp"},
 		{"deband", "", hd.in(pipeline.RGBA), "format=gbrap16le," + debands + ",zscale=dither=ordered,format=rgba"},
+		{"deband", "", video(579, 340), "format=yuv420p12le," + debands + ",format=yuv420p"},
 		{"deband", "off", hd, ""},
 	} {
 		got, err := graph(c.option, c.value, c.facts)

@@ -64,7 +64,7 @@ func (f Facts) inside(filter string, on bool, within string) string {
 		back = own.Name
 	}
 	parts := []string{"format=" + within, filter}
-	if !own.Gray() && (!own.RGB || within[0] == 'g') { // zscale takes no gray, and mixes no RGB
+	if !own.Gray() && !f.cut() && (!own.RGB || within[0] == 'g') { // zscale takes no gray, and mixes no RGB
 		parts = append(parts, "zscale=dither=ordered")
 	}
 	return strings.Join(append(parts, "format="+back), ",")

@@ -110,7 +110,7 @@ func (s Scale) Graph(f Facts) (string, error) {
 		}
 		return "setsar=1", nil
 	}
-	if f.Format.Layout.Info().Gray() { // which zscale does not take
+	if f.Format.Layout.Info().Gray() || f.cut() { // which zscale does not take
 		return fmt.Sprintf("scale=w=%d:h=%d:flags=lanczos+accurate_rnd,setsar=1", width, height), nil
 	}
 	return fmt.Sprintf("zscale=w=%d:h=%d:filter=lanczos,setsar=1", width, height), nil

@@ -34,6 +34,7 @@ const (
 	mostFilters = 64
 	mostAdded   = 100_000 // frames that tpad adds, and results of a single frame
 	mostRate    = 1000    // frames a second
+	mostTime    = 1e10    // seconds
 )
 
 const example = `for example "bwdif=1", or "scale=1280:-2:flags=lanczos,cas=0.3"`
@@ -43,7 +44,7 @@ const example = `for example "bwdif=1", or "scale=1280:-2:flags=lanczos,cas=0.3"
 // frames, such as a crop larger than the picture, is found by the first of them. Its errors wrap
 // ErrGraph; they quote the filter that is wrong, with FFmpeg's reason.
 func Check(text string) error {
-	p, err := parse(text, 1)
+	p, err := parse(text, "", 1)
 	if err != nil {
 		return err
 	}
@@ -54,6 +55,7 @@ func Check(text string) error {
 // parsed is a graph whose filters exist and are linked with each other, apart from its two ends.
 type parsed struct {
 	text    string
+	name    string // of the option that it is from, for errors; may be empty
 	graph   *C.AVFilterGraph
 	segment *C.AVFilterGraphSegment
 	filters []*C.AVFilterContext // in the order of the text
@@ -70,8 +72,8 @@ func (p *parsed) free() {
 	C.avfilter_graph_free(&p.graph)
 }
 
-// parse reads a graph that will run on a number of threads.
-func parse(text string, threads int) (*parsed, error) {
+// parse reads a graph, from an option of a name, that will run on a number of threads.
+func parse(text, name string, threads int) (*parsed, error) {
 	switch {
 	case strings.TrimSpace(text) == "":
 		return nil, hint.Says("the graph is empty", example, ErrGraph)
@@ -80,7 +82,7 @@ func parse(text string, threads int) (*parsed, error) {
 	case strings.ContainsRune(text, 0):
 		return nil, hint.Says("the graph has a zero byte", example, ErrGraph)
 	}
-	p := &parsed{text: text, graph: C.avfilter_graph_alloc()}
+	p := &parsed{text: text, name: name, graph: C.avfilter_graph_alloc()}
 	if p.graph == nil {
 		return nil, errors.New("graph: out of memory")
 	}
@@ -311,8 +313,8 @@ func rateOf(f *C.AVFilterContext) float64 {
 	defer C.av_free(unsafe.Pointer(value))
 	num, den, _ := strings.Cut(C.GoString((*C.char)(unsafe.Pointer(value))), "/")
 	rate, err := strconv.ParseFloat(num, 64)
-	if d, errDen := strconv.ParseFloat(den, 64); errDen == nil && d != 0 {
-		rate /= d
+	if d, errDen := strconv.ParseFloat(den, 64); errDen == nil {
+		rate /= d // infinite for 1/0
 	}
 	if err != nil {
 		return 0
@@ -413,6 +415,9 @@ func (p *parsed) wrong(n int, what, advice string) error {
 	if parts := places(p.text); n >= 0 && n < len(parts) && (len(p.filters) == 0 || len(p.filters) == len(parts)) {
 		at := parts[n]
 		place = fmt.Sprintf("filter %d of the graph, %q at character %d", n+1, text.Clip(p.text[at.from:at.to], 60), at.from+1)
+	}
+	if p.name != "" {
+		place = p.name + ": " + place
 	}
 	return hint.Says(fmt.Sprintf("%s: %s", place, text.Clip(what, 300)), advice, ErrGraph)
 }

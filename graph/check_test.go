@@ -56,7 +56,7 @@ func TestCheckRefuses(t *testing.T) {
 		{"bwdif=mode=9", "mode"}, {"bwdif=mode=foo", "foo"}, {"[in scale", "Mismatched"}, {"scale=64:32]", "garbage"},
 		{"[]null", "empty"}, {"sws_flags=lanczos", "not terminated"}, {"scale=w=(:h=2", ""},
 		{"tpad=start=1000000000", "adds at most"}, {"tpad=stop=-1", "without end"}, {`tpad=stop_duration=100\\:00\\:00`, "hour"},
-		{"fps=1000000000", "too many"}, {"minterpolate=fps=5000/1", "too many"},
+		{"fps=1000000000", "too many"}, {"fps=1/0", "too many"}, {"minterpolate=fps=5000/1", "too many"},
 	} {
 		err := Check(c.text)
 		if err == nil {

@@ -20,7 +20,6 @@ import (
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/internal/av"
-	"vidfilter/internal/hint"
 	"vidfilter/internal/machine"
 	"vidfilter/internal/units"
 	"vidfilter/pipeline"
@@ -28,6 +27,8 @@ import (
 
 // Options of Open; the zero value will do.
 type Options struct {
+	// Name is the option that the graph is from, for errors.
+	Name string
 	// Takes reports which layouts the next stage takes; nil: all. Results have the one of them that
 	// keeps most of what the last filter makes.
 	Takes func(pipeline.Layout) bool
@@ -64,6 +65,9 @@ type Filter struct {
 
 	run    *running
 	before source // of the frames that run is for
+	latest *stamp // the time of the latest result, nil before the first
+	fed    *stamp // the time of the latest frame
+	loose  bool   // frames themselves have come out of order, as of a live source that stands still
 
 	number  int64   // of the frames so far
 	dropped dropped // of which no result came
@@ -75,7 +79,7 @@ type Filter struct {
 
 // Open returns a stage that runs a graph. Its errors are those of Check.
 func Open(text string, o Options) (*Filter, error) {
-	p, err := parse(text, 1)
+	p, err := parse(text, o.Name, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -197,6 +201,11 @@ func (f *Filter) Process(ctx context.Context, frame *pipeline.Frame, emit pipeli
 		frame.Release()
 		return errors.New("graph: a frame without a time base")
 	}
+	fed := stamp{frame.PTS, frame.Video.TimeBase}
+	if f.fed != nil && !fed.follows(*f.fed) {
+		f.loose = true
+	}
+	f.fed = &fed
 	size := frameBytes(frame.Format)
 	picture, src, err := f.wrap(frame) // which is frame no more
 	if err != nil {
@@ -204,7 +213,7 @@ func (f *Filter) Process(ctx context.Context, frame *pipeline.Frame, emit pipeli
 	}
 	defer picture.Free()
 	if f.run != nil && src != f.before {
-		if err := f.Flush(ctx, emit); err != nil {
+		if err := f.finish(ctx, emit); err != nil {
 			return err
 		}
 	}
@@ -215,8 +224,8 @@ func (f *Filter) Process(ctx context.Context, frame *pipeline.Frame, emit pipeli
 		f.most = max(64, f.memory()/size)
 	}
 	if n := f.traces.Load(); n > f.most {
-		return hint.Says(fmt.Sprintf("the graph keeps %d frames, for which there is no memory", n),
-			"give filters that look at fewer frames, and let branches of the graph have the same times", ErrGraph)
+		return f.run.wrong(-1, fmt.Sprintf("it keeps %d frames, for which there is no memory", n),
+			"give filters that look at fewer frames, and let branches of the graph have the same times")
 	}
 	c := (*C.AVFrame)(picture.UnsafePointer())
 	if err := f.run.do(func() C.int { return C.av_buffersrc_add_frame_flags(f.run.source, c, 0) }); err != nil {
@@ -256,8 +265,20 @@ func frameBytes(format pipeline.Format) int64 {
 	return int64(max(size, 1))
 }
 
-// Flush ends the graph. It is nothing without frames.
+// Flush ends the graph. It is nothing without frames, and an error if it drops all of them.
 func (f *Filter) Flush(ctx context.Context, emit pipeline.Emit) error {
+	begun := f.run != nil
+	err := f.finish(ctx, emit)
+	if err == nil && begun && f.latest == nil {
+		p := parsed{text: f.text, name: f.o.Name}
+		err = p.wrong(-1, fmt.Sprintf("no frame comes out of it, of %d", f.number), "leave it out, or give it more frames")
+	}
+	f.latest = nil
+	return err
+}
+
+// finish ends the graph for the frames so far.
+func (f *Filter) finish(ctx context.Context, emit pipeline.Emit) error {
 	if f.run == nil {
 		return nil
 	}
@@ -358,7 +379,7 @@ func ratio(r C.AVRational) pipeline.Ratio {
 
 // open opens the graph for frames, with results of one of some layouts.
 func (f *Filter) open(src source, layouts []pipeline.Layout) (err error) {
-	p, err := parse(f.text, f.o.Threads)
+	p, err := parse(f.text, f.o.Name, f.o.Threads)
 	if err != nil {
 		return err
 	}
@@ -383,8 +404,7 @@ func (f *Filter) open(src source, layouts []pipeline.Layout) (err error) {
 	}
 	r.look(src)
 	if rate := r.video.Rate; rate.Den > 0 && float64(rate.Num)/float64(rate.Den) > mostRate && rate != src.video.Rate {
-		return hint.Says(fmt.Sprintf("the graph makes %d/%d frames a second, which are too many", rate.Num, rate.Den),
-			fmt.Sprintf("at most %d are made", mostRate), ErrGraph)
+		return r.wrong(-1, fmt.Sprintf("%d/%d frames a second are too many", rate.Num, rate.Den), fmt.Sprintf("give at most %d", mostRate))
 	}
 	f.run, f.before = r, src
 	return nil
@@ -501,7 +521,7 @@ func (r *running) look(src source) {
 	}
 	r.unrated = v.Rate.Known() && !rate.Known()
 	r.paced = !r.unrated && C.av_cmp_q(rational(rate), rational(v.Rate)) != 0
-	unit := ratio(C.av_buffersink_get_time_base(r.sink))
+	unit := ratio(C.av_mul_q(C.av_buffersink_get_time_base(r.sink), C.AVRational{1, 1})) // reduced, as NUT needs it
 	switch {
 	case rate.Known() && unit == pipeline.Ratio{Num: rate.Den, Den: rate.Num} && unit != src.video.TimeBase: // it counts frames
 		r.paced, v.MeanRate = true, rate
@@ -528,7 +548,7 @@ func (f *Filter) pull(ctx context.Context, emit pipeline.Emit) error {
 			return context.Cause(ctx)
 		}
 		if n > mostAdded {
-			return hint.Says(fmt.Sprintf("the graph makes more than %d frames of one", mostAdded), "give a lower rate, or add fewer frames", ErrGraph)
+			return f.run.wrong(-1, fmt.Sprintf("it makes more than %d frames of one", mostAdded), "give a lower rate, or add fewer frames")
 		}
 		picture := astiav.AllocFrame()
 		if picture == nil {
@@ -632,6 +652,13 @@ func (f *Filter) result(ctx context.Context, picture *astiav.Frame) (*pipeline.F
 // make makes a frame over the memory of a picture, or with a copy of it, and with properties.
 func (f *Filter) make(ctx context.Context, picture *astiav.Frame, t *trace) (*pipeline.Frame, error) {
 	c := (*C.AVFrame)(picture.UnsafePointer())
+	pts := int64(c.pts)
+	if b := f.latest; t != nil && t.used && b != nil && b.pts == pts && f.run.video.Rate.Known() {
+		pts += int64(1/(f.run.video.Rate.Float64()*f.run.video.TimeBase.Float64()) + 0.5) // the second field of a single frame
+	}
+	if err := f.judgeTime(pts); err != nil {
+		return nil, err
+	}
 	if err := av.Error(int(C.vf_graph_upright(c))); err != nil {
 		return nil, fmt.Errorf("graph: %w", err)
 	}
@@ -662,7 +689,7 @@ func (f *Filter) make(ctx context.Context, picture *astiav.Frame, t *trace) (*pi
 	}
 	frame.SetProps(props)
 	frame.Video = f.run.video
-	frame.PTS, frame.Duration = int64(c.pts), int64(c.duration)
+	frame.PTS, frame.Duration = pts, int64(c.duration)
 	if f.run.paced || frame.Duration <= 0 {
 		frame.Duration = 0
 		if rate := f.run.video.Rate; rate.Den > 0 {
@@ -679,6 +706,37 @@ func (f *Filter) make(ctx context.Context, picture *astiav.Frame, t *trace) (*pi
 		t.used = true
 	}
 	return frame, nil
+}
+
+// stamp is a time.
+type stamp struct {
+	pts  int64
+	unit pipeline.Ratio
+}
+
+func (s stamp) seconds() float64 { return float64(s.pts) * s.unit.Float64() }
+
+// follows reports whether a time is later than another, by an hour at most.
+func (s stamp) follows(before stamp) bool {
+	const most = 3600.0
+	later := C.av_compare_ts(C.int64_t(s.pts), rational(s.unit), C.int64_t(before.pts), rational(before.unit)) > 0
+	return later && s.seconds()-before.seconds() <= most
+}
+
+// judgeTime refuses times that no file can hold: each follows the one before.
+func (f *Filter) judgeTime(pts int64) error {
+	t, before := stamp{pts, f.run.video.TimeBase}, f.latest
+	switch {
+	case pts == av.NoPTS:
+		return f.run.wrong(-1, "a frame comes out of it without a time", "let setpts give each frame one")
+	case math.Abs(t.seconds()) > mostTime:
+		return f.run.wrong(-1, fmt.Sprintf("the time %.3f s of a frame is too large", t.seconds()), "let setpts give smaller ones")
+	case before != nil && !f.loose && !t.follows(*before):
+		return f.run.wrong(-1, fmt.Sprintf("a frame at %.3f s comes out of it after one at %.3f s", t.seconds(), before.seconds()),
+			"times go forward, by an hour at most; if setpts rounds them to the same one, put settb=1/90000 before it, or fps=25 behind it")
+	}
+	f.latest = &t
+	return nil
 }
 
 // format returns the format of a picture, and tags it with the matrix of the frame that it comes

@@ -422,15 +422,51 @@ func TestProcessRefuses(t *testing.T) {
 		{"scale=60000:60000", "60000x60000"}, {"format=yuv420p16,scale=800:800,scale=8:8", "800x800"}, {"pad=100000:100000", "pad"},
 		{"fps=source_fps*100", "2500/1 frames a second"}, {"setpts=PTS*1000000,fps=25", "more than 100000 frames"},
 		{"split[a][b];[a]setpts=PTS+1000000[c];[c][b]blend", "keeps"},
+		{"setpts=NAN", "without a time"}, {"setpts=-PTS", "a frame at -0.040 s comes out of it after one at 0.000 s"},
+		{"setpts=PTS/2", "a frame at 0.000 s comes out of it after one at 0.000 s"}, {"setpts=1e18", "too large"}, {"fps=1/1000", "no frame comes out of it, of 80"}, {"setpts=PTS*1e6", "a frame at 40000.000 s comes out of it after one at 0.000 s"},
 	} {
 		list := frames(clip(t, newPool(t, 1), small, 80))
 		var out results
-		err := pipeline.Run(t.Context(), &list, []pipeline.Filter{open(t, c.graph, Options{MaxPixels: 1e6, memory: 1})}, &out, pipeline.Options{})
+		err := pipeline.Run(t.Context(), &list, []pipeline.Filter{open(t, c.graph, Options{Name: "--after", MaxPixels: 1e6, memory: 1})}, &out, pipeline.Options{})
 		for _, f := range list {
 			f.Release()
 		}
-		if err == nil || !strings.Contains(err.Error(), c.want) || !errors.Is(err, ErrGraph) {
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "--after: ") || !errors.Is(err, ErrGraph) {
 			t.Errorf("%s: %v", c.graph, err)
+		}
+	}
+}
+
+// Frames that come again, as of a live source that stands still, are filtered as they come.
+func TestRepeated(t *testing.T) {
+	src := clip(t, newPool(t, 1), small, 6)
+	for i, f := range src {
+		f.PTS = int64(i % 3)
+	}
+	if got := run(t, open(t, "hflip,unsharp", Options{}), src); len(got) != 6 || got[3].pts != 0 {
+		t.Errorf("%d frames", len(got))
+	}
+}
+
+// Results have times and lengths of their own, also where filters give none.
+func TestTimes(t *testing.T) {
+	for _, c := range []struct {
+		graph  string
+		frames int
+		want   string
+	}{
+		{"setpts=2*PTS", 3, "[0+2 2+2 4+2]/25"}, {"setpts=2*PTS", 1, "[0+1]/25"},
+		{"bwdif=1", 1, "[0+1 1+1]/50"}, {"bwdif=1", 2, "[0+1 1+1 2+1 3+1]/50"},
+		{"separatefields,weave", 2, "[0+1 1+1]/25"},
+	} {
+		src := clip(t, newPool(t, 1), small, c.frames)
+		got := run(t, open(t, c.graph, Options{}), src)
+		var times []string
+		for _, r := range got {
+			times = append(times, fmt.Sprintf("%d+%d", r.pts, r.long))
+		}
+		if text := fmt.Sprintf("%v/%d", times, got[0].video.TimeBase.Den); text != c.want {
+			t.Errorf("%s of %d frames: %s, not %s", c.graph, c.frames, text, c.want)
 		}
 	}
 }

@@ -32,7 +32,6 @@ type Option struct {
 	Help    string
 	Basic   bool               // vidfilter --help lists it
 	Rivals  []string           // options that cannot be given with it
-	Changes string             // the property of package fidelity that it changes on purpose, or ""
 	Alias   bool               // another name for a value of an option
 	Check   func(string) error // of Kind Text: refuses values, and takes ""
 

@@ -76,9 +76,8 @@ func configureX265(o *encoder, c *C.AVCodecContext, set func(option, value strin
 		}
 	}
 	params = append(params, o.EncoderParams...)
-	d := C.av_pix_fmt_desc_get(c.pix_fmt)
-	if full := d.nb_components > 1 && d.log2_chroma_h == 0; c.width > 32 && c.width <= 48 && (full || c.height <= 32) {
-		params = append(params, spec.Param{Name: "cutree", Value: "0"}) // which crashes x265 at these sizes
+	if c.width > 32 && c.width <= 48 { // its cutree writes past the end of rows of three blocks
+		params = append(params, spec.Param{Name: "cutree", Value: "0"})
 	}
 	set("x265-params", params.String())
 }

@@ -46,6 +46,9 @@ func LookOf(f *pipeline.Frame) *Look {
 	if f.FullRange {
 		frame.color_range = C.AVCOL_RANGE_JPEG
 	}
+	if f.Layout.Info().Gray() {
+		frame.colorspace = C.AVCOL_SPC_UNSPECIFIED // there is nothing to mix
+	}
 	frame.flags &^= C.AV_FRAME_FLAG_INTERLACED | C.AV_FRAME_FLAG_TOP_FIELD_FIRST
 	if f.Interlaced {
 		frame.flags |= C.AV_FRAME_FLAG_INTERLACED

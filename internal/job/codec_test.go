@@ -16,6 +16,8 @@ func TestDefaultCodec(t *testing.T) {
 	}{
 		{"-i a -o b.mp4", "libx264", true},
 		{"-i a -o b.mkv --crf 20 --preset slow --tune grain", "libx264", true},
+		{"-i a -o b.mkv --depth 10", "libx264", true},
+		{"-i a -o b.mkv --depth source", "libx264", true},
 		{"-i a -o b.mkv --tune film", "libx264", false},
 		{"-i a -o b.mkv --pixel-format yuv420p", "libx264", false},
 		{"-i a -o b.mkv --codec h264", "libx264", false},

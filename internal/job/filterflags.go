@@ -32,9 +32,6 @@ func (o *Options) PictureFlags(t cli.Table, which func(kernels.Place) bool) {
 		if opt.Basic {
 			cli.Basic.Mark(f)
 		}
-		if opt.Changes != "" {
-			changes(opt.Changes).Mark(f)
-		}
 		if opt.Kind == kernels.Switch {
 			f.NoOptDefVal = "true"
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"vidfilter/denoise/noise"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/hint"
+	"vidfilter/internal/stages"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
@@ -133,6 +135,9 @@ func (o *Options) measureNoise(ctx context.Context, frames *pipeline.Pool, tell 
 	if err != nil {
 		return fmt.Errorf("--noise-from %v: %w", n, err)
 	}
+	if scales.MatchString(kernels.Of[stages.Before](o.Filters).Graph) {
+		tell(fmt.Sprintf("--noise-from %v measures the source, and --before scales its noise: leave --noise-from out", n))
+	}
 	for _, w := range warnings {
 		tell(fmt.Sprintf("--noise-from %v: %s: choose a flat part that stands still", n, w))
 	}
@@ -159,6 +164,9 @@ func (n *NoiseFrom) String() string {
 	}
 	return fmt.Sprintf("%s,%d,%d,%d,%d", s, n.Box.X, n.Box.Y, n.Box.Width, n.Box.Height)
 }
+
+// scales finds filters of FFmpeg by which noise changes its size.
+var scales = regexp.MustCompile(`\bz?scale\b`)
 
 // noiseFrames bounds the frames of a second that are measured.
 const noiseFrames = 60

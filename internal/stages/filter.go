@@ -27,10 +27,10 @@ type filter struct {
 	last  int64           // time of the latest result
 }
 
-// open returns the filter for an option. about is a graph that keeps as many frames as any of the
-// option's.
-func open(pool *pipeline.Pool, in kernels.Setting, about string, graphOf func(enhance.Facts) (string, error), first bool) (pipeline.Filter, error) {
-	o := options(pool, in)
+// open returns the filter for an option of a name. about is a graph that keeps as many frames as
+// any of the option's.
+func open(name string, pool *pipeline.Pool, in kernels.Setting, about string, graphOf func(enhance.Facts) (string, error), first bool) (pipeline.Filter, error) {
+	o := options(name, pool, in)
 	g, err := graph.Open(about, o)
 	if err != nil {
 		return nil, err
@@ -38,9 +38,9 @@ func open(pool *pipeline.Pool, in kernels.Setting, about string, graphOf func(en
 	return &filter{options: o, progressive: in.Progressive, graphOf: graphOf, first: first, held: g.Held()}, nil
 }
 
-// options returns those of a graph.
-func options(pool *pipeline.Pool, in kernels.Setting) graph.Options {
-	o := graph.Options{Takes: in.Takes, MaxPixels: in.MaxPixels, Later: in.Later, Threads: in.Threads, Lost: in.Lost}
+// options returns those of a graph that is from an option of a name.
+func options(name string, pool *pipeline.Pool, in kernels.Setting) graph.Options {
+	o := graph.Options{Name: name, Takes: in.Takes, MaxPixels: in.MaxPixels, Later: in.Later, Threads: in.Threads, Lost: in.Lost}
 	if in.ForDevice {
 		o.Pool = pool
 	}

@@ -44,7 +44,7 @@ var crop = &kernels.Filter{Name: "crop", Place: kernels.PlaceCrop, Zero: Crop{},
 var deinterlace = &kernels.Filter{Name: "deinterlace", Place: kernels.PlaceDeinterlace, Zero: Deinterlace{}, Options: []kernels.Option{{
 	Name: "deinterlace", Title: "Deinterlace", Kind: kernels.Name, Names: []string{"off", "auto", "bob"}, Bare: "auto",
 	Help:    "a picture of each interlaced frame (auto), or of each field (bob)",
-	Binding: kernels.Bind(func(s *Deinterlace) *enhance.Deinterlace { return &s.Mode }), Changes: "field_order",
+	Binding: kernels.Bind(func(s *Deinterlace) *enhance.Deinterlace { return &s.Mode }),
 }}}
 
 var sharpen = &kernels.Filter{Name: "sharpen", Place: kernels.PlaceSharpen, Zero: Sharpen{}, Options: []kernels.Option{{
@@ -146,12 +146,12 @@ func whole(option, filters string) string {
 
 // OnHost implements kernels.OnHost.
 func (s Before) OnHost(pool *pipeline.Pool, in kernels.Setting) (pipeline.Filter, error) {
-	return graph.Open(s.Graph, options(pool, in))
+	return graph.Open(s.Graph, options("--before", pool, in))
 }
 
 // OnHost implements kernels.OnHost.
 func (s After) OnHost(pool *pipeline.Pool, in kernels.Setting) (pipeline.Filter, error) {
-	return graph.Open(s.Graph, options(pool, in))
+	return graph.Open(s.Graph, options("--after", pool, in))
 }
 
 // OnHost implements kernels.OnHost.
@@ -160,7 +160,7 @@ func (s Crop) OnHost(pool *pipeline.Pool, in kernels.Setting) (pipeline.Filter, 
 	if err != nil {
 		return nil, err
 	}
-	return open(pool, in, "crop", c.Graph, true)
+	return open("--crop", pool, in, "crop", c.Graph, true)
 }
 
 // Live refuses a box that is still to be found.
@@ -173,17 +173,17 @@ func (s Crop) Live() error {
 
 // OnHost implements kernels.OnHost.
 func (s Deinterlace) OnHost(pool *pipeline.Pool, in kernels.Setting) (pipeline.Filter, error) {
-	return open(pool, in, "bwdif", s.Mode.Graph, false)
+	return open("--deinterlace", pool, in, "bwdif", s.Mode.Graph, false)
 }
 
 // OnHost implements kernels.OnHost.
 func (s Sharpen) OnHost(pool *pipeline.Pool, in kernels.Setting) (pipeline.Filter, error) {
-	return open(pool, in, "unsharp", enhance.Sharpen(s.Amount).Graph, false)
+	return open("--sharpen", pool, in, "unsharp", enhance.Sharpen(s.Amount).Graph, false)
 }
 
 // OnHost implements kernels.OnHost.
 func (s Deband) OnHost(pool *pipeline.Pool, in kernels.Setting) (pipeline.Filter, error) {
-	return open(pool, in, "deband", enhance.Deband(s.On).Graph, false)
+	return open("--deband", pool, in, "deband", enhance.Deband(s.On).Graph, false)
 }
 
 // OnHost implements kernels.OnHost.
@@ -192,7 +192,7 @@ func (s Scale) OnHost(pool *pipeline.Pool, in kernels.Setting) (pipeline.Filter,
 	if err != nil {
 		return nil, err
 	}
-	return open(pool, in, "zscale", size.Graph, false)
+	return open("--scale", pool, in, "zscale", size.Graph, false)
 }
 
 // OnHost implements kernels.OnHost.
@@ -201,7 +201,7 @@ func (s Rate) OnHost(pool *pipeline.Pool, in kernels.Setting) (pipeline.Filter, 
 	if err != nil {
 		return nil, err
 	}
-	return open(pool, in, "fps", r.Graph, false)
+	return open("--fps", pool, in, "fps", r.Graph, false)
 }
 
 // asUsage marks an error of an option that a frame does not suit.

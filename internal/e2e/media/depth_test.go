@@ -60,6 +60,9 @@ func TestDepthOption(t *testing.T) {
 		if codec := map[string]string{"--depth 8": "h264", "--depth 10": "hevc"}[c.with]; codec != "" && v.Codec != codec {
 			t.Errorf("%s %s: %s, want %s: %s", c.in, c.with, v.Codec, codec, said)
 		}
+		if codec := probe(t, out).video(t).Codec; c.with == "--depth 10" && codec != "hevc" {
+			t.Errorf("%s %s: %s", c.in, c.with, codec)
+		}
 		if c.back != "" {
 			keepsValues(t, c.in+" "+c.with, raw(t, out, c.pixels), raw(t, c.in, c.back), c.pixels, c.back)
 		}

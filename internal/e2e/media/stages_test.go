@@ -2,8 +2,10 @@ package media
 
 import (
 	"bytes"
+	"fmt"
 	"math"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -140,5 +142,60 @@ func TestStagesRefused(t *testing.T) {
 		if code != 2 || !strings.Contains(said, want) || len(said) > 2000 {
 			t.Errorf("%.80s: exit code %d: %.2000s", args, code, said)
 		}
+	}
+}
+
+// Tiny pictures, those of odd sizes, a single frame of two fields, and a video that becomes
+// interlaced after frames that are not, as its header says of all.
+func TestStagesOfOddVideos(t *testing.T) {
+	e2e.Start(t, false)
+	tiny := clip(t, "stages-tiny.nut", odd("8x6", "0.12")+"-pix_fmt yuv420p -c:v rawvideo")
+	uneven := clip(t, "stages-uneven.nut", odd("65x49", "0.12")+"-pix_fmt yuv420p -c:v rawvideo")
+	single := clip(t, "stages-single.mkv", "-f lavfi -i testsrc2=s=64x48:r=25:d=0.04 -vf setfield=tff -c:v ffv1 -field_order tt")
+	var pieces []byte
+	for _, fields := range []string{"", "-x264opts tff=1", ""} {
+		piece := clip(t, "stages-piece"+fields+".h264", "-f lavfi -i testsrc2=s=64x64:r=25:d=0.2 -c:v libx264 -bf 0 "+fields)
+		pieces = append(pieces, e2e.Read(t, piece)...)
+	}
+	mixed := clip(t, "stages-mixed.mp4", "-r 25 -fflags +genpts -i "+put(t, "stages-pieces.h264", pieces)+" -c copy")
+	for _, c := range []struct {
+		in, ending, args string
+		frames           int
+		size             string
+	}{
+		{tiny, "mkv", "--codec ffv1 --crop auto", 3, "8x6"},
+		{uneven, "mkv", "--scale 0.5", 3, "32x24"},
+		{uneven, "mkv", "--deband --sharpen 0.3", 3, "65x49"},
+		{single, "mp4", "--deinterlace bob", 2, "64x48"},
+		{mixed, "mkv", "--deinterlace", 15, "64x64"},
+		{mixed, "mp4", "--deinterlace bob --scale 0.5", 20, "32x32"},
+		{mixed, "mkv", "--before bwdif", 30, "64x64"},
+		{uneven, "mov", "--after setpts=2*PTS", 3, "65x49"},
+		{uneven, "mkv", "--codec hevc --scale 48:-2 --before format=yuv420p10", 3, "48x36"}, // crashed x265
+	} {
+		out, said := filter(t, c.in, c.ending, c.args)
+		list := frames(t, out)
+		if size := fmt.Sprintf("%dx%d", list[0].Width, list[0].Height); len(list) != c.frames || size != c.size {
+			t.Errorf("%s %s: %d frames of %s: %s", filepath.Base(c.in), c.args, len(list), size, said)
+		}
+		for i, at := range times(t, out) {
+			if i > 0 && at <= times(t, out)[i-1] {
+				t.Errorf("%s %s: %v", filepath.Base(c.in), c.args, times(t, out))
+			}
+		}
+	}
+	for _, c := range []struct{ ending, args, want string }{
+		{"mkv", "--after setpts=-PTS", "--after: graph: a frame at -0.040 s"},
+		{"mkv", "--before bwdif=mode=0,crop=100:100", "--before: filter 2 of the graph"},
+		{"mkv", "--fps 1", "--fps: graph: no frame comes out of it, of 3"},
+		{"png", "--frames 1 --before tpad=stop=1", "no filter that makes more pictures of one"},
+		{"mp4", "--after setpts=PTS-0.1/TB", "write .mkv"},
+	} {
+		if _, said, code := attempt(t, uneven, c.ending, c.args); code != 2 && code != 4 || !strings.Contains(said, c.want) {
+			t.Errorf("%s: exit code %d: %s", c.args, code, said)
+		}
+	}
+	if _, said := filter(t, uneven, "mkv", "--filter denoise --noise-from 0 --before scale=96:72"); !strings.Contains(said, "--before scales its noise") {
+		t.Errorf("noise that is measured before it is scaled: %s", said)
 	}
 }
