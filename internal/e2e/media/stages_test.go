@@ -71,22 +71,22 @@ func TestStagesAroundDenoiser(t *testing.T) {
 func TestStagesOfLateFields(t *testing.T) {
 	e2e.Start(t, false)
 	const h264 = " -c:v libx264 -preset ultrafast -pix_fmt yuv420p -f h264"
-	film, err := os.ReadFile(clip(t, "late-film.h264", "-f lavfi -i testsrc2=s=96x64:r=25:d=0.4"+h264))
+	film, err := os.ReadFile(clip(t, "turns-film.h264", "-f lavfi -i testsrc2=s=96x64:r=25:d=0.4"+h264))
 	e2e.Must(t, err)
-	tape, err := os.ReadFile(clip(t, "late-tape.h264", "-f lavfi -i testsrc2=s=96x64:r=50:d=0.4 -vf interlace -flags +ildct+ilme"+h264))
+	tape, err := os.ReadFile(clip(t, "turns-tape.h264", "-f lavfi -i testsrc2=s=96x64:r=50:d=0.4 -vf interlace -flags +ildct+ilme"+h264))
 	e2e.Must(t, err)
-	put(t, "late-both.h264", slices.Concat(film, tape))
-	put(t, "late-back.h264", slices.Concat(film, tape, film))
+	put(t, "turns-both.h264", slices.Concat(film, tape))
+	put(t, "turns-back.h264", slices.Concat(film, tape, film))
 	for _, c := range []struct {
 		name, way, in string
 		pictures      int
 	}{
-		{"late.mkv", "auto", "late-both.h264", 20}, {"late.mkv", "bob", "late-both.h264", 30},
-		{"late.avi", "bob", "late-both.h264", 20}, {"late-back.mkv", "bob", "late-back.h264", 40},
+		{"turns.mkv", "auto", "turns-both.h264", 20}, {"turns.mkv", "bob", "turns-both.h264", 30},
+		{"turns.avi", "bob", "turns-both.h264", 20}, {"turns-back.mkv", "bob", "turns-back.h264", 40},
 	} {
 		in := clip(t, c.name, "-fflags +genpts -r 25 -i @"+c.in+" -c copy")
 		out, _ := filter(t, in, "mp4", "--deinterlace="+c.way)
-		got, last := packetTimes(t, out, "video"), 0.0
+		got, last := times(t, out), 0.0
 		for i, at := range got {
 			if d := at - last; i > 0 && math.Abs(d-0.04) > 0.0015 && math.Abs(d-0.02) > 0.0015 {
 				t.Errorf("%s %s: picture %d comes %f after the one before", c.name, c.way, i, d)
