@@ -167,15 +167,23 @@ func survey(ctx context.Context, in *decode.Input) (*noise.Summary, noise.Model,
 // printNoise describes the noise of each scene in a line.
 func printNoise(w io.Writer, sum *noise.Summary) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprint(t, "  noise\tframes\tluma\tchroma\tdark\tmiddle\tbright\tgrain\t\n")
+	half := ""
+	if slices.ContainsFunc(sum.Scenes, func(s noise.Scene) bool { return s.Half != nil }) {
+		half = "at half size\t"
+	}
+	fmt.Fprintf(t, "  noise\tframes\tluma\tchroma\tdark\tmiddle\tbright\tgrain\t%s\n", half)
 	for i, s := range sum.Scenes {
 		last := s.First + s.Frames - 1
 		if s.Clean {
 			fmt.Fprintf(t, "  scene %d\t%d-%d\t%.1f\t%.1f\tclean\t\n", i+1, s.First, last, s.Luma, s.Chroma)
 			continue
 		}
-		fmt.Fprintf(t, "  scene %d\t%d-%d\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f px\t\n", i+1, s.First, last, s.Luma, s.Chroma,
+		fmt.Fprintf(t, "  scene %d\t%d-%d\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f\t%.1f px\t", i+1, s.First, last, s.Luma, s.Chroma,
 			s.Bright[0].Sigma, s.Bright[len(s.Bright)/2].Sigma, s.Bright[len(s.Bright)-1].Sigma, s.Grain)
+		if s.Half != nil {
+			fmt.Fprintf(t, "%.1f, %.1f\t", s.Half.Luma, s.Half.Chroma)
+		}
+		fmt.Fprintln(t)
 	}
 	t.Flush()
 }

@@ -3,6 +3,7 @@ package noise
 import (
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -103,27 +104,33 @@ func TestSpot(t *testing.T) {
 // TestProfile: a profile is read as it was written, and nothing else is.
 func TestProfile(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	var m Model
-	m.Sure = 0.7
-	for c := range m.Sigma {
-		m.Sigma[c] = 10 * r.Float64()
-		for k := range m.Spectrum[c] {
-			m.Spectrum[c][k] = 50 * r.Float32()
+	random := func() (m Model) {
+		for c := range m.Sigma {
+			m.Sigma[c] = 10 * r.Float64()
+			for k := range m.Spectrum[c] {
+				m.Spectrum[c][k] = 50 * r.Float32()
+			}
 		}
+		for i := range m.Curve {
+			m.Curve[i] = 4 * r.Float32()
+		}
+		return m
 	}
-	for i := range m.Curve {
-		m.Curve[i] = 4 * r.Float32()
-	}
+	m := random()
+	m.Sure = 0.7
+	m.Half = &Half{random(), [3]float64{0.3, 1, 0}}
+	m.Half.Half = &Half{random(), [3]float64{0, 0.5, 0.25}}
 	text := m.Profile()
 	got, err := ParseProfile(text)
 	if err != nil || !slices.Equal(got.Profile(), text) || math.Abs(got.Sigma[2]/m.Sigma[2]-1) > 1e-4 {
 		t.Fatalf("%v: %s", err, text)
 	}
-	if again, err := ParseProfile(got.Profile()); err != nil || again != got {
+	if again, err := ParseProfile(got.Profile()); err != nil || !reflect.DeepEqual(again, got) || got.Half.Half.Share != m.Half.Half.Share {
 		t.Errorf("%v: what was read is written as something else", err)
 	}
 	m.flatten(1, 0)
 	m.flatten(2, 0)
+	m.Half = nil
 	if got, err = ParseProfile(m.Profile()); err != nil || got.Sigma[1] != 0 || strings.Count(string(m.Profile()), "sigma") != 1 {
 		t.Errorf("luma alone: %v, %v", got.Sigma, err)
 	}
@@ -139,7 +146,9 @@ func TestProfile(t *testing.T) {
 		{replace(`"sure"`, `"size": 1, "sure"`), "size"}, {replace(`"sigma": `, `"sigma": -`), "the sigma of plane 0"},
 		{replace("[", `[{"sigma": 1, "spectrum": []},`), "4 planes"}, {replace(`"spectrum": [`, `"spectrum": [[1],`), "9 rows instead of 8"},
 		{replace("        [", "        [1, "), "row 1 has 9 numbers"}, {replace("        [", "        [-"), "row 1 must be"},
-		{string(text) + "{}", "after top-level"},
+		{string(text) + "{}", "after top-level"}, {replace(`"share": [0.3`, `"share": [2`), "half size: the share of plane 0"},
+		{replace(`"share": [0, `, `"share": [`), "half size: half size: 2 shares instead of 3"},
+		{replace(`"share": [0,`, `"half_size": {}, "share": [0,`), "half size: half size: more than 2 smaller sizes"},
 	} {
 		if _, err := ParseProfile([]byte(bad.text)); err == nil || !strings.Contains(err.Error(), bad.want) {
 			t.Errorf("%v instead of %q", err, bad.want)

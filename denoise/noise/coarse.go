@@ -81,11 +81,44 @@ func (f *Frame) half() *Frame {
 	return &Frame{pic: pic, levels: f.levels[1:], most: maxAreas / 2}
 }
 
-// withHalf is model with what is to be removed at smaller sizes, given the pairs there: at is the
-// frame's. Coarse noise is no sign of a codec whose quantiser is not known.
-func (t *total) withHalf(small []coarsePairs, at int, q pipeline.Quantiser) Model {
+// coarseTotals add up pairs at smaller sizes; nil where no pair is measured.
+type coarseTotals [coarseLevels]*total
+
+// sumOfCoarse is sumOf for pairs at smaller sizes.
+func sumOfCoarse(window []coarsePairs, at int) (all coarseTotals) {
+	for i := range all {
+		var pairs []*Pair
+		measured := false
+		for _, p := range window {
+			pairs = append(pairs, cmp.Or(p[i], noPair))
+			measured = measured || p[i] != nil && !p[i].cut
+		}
+		if measured {
+			sum := sumOf(pairs, at)
+			all[i] = &sum
+		}
+	}
+	return all
+}
+
+// add adds the pairs of a frame.
+func (t *coarseTotals) add(pairs coarsePairs) {
+	for i, p := range pairs {
+		if p == nil || p.cut {
+			continue
+		}
+		if t[i] == nil {
+			t[i] = new(total)
+		}
+		t[i].add(p)
+	}
+}
+
+// withHalf is model with what is to be removed at smaller sizes, given the pairs there. Coarse
+// noise is no sign of a codec whose quantiser is not known.
+func (t *total) withHalf(small coarseTotals, q pipeline.Quantiser) Model {
 	m := t.model(q)
-	m.Half = halfOf(t.best().model().Sigma, small, at)
+	m.Half = halfOf(t.best().model().Sigma, small)
 	if m.Half != nil && q.Step == 0 {
 		own, _ := t.uncoded()
 		m.mix(&own, slices.Max(m.Half.Share[:]))
@@ -94,25 +127,18 @@ func (t *total) withHalf(small []coarsePairs, at int, q pipeline.Quantiser) Mode
 }
 
 // halfOf returns what is to be removed at smaller sizes, given the noise at full size without what
-// codecs add, and the pairs of the window: at is the frame's. White noise halves with the size.
+// codecs add, and the pairs there. White noise halves with the size.
 // Texture is finer at a smaller size, and moves: luma must be louder there, and at a quarter of the
 // size it is left alone. Chroma counts where luma has noise.
-func halfOf(full [3]float64, window []coarsePairs, at int) *Half {
+func halfOf(full [3]float64, small coarseTotals) *Half {
 	var halves []*Half
 	above := full
-	for i := range coarseLevels {
-		var pairs []*Pair
-		measured := false
-		for _, p := range window {
-			pairs = append(pairs, cmp.Or(p[i], noPair))
-			measured = measured || p[i] != nil && !p[i].cut
-		}
-		if !measured {
+	for i, sum := range small {
+		if sum == nil {
 			break
 		}
 		h := &Half{}
 		halves = append(halves, h)
-		sum := sumOf(pairs, at)
 		h.Model = sum.best().model()
 		for c, sigma := range h.Sigma {
 			loud := ramp(sigma, 3.8, 5.3)
@@ -139,4 +165,37 @@ func halfOf(full [3]float64, window []coarsePairs, at int) *Half {
 		}
 	}
 	return half
+}
+
+// leastHalf is the share of what is removed at half the size below which nothing is.
+const leastHalf = 0.05
+
+// meanHalf averages what is to be removed at half the size; nil stands for nothing.
+func meanHalf(list []*Half, weights []float64) *Half {
+	var mean Half
+	var sum, all float64
+	halves := make([]*Half, len(list))
+	for i, h := range list {
+		all += weights[i]
+		if h == nil {
+			continue
+		}
+		sum += weights[i]
+		mean.mix(&h.Model, weights[i]/sum)
+		halves[i] = h.Half
+		for c, share := range h.Share {
+			mean.Share[c] += weights[i] * share
+		}
+	}
+	if sum == 0 {
+		return nil
+	}
+	for c := range mean.Share {
+		mean.Share[c] /= all
+	}
+	if slices.Max(mean.Share[:]) < leastHalf {
+		return nil
+	}
+	mean.Half = meanHalf(halves, weights)
+	return &mean
 }

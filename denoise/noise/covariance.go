@@ -76,7 +76,11 @@ func (g *group) common() float64 {
 func (v *covariance) weigh(c int, pairs float64) {
 	seen := pairs / max(v.base, least)
 	// Noise differs little from place to place, and is a good part of what differs at all.
-	noise := (1 - ramp(v.uneven, 10, 20)) * max(ramp(v.shared, 0.2, 0.4), ramp(v.common, 0.45, 0.65))
+	common := ramp(v.common, 0.45, 0.65)
+	if c == 0 { // texture that moves alike everywhere has it in common, but the finer of it has not
+		common *= ramp(v.shared, 0.15, 0.3)
+	}
+	noise := (1 - ramp(v.uneven, 10, 20)) * max(ramp(v.shared, 0.2, 0.4), common)
 	// Faint and uneven noise is what a codec has left of more.
 	left := ramp(v.uneven, 2, 3.5)
 	if c > 0 {
@@ -90,7 +94,9 @@ func (v *covariance) weigh(c int, pairs float64) {
 		sound := ramp(v.base, 2.5, 3.5) * (1 - ramp(v.uneven, 3, 5))
 		crushed := ramp(v.uneven, 1.8, 2.5) * (1 - ramp(seen, 0.3, 0.6))
 		v.factor = 1 + 1.25*noise*sound*crushed
-		v.part = noise * max(ramp(v.fall, 0.8, 2), sound) * (1 - ramp(seen, 0.6, 0.9))
+		// Of strong and fine noise pairs show most, and texture is less of what they show.
+		strong := 0.15 * ramp(v.base, 2.5, 3.5) * (1 - ramp(v.fall, 2, 4))
+		v.part = noise * max(ramp(v.fall, 0.8, 2), sound) * (1 - ramp(seen, 0.6-strong, 0.9-strong))
 	}
 	v.noise = noise
 	v.factor = max(v.factor, 1+3*noise*left*ramp(v.fall, 1, 3)*(1-ramp(v.base, 2, 3.5)))

@@ -105,7 +105,7 @@ func (t *total) model(q pipeline.Quantiser) Model {
 	f.noise = luma.noise
 	coded.addCoded(f, q)
 	// A coarse step leaves a part of the grain.
-	left := luma.grain() * (1 - ramp(float64(q.Step), 16, 20))
+	left := luma.grain() * (1 - ramp(float64(q.Step), 20, 24))
 	m.mix(&coded, 1-left)
 	for c := range m.grained {
 		if q.Step > 0 {
@@ -136,6 +136,10 @@ func (m *Model) mix(to *Model, part float64) {
 	for i, v := range m.Curve {
 		m.Curve[i] = float32(mix(float64(v), float64(to.Curve[i]), part))
 	}
+	for c := range m.grained {
+		m.grained[c] = mix(m.grained[c], to.grained[c], part)
+	}
+	m.Sure = mix(m.Sure, to.Sure, part)
 }
 
 // sure is how far the sums tell the noise, from 0 to 1: by how many blocks differ from another

@@ -254,3 +254,45 @@ func TestScale(t *testing.T) {
 		t.Errorf("%v", m.Sigma)
 	}
 }
+
+// TestScene: grain does not pump where motion and texture change within a scene, from its sixth
+// frame on.
+func TestScene(t *testing.T) {
+	const scene = 44
+	clip := coarse(draw(width/2, height/2, scene, func(c, t int, x, y float64) float64 {
+		s, at := 1.0, 0.7*float64(min(t, 26))
+		if t > 26 { // the camera turns to a meadow, and then comes nearer
+			at += 9.3 * float64(min(t, 36)-26)
+			s = math.Pow(0.985, float64(max(t-36, 0)))
+		}
+		v := land(c, at+x*s, y*s)
+		if c == 0 {
+			v += 22 * ramp(at, 40, 100) * texture(at+x*s, y*s+700, 6, 3)
+		}
+		return v
+	}), [2]float64{1.2, 1.2}, [2]float64{4, 2})
+	for _, after := range []int{0, 3} {
+		steady(t, modelsOf(clip, after, pipeline.Quantiser{})[5:], 0.05)
+	}
+}
+
+// TestSurveyOfCoarse: a survey tells what a frame's own measurement tells of smaller sizes.
+func TestSurveyOfCoarse(t *testing.T) {
+	clip := coarse(draw(width, height, 7, pan(1.7, 0.6)), [2]float64{2, 2}, [2]float64{8, 8})
+	var s Survey
+	for _, pic := range clip {
+		s.Put(pic.Views(), pipeline.Quantiser{})
+	}
+	m := s.Model()
+	own := models(clip)[3].Led()
+	if m.Half == nil || own.Half == nil {
+		t.Fatalf("smaller sizes: %v, %v", m.Half, own.Half)
+	}
+	for c := range m.Sigma {
+		near(t, fmt.Sprintf("sigma of plane %d at half the size", c), m.Half.Sigma[c], own.Half.Sigma[c], 0.1)
+		near(t, fmt.Sprintf("share of plane %d", c), m.Half.Share[c]+1, own.Half.Share[c]+1, 0.1)
+	}
+	if sum := s.Summary(); sum.Scenes[0].Half == nil || math.Abs(sum.Scenes[0].Half.Luma-m.Half.Sigma[0]) > 0.01 {
+		t.Errorf("the summary has %v", sum.Scenes[0].Half)
+	}
+}

@@ -59,12 +59,20 @@ func Read(before *Reading, pic plane.Views) *Reading {
 func (r *Reading) Wait() { <-r.done }
 
 const (
-	// Before is how many frames before its own a model depends on. Few frames hold few blocks
-	// that show the noise of film.
-	Before = 24
+	// Before is how many frames before its own a model depends on.
+	Before = history + settled
+
+	// history is how many frames before its own are measured for a frame: few hold few blocks that
+	// show the noise of film.
+	history = 24
 
 	// paired is how many of them are compared in pairs, which tell more each.
 	paired = 3
+
+	// settled is how many frames before its own in its scene have their estimates averaged with a
+	// frame's, for what moves changes how much of it is taken for noise. Those from the beginning
+	// of the scene are less sure.
+	settled = 24
 )
 
 // Meter measures frames that come one after another. The model of a frame depends on those of its
@@ -76,6 +84,15 @@ type Meter struct {
 	first    int                  // the number of the first frame that is kept
 	readings []*Reading           // of the frames from first on
 	coded    []pipeline.Quantiser // likewise
+
+	next      int        // the number of the first frame without an estimate
+	estimates []estimate // of the frames before it
+}
+
+// estimate is the noise as the frames about one show it.
+type estimate struct {
+	Model
+	known int // frames of its scene that it depends on, history at the most
 }
 
 // NewMeter returns a meter whose models come from [Before] frames before their own and so many
@@ -96,17 +113,55 @@ func (m *Meter) Add(r *Reading, q pipeline.Quantiser) {
 	if old := len(m.readings) - 2 - paired - m.after; old >= 0 {
 		m.readings[old].small = coarsePairs{} // no model depends on them any more
 	}
-	for len(m.readings) > Before+m.after+1 {
+	m.estimate(m.first + len(m.readings) - m.after)
+	for len(m.readings) > history+m.after+1 {
 		m.readings, m.coded = m.readings[1:], m.coded[1:]
 		m.first++
+	}
+}
+
+// estimate adds estimates of the frames before frame end.
+func (m *Meter) estimate(end int) {
+	for ; m.next < end; m.next++ {
+		at := m.next - m.first
+		known := 1 // the frame
+		if last := len(m.estimates) - 1; last >= 0 && !m.readings[at].pair.cut {
+			known = min(m.estimates[last].known+1, history)
+		} else {
+			m.estimates = nil // of another scene
+		}
+		m.estimates = append(m.estimates, estimate{m.about(at), known})
+		if len(m.estimates) > settled+1 {
+			m.estimates = m.estimates[1:]
+		}
 	}
 }
 
 // Model returns the model of frame n, counted from the first that was put. Call it when the frames
 // after it that belong to its window have been put, or when there are no more, and before any more.
 func (m *Meter) Model(n int) Model {
-	end := min(n+m.after+1, m.first+len(m.readings)) - m.first
-	at := n - m.first
+	m.estimate(n + 1)
+	return average(m.estimates)
+}
+
+// average returns the average of estimates that follow each other.
+func average(list []estimate) (m Model) {
+	var sum float64
+	halves := make([]*Half, len(list))
+	weights := make([]float64, len(list))
+	for i, e := range list {
+		weights[i] = math.Pow(float64(e.known)/history, 6)
+		sum += weights[i]
+		m.mix(&e.Model, weights[i]/sum)
+		halves[i] = e.Half
+	}
+	m.Half = meanHalf(halves, weights)
+	return m
+}
+
+// about returns the noise that the frames about one show, of the frames that are kept.
+func (m *Meter) about(at int) Model {
+	end := min(at+m.after+1, len(m.readings))
 	// The first frame of the window has its pair before the window.
 	from := max(min(at-paired+1, at), 0)
 	var pairs []*Pair
@@ -115,12 +170,12 @@ func (m *Meter) Model(n int) Model {
 		pairs, small = append(pairs, r.pair), append(small, r.small)
 	}
 	sum := sumOf(pairs, at-from)
-	for i := max(at-Before, 0); i < end; i++ {
-		if r := m.readings[i]; r.triple != nil && i-r.triple.span >= at-Before && m.oneScene(i, at) {
+	for i := max(at-history, 0); i < end; i++ {
+		if r := m.readings[i]; r.triple != nil && i-r.triple.span >= at-history && m.oneScene(i, at) {
 			sum.addTriple(r.triple)
 		}
 	}
-	return sum.withHalf(small, at-from, rms(m.coded[max(at-paired, 0):end]))
+	return sum.withHalf(sumOfCoarse(small, at-from), rms(m.coded[max(at-paired, 0):end]))
 }
 
 // oneScene says whether there is no cut from one frame that is kept to another.

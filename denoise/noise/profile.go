@@ -13,10 +13,20 @@ const profileVersion = 1
 
 // profile is a model as JSON.
 type profile struct {
-	Version int            `json:"vidfilter_noise"`
-	Sure    *float64       `json:"sure"`
-	Planes  []profilePlane `json:"planes"` // Y, or Y, U and V
-	Curve   [][]float64    `json:"luma_variance_by_brightness"`
+	Version int      `json:"vidfilter_noise"`
+	Sure    *float64 `json:"sure"`
+	profileModel
+}
+
+type profileModel struct {
+	Planes []profilePlane `json:"planes"` // Y, or Y, U and V
+	Curve  [][]float64    `json:"luma_variance_by_brightness"`
+	Half   *profileHalf   `json:"half_size"`
+}
+
+type profileHalf struct {
+	Share []float64 `json:"share"` // of Y, U and V
+	profileModel
 }
 
 type profilePlane struct {
@@ -28,10 +38,19 @@ const curveRow = 16 // factors a line
 
 // Profile returns a model as JSON, which [ParseProfile] reads: sigma and the variance of the 8x8
 // coefficients of each plane in 8-bit levels, frequencies across in rows and those down one below
-// another, and the 256 factors of luma's variance by brightness, to five digits.
+// another, and the 256 factors of luma's variance by brightness, to five digits; then the same of
+// half the size, if noise is removed there.
 func (m Model) Profile() []byte {
 	var b strings.Builder
-	fmt.Fprintf(&b, "{\n  \"vidfilter_noise\": %d,\n  \"sure\": %s,\n  \"planes\": [", profileVersion, digits(m.Sure))
+	fmt.Fprintf(&b, "{\n  \"vidfilter_noise\": %d,\n  \"sure\": %s,\n", profileVersion, digits(m.Sure))
+	m.profile(&b, "  ")
+	b.WriteString("\n}\n")
+	return []byte(b.String())
+}
+
+// profile writes what the sizes have alike.
+func (m *Model) profile(b *strings.Builder, indent string) {
+	fmt.Fprintf(b, "%s\"planes\": [", indent)
 	for c, sigma := range m.Sigma {
 		if c > 0 && m.Sigma[1] == 0 && m.Sigma[2] == 0 {
 			break // of luma alone
@@ -39,14 +58,19 @@ func (m Model) Profile() []byte {
 		if c > 0 {
 			b.WriteString(",")
 		}
-		fmt.Fprintf(&b, "\n    {\n      \"sigma\": %s,\n      \"spectrum\": [", digits(sigma))
-		rows(&b, m.Spectrum[c][:], 8, "        ")
-		b.WriteString("\n      ]\n    }")
+		fmt.Fprintf(b, "\n%[1]s  {\n%[1]s    \"sigma\": %[2]s,\n%[1]s    \"spectrum\": [", indent, digits(sigma))
+		rows(b, m.Spectrum[c][:], 8, indent+"      ")
+		fmt.Fprintf(b, "\n%[1]s    ]\n%[1]s  }", indent)
 	}
-	b.WriteString("\n  ],\n  \"luma_variance_by_brightness\": [")
-	rows(&b, m.Curve[:], curveRow, "    ")
-	b.WriteString("\n  ]\n}\n")
-	return []byte(b.String())
+	fmt.Fprintf(b, "\n%[1]s],\n%[1]s\"luma_variance_by_brightness\": [", indent)
+	rows(b, m.Curve[:], curveRow, indent+"  ")
+	fmt.Fprintf(b, "\n%s]", indent)
+	if h := m.Half; h != nil {
+		fmt.Fprintf(b, ",\n%[1]s\"half_size\": {\n%[1]s  \"share\": [%s, %s, %s],\n", indent,
+			digits(h.Share[0]), digits(h.Share[1]), digits(h.Share[2]))
+		h.profile(b, indent+"  ")
+		fmt.Fprintf(b, "\n%s}", indent)
+	}
 }
 
 func rows(b *strings.Builder, all []float32, n int, indent string) {
@@ -84,26 +108,54 @@ func ParseProfile(data []byte) (m Model, err error) {
 	if err := d.Decode(&p); err != nil {
 		return m, fmt.Errorf("noise profile: %w", err)
 	}
-	if n := len(p.Planes); n != 1 && n != len(m.Sigma) {
-		return m, fmt.Errorf("noise profile: %d planes instead of 1 or 3", n)
-	}
 	if p.Sure == nil || !within(*p.Sure, 0, 1) {
 		return m, errors.New(`noise profile: "sure" must be 0 to 1`)
 	}
 	m.Sure = *p.Sure
+	if err := p.into(&m, coarseLevels); err != nil {
+		return m, fmt.Errorf("noise profile: %w", err)
+	}
+	return m, nil
+}
+
+// into fills a model, with so many smaller sizes at the most.
+func (p *profileModel) into(m *Model, sizes int) error {
+	if n := len(p.Planes); n != 1 && n != len(m.Sigma) {
+		return fmt.Errorf("%d planes instead of 1 or 3", n)
+	}
 	for c, plane := range p.Planes {
 		if !within(plane.Sigma, 0, mostSigma) {
-			return m, fmt.Errorf("noise profile: the sigma of plane %d must be 0 to %d", c, mostSigma)
+			return fmt.Errorf("the sigma of plane %d must be 0 to %d", c, mostSigma)
 		}
 		m.Sigma[c] = plane.Sigma
 		if err := fill(m.Spectrum[c][:], plane.Spectrum, 8, 64*mostSigma*mostSigma); err != nil {
-			return m, fmt.Errorf("noise profile: the spectrum of plane %d: %w", c, err)
+			return fmt.Errorf("the spectrum of plane %d: %w", c, err)
 		}
 	}
 	if err := fill(m.Curve[:], p.Curve, curveRow, 100); err != nil {
-		return m, fmt.Errorf("noise profile: the variance by brightness: %w", err)
+		return fmt.Errorf("the variance by brightness: %w", err)
 	}
-	return m, nil
+	if p.Half == nil {
+		return nil
+	}
+	if sizes == 0 {
+		return fmt.Errorf("more than %d smaller sizes", coarseLevels)
+	}
+	h := &Half{}
+	if len(p.Half.Share) != len(h.Share) {
+		return fmt.Errorf("half size: %d shares instead of %d", len(p.Half.Share), len(h.Share))
+	}
+	for c, share := range p.Half.Share {
+		if !within(share, 0, 1) {
+			return fmt.Errorf("half size: the share of plane %d must be 0 to 1", c)
+		}
+		h.Share[c] = share
+	}
+	if err := p.Half.into(&h.Model, sizes-1); err != nil {
+		return fmt.Errorf("half size: %w", err)
+	}
+	m.Half = h
+	return nil
 }
 
 const mostSigma = 128

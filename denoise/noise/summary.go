@@ -29,6 +29,15 @@ type Scene struct {
 	// Grain is the diameter, in pixels, of the round grains that would make such a spectrum: below
 	// 1 for white noise.
 	Grain float64 `json:"grain_pixels"`
+
+	// Half is noise that is taken out at half the size; nil if there is none.
+	Half *AtHalf `json:"half_size,omitempty"`
+}
+
+// AtHalf is the noise of the picture of half the size, in which each sample is the mean of 2x2.
+type AtHalf struct {
+	Luma   float64 `json:"sigma_luma"`
+	Chroma float64 `json:"sigma_chroma"`
 }
 
 // AtLevel is the luma noise at a brightness.
@@ -42,12 +51,34 @@ type Survey struct {
 	// Scale is the noise of samples in that of the planes that are observed; 0 means 1.
 	Scale float64
 
-	last   *Reading
-	scene  total
-	whole  total
-	all    []pipeline.Quantiser // of all scenes
-	frames []pipeline.Quantiser // of the scene
-	out    Summary
+	last         *Reading
+	scene, whole span
+	out          Summary
+}
+
+// span adds up the frames of a scene or of a clip.
+type span struct {
+	total
+	small  coarseTotals
+	frames []pipeline.Quantiser
+}
+
+func (s *span) put(r *Reading, q pipeline.Quantiser) {
+	s.add(r.pair)
+	s.small.add(r.small)
+	if r.triple != nil {
+		s.addTriple(r.triple)
+	}
+	s.frames = append(s.frames, q)
+}
+
+// model returns the noise in all of it. Smaller sizes count if the whole shows that they are noisy.
+func (s *span) model() Model {
+	small := s.small
+	if !s.best().coarse() {
+		small = coarseTotals{}
+	}
+	return s.withHalf(small, rms(s.frames))
 }
 
 // Put adds the next frame, with its quantiser. Its picture must not change until the next
@@ -58,13 +89,8 @@ func (s *Survey) Put(pic plane.Views, q pipeline.Quantiser) {
 	if s.last.pair.cut {
 		s.endScene()
 	}
-	for _, to := range []*total{&s.scene, &s.whole} {
-		to.add(s.last.pair)
-		if s.last.triple != nil {
-			to.addTriple(s.last.triple)
-		}
-	}
-	s.frames, s.all = append(s.frames, q), append(s.all, q)
+	s.scene.put(s.last, q)
+	s.whole.put(s.last, q)
 	s.out.Frames++
 }
 
@@ -83,21 +109,21 @@ func (s *Survey) Model() Model {
 	if s.whole.best() == nil {
 		return Flat(0)
 	}
-	return s.whole.model(rms(s.all)).Led().Scale(cmp.Or(s.Scale, 1))
+	return s.whole.model().Led().Scale(cmp.Or(s.Scale, 1))
 }
 
 // endScene describes the frames since the last cut.
 func (s *Survey) endScene() {
-	if len(s.frames) == 0 {
+	n := len(s.scene.frames)
+	if n == 0 {
 		return
 	}
-	m := s.scene.model(rms(s.frames))
+	m := s.scene.model()
 	scene := m.scene()
 	scene.times(cmp.Or(s.Scale, 1))
-	scene.First = s.out.Frames - len(s.frames)
-	scene.Frames = len(s.frames)
+	scene.First, scene.Frames = s.out.Frames-n, n
 	s.out.Scenes = append(s.out.Scenes, scene)
-	s.scene, s.frames = total{}, nil
+	s.scene = span{}
 }
 
 // scene describes a model in a few numbers.
@@ -105,7 +131,7 @@ func (m *Model) scene() Scene {
 	s := Scene{
 		Clean:       m.Clean(),
 		Luma:        hundredths(m.Sigma[0]),
-		Chroma:      hundredths(math.Hypot(m.Sigma[1], m.Sigma[2]) / math.Sqrt2),
+		Chroma:      hundredths(m.chroma()),
 		Correlation: hundredths(m.correlation()),
 		Grain:       hundredths(m.grain()),
 	}
@@ -113,12 +139,21 @@ func (m *Model) scene() Scene {
 		sigma := m.Sigma[0] * math.Sqrt(float64(m.Curve[b]))
 		s.Bright = append(s.Bright, AtLevel{b, hundredths(sigma)})
 	}
+	if m.Half != nil {
+		s.Half = &AtHalf{hundredths(m.Half.Sigma[0]), hundredths(m.Half.chroma())}
+	}
 	return s
 }
+
+// chroma returns the sigma of U and V together.
+func (m *Model) chroma() float64 { return math.Hypot(m.Sigma[1], m.Sigma[2]) / math.Sqrt2 }
 
 // times multiplies the noise.
 func (s *Scene) times(scale float64) {
 	s.Luma, s.Chroma = hundredths(s.Luma*scale), hundredths(s.Chroma*scale)
+	if h := s.Half; h != nil {
+		h.Luma, h.Chroma = hundredths(h.Luma*scale), hundredths(h.Chroma*scale)
+	}
 	for i, b := range s.Bright {
 		s.Bright[i].Sigma = hundredths(b.Sigma * scale)
 	}

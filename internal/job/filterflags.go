@@ -16,8 +16,7 @@ import (
 
 func (o *Options) filterFlags(t cli.Table) {
 	o.PictureFlags(t, func(kernels.Place) bool { return true })
-	t.Add(cli.NewValue(&o.NoiseFrom, "TIME,BOX", parseNoiseFrom), "noise-from", "", "measure at TIME, or in TIME,X,Y,W,H", cli.Excludes("noise"))
-	t.Add(cli.Aliased(cli.NewValue(&o.Profile, "FILE", parseProfile), profileText), "noise-profile", "", "noise that info --noise --save wrote", cli.Excludes("noise", "noise-from"))
+	t.Add(cli.NewValue(&o.NoiseFrom, "TIME,BOX", parseNoiseFrom), "noise-from", "", "measure at TIME, or in TIME,X,Y,W,H", cli.Excludes("noise", "noise-profile"))
 	t.Add(cli.OneOf(&o.Compare, CompareNames), "compare", "", "side or split: show original and filtered", oneFilter.because("shows the original beside the result"))
 }
 
@@ -41,6 +40,7 @@ func (o *Options) PictureFlags(t cli.Table, which func(kernels.Place) bool) {
 		f.Hidden = opt.Alias
 	}
 	t.Add(cli.OneOf(&o.FieldOrder, kernels.FieldOrder.Names), kernels.FieldOrder.Name, "", kernels.FieldOrder.Usage(), changes("field_order", kernels.FieldOrder.Names[1:]...))
+	t.Add(cli.Aliased(cli.NewValue(&o.Profile, "FILE", parseProfile), profileText), "noise-profile", "", "noise that info --noise --save wrote", cli.Excludes("noise"))
 }
 
 var metavar = map[kernels.Kind]string{kernels.Number: "X", kernels.Whole: "N", kernels.Name: "NAME", kernels.Switch: "bool"}
@@ -77,7 +77,7 @@ func (o *Options) withFilterOption(opt kernels.Option, s string) (kernels.Select
 // FilterGiven reports whether an option of a live filter has been given.
 func FilterGiven(fs *pflag.FlagSet) bool {
 	live := func(o kernels.Option) bool { return o.Within(kernels.Place.Live) }
-	return slices.ContainsFunc(append(givenOptions(fs, false), givenOptions(fs, true)...), live) || fs.Changed(kernels.FieldOrder.Name)
+	return slices.ContainsFunc(append(givenOptions(fs, false), givenOptions(fs, true)...), live) || fs.Changed(kernels.FieldOrder.Name) || fs.Changed("noise-profile")
 }
 
 // givenOptions returns the filter options that are set by the environment or by arguments.

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"vidfilter/denoise/noise"
 	"vidfilter/internal/e2e"
+	"vidfilter/internal/job"
 	"vidfilter/kernels"
 	"vidfilter/live"
 )
@@ -42,6 +44,27 @@ func TestJobFile(t *testing.T) {
 	} {
 		if _, _, err := o.readJobFile([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", text, err)
+		}
+	}
+}
+
+// TestNoiseProfile: the denoiser begins with the noise of a profile.
+func TestNoiseProfile(t *testing.T) {
+	want := noise.Flat(7)
+	o := NewOptions()
+	fs := o.Flags()
+	e2e.Must(t, fs.Parse([]string{"--noise-profile", string(want.Profile())}))
+	e2e.Must(t, o.CheckFilter(fs))
+	f := live.FilterOf(o.Filters, o.FieldOrder)
+	if got := kernels.Of[kernels.Denoise](f.Selection).Known; got == nil || *got != want || !job.FilterGiven(fs) {
+		t.Errorf("the noise is %v", got)
+	}
+	for _, other := range [][]string{{"--noise", "3"}, {"--filter", "bilateral"}} {
+		o, args := NewOptions(), append(other, "--noise-profile", string(want.Profile()))
+		fs := o.Flags()
+		e2e.Must(t, fs.Parse(args))
+		if err := o.CheckFilter(fs); err == nil || !strings.Contains(err.Error(), "noise-profile") {
+			t.Errorf("%v: %v", other, err)
 		}
 	}
 }

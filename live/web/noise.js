@@ -74,7 +74,7 @@ export class Noise {
   show(noise) {
     $("noise").hidden = !noise;
     if (!noise) return;
-    set($("noise-text"), `${noise.luma.toFixed(1)} in luma, ${noise.chroma.toFixed(1)} in chroma ` + (noise.boxed ? "(measured in the box)" : `(${words(noise.sure)})`));
+    set($("noise-text"), `${noise.luma.toFixed(1)} in luma, ${noise.chroma.toFixed(1)} in chroma ` + (noise.boxed ? "(measured in the box or in a file)" : `(${words(noise.sure)})`));
     $("noise-each").hidden = !noise.boxed;
     this.#plot(noise.spectrum);
   }
