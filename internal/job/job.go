@@ -361,7 +361,7 @@ func (j *job) encodeOptions(log *slog.Logger) encode.Options {
 	switch {
 	case j.late != nil:
 		o.Interlaced, o.TopFieldFirst = true, j.late.TopFieldFirst
-	case !kernels.Of[stages.Deinterlace](j.o.Filters).Identity(): // no picture is interlaced
+	case !stages.Deinterlace.Of(j.o.Filters).Identity(): // no picture is interlaced
 	case !j.again() && j.o.Part == nil && j.o.Join == "" && j.o.FieldOrder == "auto": // no picture can say it in time
 		o.Interlaced, o.TopFieldFirst = j.in.MayBeInterlaced(), true
 	}

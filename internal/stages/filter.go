@@ -5,43 +5,23 @@ import (
 
 	"vidfilter/enhance"
 	"vidfilter/graph"
-	"vidfilter/kernels"
+	"vidfilter/internal/hint"
 	"vidfilter/pipeline"
 )
 
-// filter runs the graph that an option stands for. It follows from the first frame, and is another
+// filter runs the graph that an option stands for. It depends on the first frame, and is opened anew
 // where frames change.
 type filter struct {
 	options     graph.Options
 	progressive bool
-	graphOf     func(enhance.Facts) (string, error)
-	first       bool // the first frame says for all whether frames are interlaced
+	graphOf     graphOf
+	first       bool // the first frame decides whether all are interlaced
 	held        int
 
 	begun bool
 	facts enhance.Facts // of the latest frame
 	text  string
 	run   *graph.Filter // nil: frames pass
-}
-
-// open returns the filter for an option. about is a graph that keeps as many frames as any of the
-// option's.
-func open(pool *pipeline.Pool, in kernels.Setting, about string, graphOf func(enhance.Facts) (string, error), first bool) (pipeline.Filter, error) {
-	o := options(pool, in)
-	g, err := graph.Open(about, o)
-	if err != nil {
-		return nil, err
-	}
-	return &filter{options: o, progressive: in.Progressive, graphOf: graphOf, first: first, held: g.Held()}, nil
-}
-
-// options returns those of a graph.
-func options(pool *pipeline.Pool, in kernels.Setting) graph.Options {
-	o := graph.Options{Takes: in.Takes, MaxPixels: in.MaxPixels, Later: in.Later, Threads: in.Threads}
-	if in.ForDevice {
-		o.Pool = pool
-	}
-	return o
 }
 
 func (f *filter) Held() int { return f.held }
@@ -68,8 +48,8 @@ func (f *filter) prepare(ctx context.Context, frame *pipeline.Frame, emit pipeli
 		return nil
 	}
 	text, err := f.graphOf(facts)
-	if err != nil {
-		return asUsage(err)
+	if err != nil { // the option does not suit the frame
+		return hint.Says(err.Error(), hint.Of(err), graph.ErrGraph, err)
 	}
 	if takes := f.options.Takes; text == "" && takes != nil && !takes(frame.Layout) {
 		text = "null"
