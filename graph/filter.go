@@ -41,6 +41,8 @@ type Options struct {
 	Later int
 	// Threads run the filters; 0: as many as the program may use.
 	Threads int
+	// Trial leaves out the work of filters that change samples alone: results have all but these.
+	Trial bool
 
 	memory int64 // bytes that frames in the graph may take; 0: half of what the program may use
 }
@@ -73,7 +75,7 @@ type Filter struct {
 
 // Open returns a stage that runs a graph. Its errors are those of Check.
 func Open(text string, o Options) (*Filter, error) {
-	p, err := parse(text, 1)
+	p, err := parse(text, Options{Threads: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -353,7 +355,7 @@ func ratio(r C.AVRational) pipeline.Ratio {
 
 // open opens the graph for frames, with results of one of some layouts.
 func (f *Filter) open(src source, layouts []pipeline.Layout) (err error) {
-	p, err := parse(f.text, f.o.Threads)
+	p, err := parse(f.text, f.o)
 	if err != nil {
 		return err
 	}

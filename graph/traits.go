@@ -4,10 +4,11 @@ package graph
 type traits struct {
 	keeps int // frames that it may keep back, apart from those that an option counts
 	// per is the option that counts further frames, and times how many for each of it.
-	per   string
-	times int
-	local bool     // a picture's result depends on that picture alone
-	files []string // options that name files
+	per    string
+	times  int
+	local  bool     // a picture's result depends on that picture alone
+	needed bool     // in a trial: more than samples depends on it
+	files  []string // options that name files
 }
 
 // known has the filters of this build that a graph may use.
@@ -19,8 +20,9 @@ var known = map[string]traits{
 	"setsar": {local: true}, "setdar": {local: true}, "setfield": {local: true}, "setparams": {local: true}, "setrange": {local: true},
 	"cropdetect": {keeps: 2},
 
-	"bwdif": {keeps: 3}, "w3fdif": {keeps: 3}, "yadif": {keeps: 3}, "estdif": {keeps: 3}, "kerndeint": {keeps: 1},
-	"fieldmatch": {keeps: 6}, "fieldorder": {local: true}, "separatefields": {keeps: 1}, "weave": {keeps: 1}, "doubleweave": {keeps: 1},
+	"bwdif": {keeps: 3, needed: true}, "w3fdif": {keeps: 3, needed: true}, "yadif": {keeps: 3, needed: true}, "estdif": {keeps: 3, needed: true},
+	"kerndeint":  {keeps: 1, needed: true},
+	"fieldmatch": {keeps: 6}, "fieldorder": {local: true, needed: true}, "separatefields": {keeps: 1}, "weave": {keeps: 1}, "doubleweave": {keeps: 1},
 	"interlace": {keeps: 2}, "tinterlace": {keeps: 2}, "telecine": {keeps: 1}, "phase": {keeps: 1}, "idet": {keeps: 3},
 	"pullup": {keeps: 1}, "field": {local: true}, "il": {local: true},
 
@@ -29,7 +31,7 @@ var known = map[string]traits{
 
 	"eq": {local: true}, "hue": {local: true}, "curves": {local: true, files: []string{"psfile", "plot"}},
 	"colorlevels": {local: true}, "colorbalance": {local: true}, "colorchannelmixer": {local: true},
-	"colortemperature": {local: true}, "vibrance": {local: true}, "colorspace": {local: true}, "colormatrix": {local: true},
+	"colortemperature": {local: true}, "vibrance": {local: true}, "colorspace": {local: true, needed: true}, "colormatrix": {local: true, needed: true},
 	"normalize": {}, "histeq": {}, "lut": {local: true}, "lutyuv": {local: true}, "lutrgb": {local: true},
 	"tonemap": {local: true}, "limiter": {local: true}, "negate": {local: true}, "extractplanes": {local: true},
 
@@ -38,9 +40,9 @@ var known = map[string]traits{
 	"deblock": {local: true}, "pp7": {local: true}, "fspp": {local: true}, "spp": {local: true}, "uspp": {}, "dedot": {keeps: 5},
 	"removegrain": {local: true}, "median": {local: true}, "noise": {},
 
-	"hqdn3d": {}, "nlmeans": {local: true}, "atadenoise": {per: "s", times: 1}, "owdenoise": {local: true},
+	"hqdn3d": {}, "nlmeans": {local: true}, "atadenoise": {per: "s", times: 1, needed: true}, "owdenoise": {local: true},
 	"vaguedenoiser": {local: true}, "bm3d": {local: true}, "dctdnoiz": {local: true}, "fftdnoiz": {keeps: 3},
-	"tmedian": {keeps: 1, per: "radius", times: 2}, "deflicker": {per: "size", times: 1}, "blend": {keeps: 3},
+	"tmedian": {keeps: 1, per: "radius", times: 2, needed: true}, "deflicker": {per: "size", times: 1}, "blend": {keeps: 3},
 }
 
 // The reasons for which filters of FFmpeg are left out.

@@ -45,6 +45,7 @@ type Setting struct {
 	Progressive bool                       // no frame is interlaced, by the file or the user's word
 	MaxPixels   int64                      // of a picture; 0: no limit
 	Threads     int                        // 0: as many as the program may use
+	Trial       bool                       // the samples of results are of no use
 }
 
 // Undivided is a stage that, unless it changes nothing, may need all frames of a video in order.

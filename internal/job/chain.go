@@ -76,7 +76,7 @@ func (j *job) link(b kernels.Backend, s kernels.Stage) pipeline.Link {
 
 // setting describes the job around a stage on the host.
 func (j *job) setting(next *pipeline.Link, later int) kernels.Setting {
-	in := kernels.Setting{Later: later, Progressive: j.o.progressive(j.in), MaxPixels: j.o.MaxPixels, Threads: j.o.Threads}
+	in := kernels.Setting{Later: later, Progressive: j.o.progressive(j.in), MaxPixels: j.o.MaxPixels, Threads: j.o.Threads, Trial: j.trial}
 	if next != nil {
 		in.Takes, in.ForDevice = next.Takes, next.OnDevice
 	}

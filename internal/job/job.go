@@ -59,6 +59,7 @@ type job struct {
 
 	in      *decode.Input
 	to      turned // of in, by the filters
+	trial   bool   // filters are opened to see what they make of a blank picture
 	out     *encode.Output
 	unwatch func() // ends untilStop
 	rest    func() // ends reports of progress to the parent; may be nil

@@ -156,7 +156,7 @@ func (s Stage) Live() error {
 
 // OnHost implements kernels.OnHost.
 func (s Stage) OnHost(pool *pipeline.Pool, in kernels.Setting) (pipeline.Filter, error) {
-	o := graph.Options{Takes: in.Takes, MaxPixels: in.MaxPixels, Later: in.Later, Threads: in.Threads}
+	o := graph.Options{Takes: in.Takes, MaxPixels: in.MaxPixels, Later: in.Later, Threads: in.Threads, Trial: in.Trial}
 	if in.ForDevice {
 		o.Pool = pool
 	}
