@@ -208,32 +208,18 @@ func (j *job) open(ctx context.Context) (err error) {
 	if err := j.openInput(watched); err != nil {
 		return err
 	}
-	if err := j.o.measureNoise(watched, j.frames, func(s string) { j.ui.Warn(s) }); err != nil {
-		if j.stopped() {
-			return cli.Interruption{}
-		}
-		return err
-	}
-	err = j.o.measureCrop(watched, j.frames, func(s string) { j.ui.Info(s) })
-	if err == nil {
-		err = j.foresee(watched)
-	}
-	if err != nil {
-		if j.stopped() {
-			return cli.Interruption{}
-		}
-		return err
+	if err := j.look(watched); err != nil {
+		return j.orStopped(err)
 	}
 	j.settleCodec()
 	j.settleDepth()
 	if unprepared != nil {
 		return unprepared
 	}
-	if err := j.openTargets(); err != nil {
-		if j.stopped() {
-			return cli.Interruption{} // in place of an answer
+	for _, t := range j.targets() {
+		if err := t.Open(); err != nil {
+			return j.orStopped(err) // in place of an answer
 		}
-		return err
 	}
 	if err := j.openOutput(); err != nil {
 		return err
@@ -248,8 +234,25 @@ func (j *job) openInput(ctx context.Context) error {
 		return err
 	}
 	j.decoding = decoding
-	if j.in, err = decode.Open(ctx, j.o.Input, j.frames, options); err != nil && j.stopped() {
-		return cli.Interruption{} // there is nothing to keep
+	j.in, err = decode.Open(ctx, j.o.Input, j.frames, options)
+	return j.orStopped(err) // there is nothing to keep
+}
+
+// look finds out from the input what options ask for, and what the filters make of it.
+func (j *job) look(ctx context.Context) error {
+	if err := j.o.measureNoise(ctx, j.frames, func(s string) { j.ui.Warn(s) }); err != nil {
+		return err
+	}
+	if err := j.o.measureCrop(ctx, j.frames, func(s string) { j.ui.Info(s) }); err != nil {
+		return err
+	}
+	return j.foresee(ctx)
+}
+
+// orStopped returns an error, or that the job was stopped if that came first.
+func (j *job) orStopped(err error) error {
+	if err != nil && j.stopped() {
+		return cli.Interruption{}
 	}
 	return err
 }
@@ -308,15 +311,6 @@ func (j *job) prepareTargets() (inputs []string, err error) {
 		j.grainTable, err = target.Prepare(j.o.GrainTable, policy, []string{j.o.Input, j.o.Output})
 	}
 	return inputs, err
-}
-
-func (j *job) openTargets() error {
-	for _, t := range j.targets() {
-		if err := t.Open(); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // targets are the job's outputs.
