@@ -9,8 +9,8 @@ import (
 	"vidfilter/pipeline"
 )
 
-// filter runs the graph that an option stands for. It depends on the first frame, and is opened anew
-// where frames change.
+// filter runs the graph that an option stands for. It depends on the frames, and is opened anew
+// where they change.
 type filter struct {
 	options     graph.Options
 	progressive bool
