@@ -397,8 +397,9 @@ func peak(line []segment) float64 {
 // agreed is the share of an edge's segments that the picture must reach.
 const agreed = 0.4
 
-// find returns how many lines at a side are a bar, by their segments of from up to to. ragged counts
-// dark lines that are no bar, since there is something in them. Junk may be anything if a bar follows.
+// find returns how many lines at a side are a bar, by their segments of from up to to. ragged
+// counts dark lines that are no bar, since there is something in them. Junk may be anything if a
+// bar follows.
 func (b *Bars) find(side int, limit float64, from, to int) (bar, ragged int) {
 	lines := b.lines(side)
 	bar = leading(len(lines), b.junk(side), func(i int) bool {

@@ -47,8 +47,8 @@ var known = map[string]traits{
 	"tmedian": {keeps: 1, per: "radius", times: 2, needed: true}, "deflicker": {per: "size", times: 1}, "blend": {keeps: 3},
 }
 
-// refused has the filters of FFmpeg that are left out, by the reason; a name that ends in * stands for
-// all that begin so.
+// refused has the filters of FFmpeg that are left out, by the reason; * in a name stands for any
+// text.
 var refused = byName(map[string]string{
 	"it opens files": `
 		movie amovie lut3d lut1d drawtext subtitles ass removelogo deshake vidstab* metadata ametadata sendcmd
