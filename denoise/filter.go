@@ -29,19 +29,18 @@ func (o Options) keeps() (before, after int) {
 	return before, after
 }
 
-// Reads is how many frames a result depends on before and after its own: those of its window, those
-// whose noise is measured, and those of the past. A part of a video begins with so many, at a
-// multiple of step in the video, as runs of the past do.
-func (o Options) Reads() (before, after, step int) {
-	before, after = o.keeps()
-	step = 1
+// Reads is the frames that a result depends on: those of its window, those whose noise is measured,
+// and those of the past, whose runs begin at multiples of a step.
+func (o Options) Reads() pipeline.Window {
+	before, after := o.keeps()
+	step := 1
 	if o.Runs > 0 {
 		before, step = before+o.Runs*plane.SumOf, plane.SumOf
 	}
 	if o.measures() {
 		before = max(before, noise.Before)
 	}
-	return before, after, step
+	return pipeline.Window{Before: before, After: after, Step: step}
 }
 
 // Filter denoises a stream of frames. It holds back as many as a result depends on after its own.

@@ -129,9 +129,9 @@ func TestFilterParts(t *testing.T) {
 		{"fields, one run", fields, 38, 40, true, 16, 45},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			before, after, step := c.o.Reads()
-			if begin := max(c.from-before, 0) / step * step; begin != c.begin || c.to-1+after != c.last {
-				t.Fatalf("the context is from %d to %d", begin, c.to-1+after)
+			w := c.o.Reads()
+			if begin := max(c.from-w.Before, 0) / w.Step * w.Step; begin != c.begin || c.to-1+w.After != c.last {
+				t.Fatalf("the context is from %d to %d", begin, c.to-1+w.After)
 			}
 			play := func(from, to int, context func(n int) bool) *film {
 				f := newFilm(t, c.o)
@@ -156,7 +156,7 @@ func TestFilterParts(t *testing.T) {
 				}
 			}
 			if c.o.Runs > 0 { // the context is needed
-				if short := play(c.begin+step, c.last, wanted); bytes.Equal(short.got[int64(c.from)], whole.got[int64(c.from)]) {
+				if short := play(c.begin+w.Step, c.last, wanted); bytes.Equal(short.got[int64(c.from)], whole.got[int64(c.from)]) {
 					t.Error("the first run of the context changes nothing")
 				}
 			}

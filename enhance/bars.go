@@ -77,12 +77,11 @@ func (b *Bars) Add(f *pipeline.Frame) {
 	var noise [4][]float64
 	clear(b.sums)
 	part, parts, summed := 0, len(b.cols[0]), 0
-	junkTop, junkBottom := b.junk()
 	edge := soft(f.Height)
 	for y := range f.Height {
 		b.read(f, y)
 		p.rows[y] = b.addRow(y)
-		if y >= junkTop && y < f.Height-junkBottom {
+		if y >= b.junk(top) && y < f.Height-b.junk(bottom) {
 			summed++
 			for x, v := range b.line {
 				b.sums[x] += uint32(v)
@@ -186,13 +185,19 @@ func rough(line []uint16) float64 {
 	return float64(sum) / unit / float64(len(line)-apart) / (2 / math.SqrtPi)
 }
 
-// junk returns how many rows at the upper and lower edge of video from tape may hold signals and
-// the switching of heads, which are no picture.
-func (b *Bars) junk() (above, below int) {
-	if h := b.facts.Format.Height; h >= 400 && h <= 608 {
-		return 2, h / 40
+// junk returns how many lines at a side of video from tape may hold signals and the switching of
+// heads, which are no picture.
+func (b *Bars) junk(side int) int {
+	h := b.facts.Format.Height
+	switch {
+	case h < 400 || h > 608:
+		return 0
+	case side == top:
+		return 2
+	case side == bottom:
+		return h / 40
 	}
-	return 0, 0
+	return 0
 }
 
 // read makes a line of the luma of row y. Of RGB, the brightest of the three counts.
@@ -268,34 +273,28 @@ func (b *Bars) Find() Found {
 	}
 	limits := b.limits()
 	stepX, stepY := b.facts.steps()
-	junkTop, junkBottom := b.junk()
+	across, down := len(b.rows[0]), len(b.cols[0]) // segments
 
-	y0, raggedTop := b.find(b.rows, limits[top], 0, len(b.rows[0]), junkTop)
-	y1, raggedBottom := b.find(reversed(b.rows), limits[bottom], 0, len(b.rows[0]), junkBottom)
+	y0, y1 := found.ends(b, top, limits, 0, across)
 	if y0+y1 >= height {
 		found.Black = true
 		return found
 	}
 	// Columns are judged between the bars above and below.
-	n := len(b.cols[0])
-	from, to := (y0*n+height-1)/height, (height-y1)*n/height
+	from, to := (y0*down+height-1)/height, (height-y1)*down/height
 	if from >= to {
-		from, to = 0, n
+		from, to = 0, down
 	}
-	x0, raggedLeft := b.find(b.cols, limits[left], from, to, 0)
-	x1, raggedRight := b.find(reversed(b.cols), limits[right], from, to, 0)
+	x0, x1 := found.ends(b, left, limits, from, to)
 	if x0+x1 >= width {
 		found.Black = true
 		return found
 	}
 	// Rows are judged again between the bars at the sides.
-	n = len(b.rows[0])
-	from, to = (x0*n+width-1)/width, (width-x1)*n/width
+	from, to = (x0*across+width-1)/width, (width-x1)*across/width
 	if x0+x1 > 0 && from < to {
-		y0, raggedTop = b.find(b.rows, limits[top], from, to, junkTop)
-		y1, raggedBottom = b.find(reversed(b.rows), limits[bottom], from, to, junkBottom)
+		y0, y1 = found.ends(b, top, limits, from, to)
 	}
-	found.Ragged = [4]int{raggedTop, raggedBottom, raggedLeft, raggedRight}
 	box := Box{width - x0 - x1, height - y0 - y1, x0, y0}.outward(stepX, stepY, width, height)
 	found.count(b, box, limits)
 	switch {
@@ -310,6 +309,13 @@ func (b *Bars) Find() Found {
 	return found
 }
 
+// ends finds the bars at a side, top or left, and at the one opposite.
+func (f *Found) ends(b *Bars, side int, limits [4]float64, from, to int) (near, far int) {
+	near, f.Ragged[side] = b.find(side, limits[side], from, to)
+	far, f.Ragged[side+1] = b.find(side+1, limits[side+1], from, to)
+	return near, far
+}
+
 // outward moves edges to the steps, without a loss of picture. A bar thinner than a step stays.
 func (b Box) outward(stepX, stepY, width, height int) Box {
 	x1, y1 := up(b.X+b.Width, stepX, width), up(b.Y+b.Height, stepY, height)
@@ -320,13 +326,13 @@ func (b Box) outward(stepX, stepY, width, height int) Box {
 
 func up(n, step, most int) int { return min((n+step-1)/step*step, most) }
 
-func reversed(lines [][]segment) [][]segment {
+func reversed[T any](lines []T) []T {
 	lines = slices.Clone(lines)
 	slices.Reverse(lines)
 	return lines
 }
 
-// sides returns the lines of each side, from the edge inwards.
+// lines returns the lines of a side, from the edge inwards.
 func (b *Bars) lines(side int) [][]segment {
 	switch side {
 	case top:
@@ -342,12 +348,7 @@ func (b *Bars) lines(side int) [][]segment {
 // level returns the level at an edge that a share of it does not reach. A bar has one.
 func (b *Bars) level(side int, share float64) float64 {
 	lines := b.lines(side)
-	skip := 0
-	if above, below := b.junk(); side == top {
-		skip = above
-	} else if side == bottom {
-		skip = below
-	}
+	skip := b.junk(side)
 	var all []float64
 	for _, line := range lines[skip:min(len(lines), skip+soft(len(lines)))] {
 		for _, s := range line {
@@ -396,11 +397,12 @@ func peak(line []segment) float64 {
 // agreed is the share of an edge's segments that the picture must reach.
 const agreed = 0.4
 
-// find returns how many lines from an edge inwards are a bar. ragged counts dark lines that are
-// none, since there is something in them. Of the segments it looks at those of from up to to. The
-// first junk lines may be anything if a bar follows.
-func (b *Bars) find(lines [][]segment, limit float64, from, to, junk int) (bar, ragged int) {
-	bar = leading(len(lines), junk, func(i int) bool {
+// find returns how many lines at a side are a bar, by their segments of from up to to. ragged
+// counts dark lines that are no bar, since there is something in them. Junk may be anything if a
+// bar follows.
+func (b *Bars) find(side int, limit float64, from, to int) (bar, ragged int) {
+	lines := b.lines(side)
+	bar = leading(len(lines), b.junk(side), func(i int) bool {
 		return slices.ContainsFunc(lines[i][from:to], func(s segment) bool { return float64(s.most) > limit })
 	})
 	if bar == len(lines) {
@@ -521,16 +523,9 @@ func (p profile) share(b *Bars, box Box, limit float64) float64 {
 
 // box returns the picture of a single frame.
 func (p profile) box(b *Bars, limits [4]float64) Box {
-	junkTop, junkBottom := b.junk()
-	y0, y1 := dark(p.rows, limits[top], junkTop), dark(backwards(p.rows), limits[bottom], junkBottom)
-	x0, x1 := dark(p.cols, limits[left], 0), dark(backwards(p.cols), limits[right], 0)
+	y0, y1 := dark(p.rows, limits[top], b.junk(top)), dark(reversed(p.rows), limits[bottom], b.junk(bottom))
+	x0, x1 := dark(p.cols, limits[left], 0), dark(reversed(p.cols), limits[right], 0)
 	return Box{len(p.cols) - x0 - x1, len(p.rows) - y0 - y1, x0, y0}
-}
-
-func backwards(levels []float32) []float32 {
-	levels = slices.Clone(levels)
-	slices.Reverse(levels)
-	return levels
 }
 
 // dark returns how many lines are a bar by their brightest segments.

@@ -12,6 +12,9 @@ const (
 
 // Graph leaves progressive frames as they are. Each frame says what it is: a video may be mixed.
 func (d Deinterlace) Graph(f Facts) (string, error) {
+	if d == DeinterlaceOff || f.Progressive {
+		return "", nil
+	}
 	filter := "bwdif=mode=send_frame:deint=interlaced"
 	if d == DeinterlaceBob {
 		filter = "bwdif=mode=send_field:deint=interlaced"
@@ -23,5 +26,5 @@ func (d Deinterlace) Graph(f Facts) (string, error) {
 	case l.SemiPlanar:
 		within = f.planar(l.Depth)
 	}
-	return f.inside(filter, d != DeinterlaceOff && !f.Progressive, within), nil
+	return f.inside(filter, within), nil
 }

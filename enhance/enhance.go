@@ -28,10 +28,10 @@ func FactsOf(first *pipeline.Frame, progressive bool) Facts {
 }
 
 func (f Facts) aspect() float64 {
-	if f.Aspect.Num <= 0 || f.Aspect.Den <= 0 {
+	if !f.Aspect.Known() {
 		return 1
 	}
-	return float64(f.Aspect.Num) / float64(f.Aspect.Den)
+	return f.Aspect.Float64()
 }
 
 // orientation returns how stored pictures are turned for display: first columns and rows change

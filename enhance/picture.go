@@ -10,8 +10,11 @@ type Sharpen float64
 
 // Graph sharpens luma.
 func (s Sharpen) Graph(f Facts) (string, error) {
+	if s == 0 {
+		return "", nil
+	}
 	amount := strconv.FormatFloat(float64(s), 'f', -1, 64)
-	return f.inside("unsharp=5:5:"+amount+":5:5:0", s > 0, f.sharpened()), nil
+	return f.inside("unsharp=5:5:"+amount+":5:5:0", f.sharpened()), nil
 }
 
 // sharpened returns the layout in which frames are sharpened, "" for their own.
@@ -37,6 +40,9 @@ type Deband bool
 // Graph works at 12 bits or more: the steps in between need room. They come back dithered.
 func (d Deband) Graph(f Facts) (string, error) {
 	const filter = "deband=range=32:1thr=0.006:2thr=0.006:3thr=0.006:4thr=0.006:blur=0"
+	if !d {
+		return "", nil
+	}
 	within := ""
 	switch l := f.Format.Layout.Info(); {
 	case f.alphaInside():
@@ -44,18 +50,15 @@ func (d Deband) Graph(f Facts) (string, error) {
 	case l.Depth < 12 || l.SemiPlanar:
 		within = f.planar(max(12, l.Depth))
 	}
-	return f.inside(filter, bool(d), within), nil
+	return f.inside(filter, within), nil
 }
 
 // inside returns a graph that filters in another layout, "" for the frames' own.
-func (f Facts) inside(filter string, on bool, within string) string {
-	own := f.Format.Layout.Info()
-	switch {
-	case !on:
-		return ""
-	case within == "":
+func (f Facts) inside(filter, within string) string {
+	if within == "" {
 		return filter
 	}
+	own := f.Format.Layout.Info()
 	back := f.planar(own.Depth)
 	switch {
 	case within == back:

@@ -176,7 +176,7 @@ type form interface {
 // formOf returns the form of a stage on the backend's devices, or on the host if the stage needs
 // none of them.
 func (b *Backend) formOf(s kernels.Stage) (form, error) {
-	if err := s.Validate(); err != nil {
+	if err := kernels.Validate(s); err != nil {
 		return nil, err
 	}
 	switch s := s.(type) {

@@ -235,11 +235,10 @@ type (
 
 var bareFilter = &kernels.Filter{Name: "bare", Zero: bare{}}
 
-func (bare) Filter() *kernels.Filter           { return bareFilter }
-func (bare) Takes(pipeline.Layout) bool        { return true }
-func (bare) Identity() bool                    { return false }
-func (bare) Window() (before, after, step int) { return 0, 0, 0 }
-func (bare) Validate() error                   { return nil }
+func (bare) Filter() *kernels.Filter    { return bareFilter }
+func (bare) Takes(pipeline.Layout) bool { return true }
+func (bare) Identity() bool             { return false }
+func (bare) Window() pipeline.Window    { return pipeline.Window{} }
 func (onHost) OnHost(*pipeline.Pool, kernels.Setting) (pipeline.Filter, error) {
 	return pipeline.Pass{}, nil
 }

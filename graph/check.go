@@ -44,7 +44,7 @@ const example = `for example "bwdif=1", or "scale=1280:-2:flags=lanczos,cas=0.3"
 // frames, such as a crop larger than the picture, is found by the first of them. Its errors wrap
 // ErrGraph; they quote the filter that is wrong, with FFmpeg's reason.
 func Check(text string) error {
-	p, err := parse(text, "", 1)
+	p, err := parse(text, Options{Threads: 1})
 	if err != nil {
 		return err
 	}
@@ -56,6 +56,7 @@ func Check(text string) error {
 type parsed struct {
 	text    string
 	name    string // of the option that it is from, for errors; may be empty
+	trial   bool
 	graph   *C.AVFilterGraph
 	segment *C.AVFilterGraphSegment
 	filters []*C.AVFilterContext // in the order of the text
@@ -72,8 +73,8 @@ func (p *parsed) free() {
 	C.avfilter_graph_free(&p.graph)
 }
 
-// parse reads a graph, from an option of a name, that will run on a number of threads.
-func parse(text, name string, threads int) (*parsed, error) {
+// parse reads a graph.
+func parse(text string, o Options) (*parsed, error) {
 	switch {
 	case strings.TrimSpace(text) == "":
 		return nil, hint.Says("the graph is empty", example, ErrGraph)
@@ -82,11 +83,11 @@ func parse(text, name string, threads int) (*parsed, error) {
 	case strings.ContainsRune(text, 0):
 		return nil, hint.Says("the graph has a zero byte", example, ErrGraph)
 	}
-	p := &parsed{text: text, name: name, graph: C.avfilter_graph_alloc()}
+	p := &parsed{text: text, name: o.Name, trial: o.Trial, graph: C.avfilter_graph_alloc()}
 	if p.graph == nil {
 		return nil, errors.New("graph: out of memory")
 	}
-	p.graph.nb_threads = C.int(threads)
+	p.graph.nb_threads = C.int(o.Threads)
 	if err := p.read(); err != nil {
 		p.free()
 		return nil, err
@@ -231,6 +232,9 @@ func (p *parsed) configure() error {
 		}
 		if err := p.judgeOptions(n, f, about); err != nil {
 			return err
+		}
+		if p.trial && f.filter.flags&C.AVFILTER_FLAG_SUPPORT_TIMELINE != 0 && !about.needed {
+			C.vf_graph_switch_off(f)
 		}
 		if err := p.try(n, func() C.int { return C.avfilter_init_dict(f, nil) }); err != nil {
 			return err

@@ -44,6 +44,8 @@ type Options struct {
 	Threads int
 	// Lost is called at the end with the name of a property that was left without a frame; may be nil.
 	Lost func(name string)
+	// Trial leaves out the work of filters that change samples alone: results have all but these.
+	Trial bool
 
 	memory int64 // bytes that frames in the graph may take; 0: half of what the program may use
 }
@@ -79,7 +81,7 @@ type Filter struct {
 
 // Open returns a stage that runs a graph. Its errors are those of Check.
 func Open(text string, o Options) (*Filter, error) {
-	p, err := parse(text, o.Name, 1)
+	p, err := parse(text, Options{Name: o.Name, Threads: 1})
 	if err != nil {
 		return nil, err
 	}
@@ -379,7 +381,7 @@ func ratio(r C.AVRational) pipeline.Ratio {
 
 // open opens the graph for frames, with results of one of some layouts.
 func (f *Filter) open(src source, layouts []pipeline.Layout) (err error) {
-	p, err := parse(f.text, f.o.Name, f.o.Threads)
+	p, err := parse(f.text, f.o)
 	if err != nil {
 		return err
 	}

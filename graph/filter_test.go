@@ -10,6 +10,7 @@ import (
 	"io"
 	"math"
 	"os/exec"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -635,5 +636,36 @@ func TestLacking(t *testing.T) {
 		if err := pipeline.Run(t.Context(), &src, []pipeline.Filter{open(t, "hflip", Options{})}, &results{}, pipeline.Options{}); err == nil {
 			t.Error("a frame is taken")
 		}
+	}
+}
+
+// TestTrial: results of a trial are those of the graph, apart from samples.
+func TestTrial(t *testing.T) {
+	options := map[string]string{"colorspace": "=all=bt709:iall=bt601-6-625", "colormatrix": "=bt601:bt709", "fieldorder": "=bff", "format": "=gray", "setpts": "=2*PTS", "extractplanes": "=y"}
+	pool := newPool(t, 1)
+	for name := range known {
+		var got [2]results
+		text := name + options[name]
+		if Check(text) != nil || name == "uspp" {
+			continue // it takes two videos, needs options or, as uspp, an encoder
+		}
+		for i, trial := range []bool{false, true} {
+			src := clip(t, pool, small, 4)
+			for _, f := range src {
+				f.Interlaced, f.TopFieldFirst = true, true
+			}
+			got[i] = run(t, open(t, text, Options{Trial: trial}), src)
+			for k := range got[i] {
+				got[i][k].samples = nil
+			}
+		}
+		if !reflect.DeepEqual(got[0], got[1]) {
+			t.Errorf("%s: %+v, and in a trial %+v", text, got[0], got[1])
+		}
+	}
+	source, trial := clip(t, pool, small, 2), clip(t, pool, small, 2)
+	slow := "nlmeans,bm3d,owdenoise,hqdn3d,negate"
+	if got := run(t, open(t, slow, Options{Trial: true}), trial); !reflect.DeepEqual(got, run(t, open(t, "null", Options{}), source)) {
+		t.Error("filters that change samples alone have worked")
 	}
 }

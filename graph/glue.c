@@ -77,3 +77,8 @@ int vf_graph_is_set(AVFilterContext *f, const char *option)
 	av_free(value);
 	return set;
 }
+
+void vf_graph_switch_off(AVFilterContext *f)
+{
+	av_opt_set(f, "enable", "0", 0);
+}

@@ -26,4 +26,8 @@ int vf_graph_upright(AVFrame *f);
 int64_t vf_graph_number(AVFilterContext *f, const char *option, int64_t otherwise);
 // Tells whether an option of a filter, a string, is set.
 int vf_graph_is_set(AVFilterContext *f, const char *option);
+
+// Has a filter with AVFILTER_FLAG_SUPPORT_TIMELINE, which is not initialised yet, leave frames as
+// they are.
+void vf_graph_switch_off(AVFilterContext *f);
 #endif

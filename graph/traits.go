@@ -1,13 +1,16 @@
 package graph
 
+import "strings"
+
 // traits says of a filter of FFmpeg what its users must know beyond FFmpeg's own description.
 type traits struct {
 	keeps int // frames that it may keep back, apart from those that an option counts
 	// per is the option that counts further frames, and times how many for each of it.
-	per   string
-	times int
-	local bool     // a picture's result depends on that picture alone
-	files []string // options that name files
+	per    string
+	times  int
+	local  bool     // a picture's result depends on that picture alone
+	needed bool     // in a trial: more than samples depends on it
+	files  []string // options that name files
 }
 
 // known has the filters of this build that a graph may use.
@@ -19,8 +22,9 @@ var known = map[string]traits{
 	"setsar": {local: true}, "setdar": {local: true}, "setfield": {local: true}, "setparams": {local: true}, "setrange": {local: true},
 	"cropdetect": {keeps: 2},
 
-	"bwdif": {keeps: 3}, "w3fdif": {keeps: 3}, "yadif": {keeps: 3}, "estdif": {keeps: 3}, "kerndeint": {keeps: 1},
-	"fieldmatch": {keeps: 6}, "fieldorder": {local: true}, "separatefields": {keeps: 1}, "weave": {keeps: 1}, "doubleweave": {keeps: 1},
+	"bwdif": {keeps: 3, needed: true}, "w3fdif": {keeps: 3, needed: true}, "yadif": {keeps: 3, needed: true}, "estdif": {keeps: 3, needed: true},
+	"kerndeint":  {keeps: 1, needed: true},
+	"fieldmatch": {keeps: 6}, "fieldorder": {local: true, needed: true}, "separatefields": {keeps: 1}, "weave": {keeps: 1}, "doubleweave": {keeps: 1},
 	"interlace": {keeps: 2}, "tinterlace": {keeps: 2}, "telecine": {keeps: 1}, "phase": {keeps: 1}, "idet": {keeps: 3},
 	"pullup": {keeps: 1}, "field": {local: true}, "il": {local: true},
 
@@ -29,7 +33,7 @@ var known = map[string]traits{
 
 	"eq": {local: true}, "hue": {local: true}, "curves": {local: true, files: []string{"psfile", "plot"}},
 	"colorlevels": {local: true}, "colorbalance": {local: true}, "colorchannelmixer": {local: true},
-	"colortemperature": {local: true}, "vibrance": {local: true}, "colorspace": {local: true}, "colormatrix": {local: true},
+	"colortemperature": {local: true}, "vibrance": {local: true}, "colorspace": {local: true, needed: true}, "colormatrix": {local: true, needed: true},
 	"normalize": {}, "histeq": {}, "lut": {local: true}, "lutyuv": {local: true}, "lutrgb": {local: true},
 	"tonemap": {local: true}, "limiter": {local: true}, "negate": {local: true}, "extractplanes": {local: true},
 
@@ -38,64 +42,51 @@ var known = map[string]traits{
 	"deblock": {local: true}, "pp7": {local: true}, "fspp": {local: true}, "spp": {local: true}, "uspp": {}, "dedot": {keeps: 5},
 	"removegrain": {local: true}, "median": {local: true}, "noise": {},
 
-	"hqdn3d": {}, "nlmeans": {local: true}, "atadenoise": {per: "s", times: 1}, "owdenoise": {local: true},
+	"hqdn3d": {}, "nlmeans": {local: true}, "atadenoise": {per: "s", times: 1, needed: true}, "owdenoise": {local: true},
 	"vaguedenoiser": {local: true}, "bm3d": {local: true}, "dctdnoiz": {local: true}, "fftdnoiz": {keeps: 3},
-	"tmedian": {keeps: 1, per: "radius", times: 2}, "deflicker": {per: "size", times: 1}, "blend": {keeps: 3},
+	"tmedian": {keeps: 1, per: "radius", times: 2, needed: true}, "deflicker": {per: "size", times: 1}, "blend": {keeps: 3},
 }
 
-// The reasons for which filters of FFmpeg are left out.
-const (
-	opensFiles   = "it opens files"
-	opensNetwork = "it listens on the network"
-	opensDevice  = "it works in the memory of a device"
-	takesTwo     = "it takes another video beside the one that is filtered"
-	isSource     = "it makes a video of its own, in place of the one that is filtered"
-	isSink       = "it ends the video"
-	takesSound   = "it is for sound"
-	showsOnly    = "it makes a chart, or writes to the log"
-	keepsAll     = "it keeps a whole video in memory"
-	runsCode     = "it loads code or models from files"
-)
+// refused has the filters of FFmpeg that are left out, by the reason; * in a name stands for any
+// text.
+var refused = byName(map[string]string{
+	"it opens files": `
+		movie amovie lut3d lut1d drawtext subtitles ass removelogo deshake vidstab* metadata ametadata sendcmd
+		asendcmd fieldhint nnedi find_rect cover_rect selectivecolor fsync signature vmafmotion ocr qrencode* drawvg`,
+	"it listens on the network": `
+		zmq azmq`,
+	"it loads code or models from files": `
+		frei0r* ladspa lv2 dnn_* sr derain coreimage* ocv`,
+	"it works in the memory of a device": `
+		libplacebo openclsrc *_opencl *_cuda *_vaapi *_vulkan *_qsv *_npp *_videotoolbox *_amf hwupload* hwdownload
+		hwmap`,
+	"it takes another video beside the one that is filtered": `
+		haldclut overlay concat psnr ssim ssim360 xpsnr libvmaf vif identity msad corr xfade hstack vstack xstack
+		mix interleave streamselect alphamerge mergeplanes maskedmerge maskedmin maskedmax maskedclamp
+		maskedthreshold lut2 midequalizer paletteuse remap scale2ref threshold displace xmedian xcorrelate convolve
+		deconvolve guided premultiply unpremultiply morpho colormap feedback limitdiff framepack varblur hysteresis`,
+	"it makes a video of its own, in place of the one that is filtered": `
+		color colorchart colorspectrum testsrc testsrc2 nullsrc smptebars smptehdbars pal75bars pal100bars
+		rgbtestsrc yuvtestsrc life cellauto mandelbrot mptestsrc gradients sierpinski allrgb allyuv haldclutsrc
+		zoneplate perlin ddagrab gfxcapture avsynctest buffer abuffer anullsrc sine aevalsrc flite`,
+	"it ends the video": `
+		nullsink anullsink buffersink abuffersink`,
+	"it is for sound": `
+		anull aformat aresample volume loudnorm atempo amix amerge asetpts asettb atrim afade adelay apad asplit pan
+		equalizer highpass lowpass acompressor alimiter dynaudnorm earwax silenceremove`,
+	"it makes a chart, or writes to the log": `
+		showinfo signalstats histogram waveform vectorscope blackdetect blackframe freezedetect scdet siti entropy
+		bitplanenoise showpalette oscilloscope pixscope datascope ciescope readeia608 readvitc quirc bench perms`,
+	"it keeps a whole video in memory": `
+		loop reverse random tile shuffleframes palettegen thumbnail`,
+})
 
-// refused gives the reasons by the names of filters; a name that ends in * stands for all that
-// begin so.
-var refused = map[string]string{
-	"movie": opensFiles, "amovie": opensFiles, "lut3d": opensFiles, "lut1d": opensFiles, "drawtext": opensFiles,
-	"subtitles": opensFiles, "ass": opensFiles, "removelogo": opensFiles, "deshake": opensFiles, "vidstab*": opensFiles,
-	"metadata": opensFiles, "ametadata": opensFiles, "sendcmd": opensFiles, "asendcmd": opensFiles, "fieldhint": opensFiles,
-	"nnedi": opensFiles, "find_rect": opensFiles, "cover_rect": opensFiles, "selectivecolor": opensFiles, "fsync": opensFiles,
-	"signature": opensFiles, "vmafmotion": opensFiles, "ocr": opensFiles, "qrencode*": opensFiles, "drawvg": opensFiles,
-	"zmq": opensNetwork, "azmq": opensNetwork,
-	"frei0r*": runsCode, "ladspa": runsCode, "lv2": runsCode, "dnn_*": runsCode, "sr": runsCode, "derain": runsCode, "coreimage*": runsCode,
-	"ocv": runsCode, "libplacebo": opensDevice, "openclsrc": opensDevice, "*_opencl": opensDevice, "*_cuda": opensDevice,
-	"*_vaapi": opensDevice, "*_vulkan": opensDevice, "*_qsv": opensDevice, "*_npp": opensDevice, "*_videotoolbox": opensDevice, "*_amf": opensDevice,
-	"hwupload*": opensDevice, "hwdownload": opensDevice, "hwmap": opensDevice,
-
-	"haldclut": takesTwo, "overlay": takesTwo, "concat": takesTwo, "psnr": takesTwo, "ssim": takesTwo, "ssim360": takesTwo,
-	"xpsnr": takesTwo, "libvmaf": takesTwo, "vif": takesTwo, "identity": takesTwo, "msad": takesTwo, "corr": takesTwo, "xfade": takesTwo,
-	"hstack": takesTwo, "vstack": takesTwo, "xstack": takesTwo, "mix": takesTwo, "interleave": takesTwo, "streamselect": takesTwo,
-	"alphamerge": takesTwo, "mergeplanes": takesTwo, "maskedmerge": takesTwo, "maskedmin": takesTwo, "maskedmax": takesTwo,
-	"maskedclamp": takesTwo, "maskedthreshold": takesTwo, "lut2": takesTwo, "midequalizer": takesTwo, "paletteuse": takesTwo, "remap": takesTwo,
-	"scale2ref": takesTwo, "threshold": takesTwo, "displace": takesTwo, "xmedian": takesTwo, "xcorrelate": takesTwo, "convolve": takesTwo,
-	"deconvolve": takesTwo, "guided": takesTwo, "premultiply": takesTwo, "unpremultiply": takesTwo, "morpho": takesTwo, "colormap": takesTwo,
-	"feedback": takesTwo, "limitdiff": takesTwo, "framepack": takesTwo, "varblur": takesTwo, "hysteresis": takesTwo,
-
-	"color": isSource, "colorchart": isSource, "colorspectrum": isSource, "testsrc": isSource, "testsrc2": isSource, "nullsrc": isSource,
-	"smptebars": isSource, "smptehdbars": isSource, "pal75bars": isSource, "pal100bars": isSource, "rgbtestsrc": isSource,
-	"yuvtestsrc": isSource, "life": isSource, "cellauto": isSource, "mandelbrot": isSource, "mptestsrc": isSource, "gradients": isSource,
-	"sierpinski": isSource, "allrgb": isSource, "allyuv": isSource, "haldclutsrc": isSource, "zoneplate": isSource, "perlin": isSource,
-	"ddagrab": isSource, "gfxcapture": isSource, "avsynctest": isSource, "buffer": isSource, "abuffer": isSource, "anullsrc": isSource,
-	"sine": isSource, "aevalsrc": isSource, "flite": isSource, "nullsink": isSink, "anullsink": isSink, "buffersink": isSink, "abuffersink": isSink,
-
-	"anull": takesSound, "aformat": takesSound, "aresample": takesSound, "volume": takesSound, "loudnorm": takesSound, "atempo": takesSound,
-	"amix": takesSound, "amerge": takesSound, "asetpts": takesSound, "asettb": takesSound, "atrim": takesSound, "afade": takesSound,
-	"adelay": takesSound, "apad": takesSound, "asplit": takesSound, "pan": takesSound, "equalizer": takesSound, "highpass": takesSound,
-	"lowpass": takesSound, "acompressor": takesSound, "alimiter": takesSound, "dynaudnorm": takesSound, "earwax": takesSound, "silenceremove": takesSound,
-
-	"showinfo": showsOnly, "signalstats": showsOnly, "histogram": showsOnly, "waveform": showsOnly, "vectorscope": showsOnly,
-	"blackdetect": showsOnly, "blackframe": showsOnly, "freezedetect": showsOnly, "scdet": showsOnly, "siti": showsOnly, "entropy": showsOnly,
-	"bitplanenoise": showsOnly, "showpalette": showsOnly, "oscilloscope": showsOnly, "pixscope": showsOnly, "datascope": showsOnly,
-	"ciescope": showsOnly, "readeia608": showsOnly, "readvitc": showsOnly, "quirc": showsOnly, "bench": showsOnly, "perms": showsOnly,
-	"loop": keepsAll, "reverse": keepsAll, "random": keepsAll, "tile": keepsAll, "shuffleframes": keepsAll, "palettegen": keepsAll,
-	"thumbnail": keepsAll,
+func byName(reasons map[string]string) map[string]string {
+	all := map[string]string{}
+	for why, names := range reasons {
+		for name := range strings.FieldsSeq(names) {
+			all[name] = why
+		}
+	}
+	return all
 }

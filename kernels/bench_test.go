@@ -50,8 +50,5 @@ func benchmarkCPU(b *testing.B, isa string, depth int, p Bilateral) {
 	}
 	taps := float64((2*p.Radius + 1) * (2*p.Radius + 1))
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/(benchW*benchH*taps), "ns/tap")
-	lanes, rate := cpu.multiplyAdds()
-	least := multipliesPerTap * benchW * benchH * taps / float64(lanes) / rate // if all multipliers were always busy
-	b.ReportMetric(100*least*float64(b.N)/b.Elapsed().Seconds(), "%bound")
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/1000, "ms/frame")
 }

@@ -95,9 +95,8 @@ func (Bilateral) Filter() *Filter              { return bilateralFilter }
 func (Bilateral) Takes(l pipeline.Layout) bool { return hasKernels(l) }
 
 // Identity implements Stage: a window of one pixel changes nothing.
-func (p Bilateral) Identity() bool                  { return p.Radius == 0 }
-func (Bilateral) Window() (before, after, step int) { return 0, 0, 0 }
-func (p Bilateral) Validate() error                 { return InRange(p) }
+func (p Bilateral) Identity() bool        { return p.Radius == 0 }
+func (Bilateral) Window() pipeline.Window { return pipeline.Window{} }
 
 func (p Bilateral) OnCPU(c *CPU, pool *pipeline.Pool) (pipeline.Filter, error) {
 	return PerFrame(pool, newCPUBilateral(c, p).run), nil

@@ -72,8 +72,7 @@ size_t vf_lanes_size(int width, int height);
 	void vf_tile_##isa(const vf_job *, void *, int, int, int, int); \
 	void vf_rows_##isa(const vf_job *, const vf_pass *, void *, void *, int, int); \
 	void vf_columns_##isa(const vf_job *, const vf_pass *, void *, void *, int, int); \
-	size_t vf_scratch_##isa(void); \
-	int vf_fma_rate_##isa(long n);
+	size_t vf_scratch_##isa(void);
 VF_FUNCTIONS(plain_8)
 VF_FUNCTIONS(plain_16)
 VF_FUNCTIONS(avx2_8)
@@ -85,9 +84,5 @@ VF_FUNCTIONS(avx512_16)
 // vf_alloc returns size bytes aligned to 64, or NULL; vf_free frees them.
 void *vf_alloc(size_t size);
 void vf_free(void *);
-
-// vf_fma_rate runs n times 12 independent vector multiply-adds and returns the number of floats in
-// a vector: the benchmark's measure of the core's peak.
-int vf_fma_rate(int isa, long n);
 
 #endif

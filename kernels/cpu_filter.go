@@ -22,7 +22,7 @@ func PerFrame(pool *pipeline.Pool, run func(ctx context.Context, out, in *pipeli
 // Filter implements Backend. Once the context ends, Process fails with its cause at the next tile
 // or strip.
 func (c *CPU) Filter(s Stage, pool *pipeline.Pool) (pipeline.Filter, error) {
-	if err := s.Validate(); err != nil {
+	if err := Validate(s); err != nil {
 		return nil, err
 	}
 	switch s := s.(type) {

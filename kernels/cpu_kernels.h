@@ -30,20 +30,3 @@ INLINE void store_samples(const vf_job *j, sample *p, vf x) { store_u16(p, x * j
 
 #include "cpu_tile.h"
 #include "cpu_recursive.h"
-
-#if SAMPLE_BITS == 8
-// Twelve chains are more than the latency of two units needs. The sum makes the compiler keep them
-// all.
-int NAME(vf_fma_rate)(long n)
-{
-	vf k = splat(0.5f), a = k, b = a + k, c = b + k, d = c + k, e = d + k, f = e + k;
-	vf g = f + k, h = g + k, i = h + k, j = i + k, l = j + k, m = l + k;
-	for (; n > 0; n--) {
-		a = fmadd(a, k, k), b = fmadd(b, k, k), c = fmadd(c, k, k), d = fmadd(d, k, k);
-		e = fmadd(e, k, k), f = fmadd(f, k, k), g = fmadd(g, k, k), h = fmadd(h, k, k);
-		i = fmadd(i, k, k), j = fmadd(j, k, k), l = fmadd(l, k, k), m = fmadd(m, k, k);
-	}
-	vf sum = a + b + c + d + e + f + g + h + i + j + l + m;
-	return sum[0] > 0 ? VL : 0;
-}
-#endif

@@ -36,16 +36,6 @@ void vf_columns(int isa, const vf_job *job, const vf_pass *pass, void *scratch, 
 	CHOOSE(isa, job, vf_columns, job, pass, scratch, lanes, x, save)
 }
 
-int vf_fma_rate(int isa, long n)
-{
-#ifdef __x86_64__
-	if (isa == VF_AVX512) return vf_fma_rate_avx512_8(n);
-	if (isa == VF_AVX2) return vf_fma_rate_avx2_8(n);
-#endif
-	(void)isa;
-	return vf_fma_rate_plain_8(n);
-}
-
 size_t vf_scratch_size(void) { return (vf_scratch_plain_16() + 63) / 64 * 64; }
 
 size_t vf_lanes_size(int width, int height)

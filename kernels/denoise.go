@@ -88,6 +88,11 @@ var denoiseFilter = &Filter{Name: "denoise", Place: PlaceMain, Zero: Denoise{}, 
 			},
 		},
 	},
+}, Check: func(s Stage) error {
+	if p := s.(Denoise); p.TemporalOnly && p.SpatialOnly {
+		return errors.New("temporal-only and spatial-only exclude each other")
+	}
+	return nil
 }}
 
 // DefaultDenoise returns the defaults of the denoiser.
@@ -98,17 +103,7 @@ func (Denoise) Takes(l pipeline.Layout) bool { return hasKernels(l) || denoise.T
 func (Denoise) Identity() bool               { return false }
 
 // Window implements Stage: both tiers of automatic quality read as many.
-func (p Denoise) Window() (before, after, step int) { return p.Denoising(denoise.Good).Reads() }
-
-func (p Denoise) Validate() error {
-	if err := InRange(p); err != nil {
-		return err
-	}
-	if p.TemporalOnly && p.SpatialOnly {
-		return errors.New("temporal-only and spatial-only exclude each other")
-	}
-	return nil
-}
+func (p Denoise) Window() pipeline.Window { return p.Denoising(denoise.Good).Reads() }
 
 func (p Denoise) OnCPU(c *CPU, pool *pipeline.Pool) (pipeline.Filter, error) {
 	return NewDenoiser(c.denoiser(), pool, p, denoise.Fast), nil

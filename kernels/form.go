@@ -263,7 +263,7 @@ var ErrNoKernel = errors.New("no kernel")
 // Among matches it prefers the form with the highest priority, then the variant for the newest
 // devices. The zero format stands for any. No match is an error.
 func Choose(p Planned, f pipeline.Format, l Limits) (Variant, error) {
-	if err := p.Validate(); err != nil {
+	if err := Validate(p); err != nil {
 		return Variant{}, err
 	}
 	var best *Variant

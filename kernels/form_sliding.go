@@ -9,24 +9,17 @@ import (
 // slidingForm weights each pair of pixels once and needs no shared memory, for small radii:
 // cuda/sliding.cu. With planes the conversions outweigh that: the tile form is 6 % faster there
 // and compiles in a sixth of the time.
-var slidingForm = &Form{Name: "sliding", Filter: bilateralFilter, Variants: slidingVariants(), Work: windowWork(scaledTap, ownShared), Priority: func(l pipeline.Layout) int {
+var slidingForm = &Form{Name: "sliding", Filter: bilateralFilter, Variants: []Variant{slidingVariant(Lorentzian), slidingVariant(Gaussian)}, Work: windowWork(scaledTap, ownShared), Priority: func(l pipeline.Layout) int {
 	if l == pipeline.RGBA {
 		return 30
 	}
 	return 1
 }}
 
-func slidingVariants() (all []Variant) {
-	for _, r := range []RangeWeight{Lorentzian, Gaussian} {
-		all = append(all, slidingVariant(1, r))
-	}
-	return all
-}
-
-// slidingVariant sizes the strips: long enough to make the rows above and below, read and weighted
-// for nothing, cheap; short enough to give all multiprocessors work.
-func slidingVariant(radius int, r RangeWeight) Variant {
-	rows, warps := 10, 4
+// slidingVariant is for radius 1. Its strips are long enough to make the rows above and below, read
+// and weighted for nothing, cheap, and short enough to give all multiprocessors work.
+func slidingVariant(r RangeWeight) Variant {
+	const radius, rows, warps = 1, 10, 4
 	return Variant{
 		Name: fmt.Sprintf("sliding_%s_r%d", r, radius), Radii: [2]int{radius, radius}, Range: r, Compute: 61,
 		Tile: [2]int{120, rows * warps}, Threads: [2]int{32, warps},

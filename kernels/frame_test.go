@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"vidfilter/internal/e2e"
@@ -22,4 +23,18 @@ func newCPU(t testing.TB, threads int, isa string) *CPU {
 	e2e.Must(t, err)
 	t.Cleanup(func() { cpu.Close() })
 	return cpu
+}
+
+// C code numbers the arrangements as pipeline does.
+func TestLayouts(t *testing.T) {
+	var names []string
+	for _, l := range pipeline.Layouts() {
+		if l == l.Arrangement() {
+			names = append(names, "VF_"+strings.ToUpper(l.String()))
+		}
+	}
+	want := "enum { " + strings.Replace(strings.Join(names, ", "), ",", " = 1,", 1) + " };"
+	if !strings.Contains(string(e2e.Read(t, "layouts.h")), want) {
+		t.Errorf("layouts.h has no %s", want)
+	}
 }

@@ -409,8 +409,9 @@ func (f *Filter) fill(s Stage, wanted func(Option, Domain) bool) Stage {
 	return s
 }
 
-// InRange reports the stage's first option that is out of its range.
-func InRange(s Stage) error {
+// Validate reports the stage's first option that is out of its range, or options that exclude each
+// other.
+func Validate(s Stage) error {
 	for _, o := range s.Filter().Options {
 		switch d := o.bounded(o.Domain); {
 		case o.Alias:
@@ -423,6 +424,9 @@ func InRange(s Stage) error {
 		case !d.holds(o.Kind, o.get(s)):
 			return fmt.Errorf("%s %s must be %s", o.Name, d.print(o.valueOf(s)), d.describe(o.Kind))
 		}
+	}
+	if check := s.Filter().Check; check != nil {
+		return check(s)
 	}
 	return nil
 }

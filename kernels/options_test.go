@@ -10,6 +10,7 @@ import (
 	"vidfilter/denoise"
 	"vidfilter/denoise/noise"
 	"vidfilter/internal/e2e"
+	"vidfilter/pipeline"
 )
 
 var update = goflag.Bool("update", false, "write the table of docs/filters.md")
@@ -145,29 +146,29 @@ func TestSelection(t *testing.T) {
 // Parts of a video are planned without knowing the device.
 func TestWindow(t *testing.T) {
 	for _, stage := range []Stage{DefaultBilateral(3), DefaultRecursive()} {
-		if before, after, step := stage.Window(); before != 0 || after != 0 || step != 0 {
-			t.Errorf("%s: %d and %d in steps of %d", stage.Filter(), before, after, step)
+		if w := stage.Window(); w != (pipeline.Window{}) {
+			t.Errorf("%s: %+v", stage.Filter(), w)
 		}
 	}
 	for quality := range Quality(len(qualityNames)) {
 		p := DefaultDenoise()
 		p.Quality = quality
-		want := [3]int{3, 3, 1}
+		want := pipeline.Window{Before: 3, After: 3, Step: 1}
 		if quality == Best {
-			want = [3]int{6 + 3*16, 6, 16}
+			want = pipeline.Window{Before: 6 + 3*16, After: 6, Step: 16}
 		}
 		given := p
 		given.Noise = 5
-		if before, after, step := given.Window(); [3]int{before, after, step} != want {
-			t.Errorf("%v with the noise given: %d and %d in steps of %d", quality, before, after, step)
+		if got := given.Window(); got != want {
+			t.Errorf("%v with the noise given: %+v", quality, got)
 		}
-		want[0] = max(want[0], noise.Before)
-		if before, after, step := p.Window(); [3]int{before, after, step} != want {
-			t.Errorf("%v: %d and %d in steps of %d", quality, before, after, step)
+		want.Before = max(want.Before, noise.Before)
+		if got := p.Window(); got != want {
+			t.Errorf("%v: %+v", quality, got)
 		}
 		for _, auto := range []denoise.Tier{denoise.Fast, denoise.Good} {
-			if before, after, step := p.Denoising(auto).Reads(); [3]int{before, after, step} != want {
-				t.Errorf("%v on another device: %d and %d in steps of %d", quality, before, after, step)
+			if got := p.Denoising(auto).Reads(); got != want {
+				t.Errorf("%v on another device: %+v", quality, got)
 			}
 		}
 	}

@@ -87,7 +87,7 @@ func Chosen(p Planned) Planner {
 }
 
 func (v Variant) plan(p Stage, f pipeline.Format, l Limits) (*Plan, error) {
-	if err := p.Validate(); err != nil {
+	if err := Validate(p); err != nil {
 		return nil, err
 	}
 	if err := v.Refuses(p); err != nil {

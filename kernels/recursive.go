@@ -95,11 +95,10 @@ var recursiveFilter = &Filter{Name: "recursive", Place: PlaceMain, Zero: Recursi
 // DefaultRecursive returns the defaults of the recursive filter.
 func DefaultRecursive() Recursive { return recursiveFilter.New().(Recursive) }
 
-func (Recursive) Filter() *Filter                   { return recursiveFilter }
-func (Recursive) Takes(l pipeline.Layout) bool      { return hasKernels(l) }
-func (Recursive) Identity() bool                    { return false }
-func (Recursive) Window() (before, after, step int) { return 0, 0, 0 }
-func (p Recursive) Validate() error                 { return InRange(p) }
+func (Recursive) Filter() *Filter              { return recursiveFilter }
+func (Recursive) Takes(l pipeline.Layout) bool { return hasKernels(l) }
+func (Recursive) Identity() bool               { return false }
+func (Recursive) Window() pipeline.Window      { return pipeline.Window{} }
 
 func (p Recursive) OnCPU(c *CPU, pool *pipeline.Pool) (pipeline.Filter, error) {
 	return PerFrame(pool, newCPURecursive(c, p).run), nil

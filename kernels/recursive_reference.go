@@ -9,7 +9,7 @@ import (
 // RecursiveReference is Reference for the recursive filter with its own function to filter a line:
 // line adds the result of f to out, which is zero. It is called for several lines concurrently.
 func RecursiveReference(dst, src *pipeline.Frame, p Recursive, line func(r *Recursion, out, f [][3]float64)) error {
-	if err := p.Validate(); err != nil {
+	if err := Validate(p); err != nil {
 		return err
 	}
 	p = p.inLevels(src.Layout.Info().Depth)

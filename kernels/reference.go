@@ -31,7 +31,7 @@ import (
 //   - recursive: see recursive.go; words are the same as for the bilateral filter.
 //   - interlaced frames: see field.
 func Reference(dst, src *pipeline.Frame, p Planned) error {
-	if err := p.Validate(); err != nil {
+	if err := Validate(p); err != nil {
 		return err
 	}
 	return eachField(dst, src, func(in picture, t transform) picture { return p.words(in, t, src.Layout.Info().Depth) })

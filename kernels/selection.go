@@ -110,7 +110,7 @@ func (s Selection) fill(wanted func(Option, Domain) bool) Selection {
 // Validate reports the first option of the job's filters that is out of range.
 func (s Selection) Validate() error {
 	for _, stage := range s.Stages() {
-		if err := stage.Validate(); err != nil {
+		if err := Validate(stage); err != nil {
 			return err
 		}
 	}

@@ -19,12 +19,8 @@ type Stage interface {
 	// Identity reports whether the filter changes nothing.
 	Identity() bool
 
-	// Window is how many frames the filter reads before and after each; a part of a video begins at
-	// a multiple of step frames. It does not depend on the device.
-	Window() (before, after, step int)
-
-	// Validate reports the first option that is out of range; InRange does it by the table.
-	Validate() error
+	// Window is what the filter reads around each frame. It does not depend on the device.
+	Window() pipeline.Window
 }
 
 // OnCPU is a stage with a form for the CPU's threads.
@@ -50,6 +46,7 @@ type Setting struct {
 	MaxPixels   int64                      // of a picture; 0: no limit
 	Threads     int                        // 0: as many as the program may use
 	Lost        func(name string)          // called with a property that is lost with frames at the end; may be nil
+	Trial       bool                       // the samples of results are of no use
 }
 
 // Undivided is a stage that, unless it changes nothing, may need all frames of a video in order.
@@ -83,6 +80,9 @@ type Filter struct {
 	Place   Place
 	Zero    Stage    // of its type
 	Options []Option // in the order of the table
+
+	// Check reports options that are in range, and exclude each other; nil: none do.
+	Check func(Stage) error
 
 	index   int
 	initial Stage

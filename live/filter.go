@@ -58,11 +58,10 @@ func (f Filter) Resolved() (kernels.Selection, error) {
 
 // isLive refuses filters that need more than the picture at hand, apart from main ones.
 func isLive(s kernels.Stage) error {
-	before, after, step := s.Window()
 	switch f := s.Filter(); {
 	case f.Place == kernels.PlaceMain:
 		return nil
-	case !f.Place.Live() || before+after+step != 0:
+	case !f.Place.Live() || s.Window() != (pipeline.Window{}):
 		return fmt.Errorf("%s: needs more than one picture, and live ones are filtered as they come", f.Name)
 	}
 	if r, ok := s.(interface{ Live() error }); ok {

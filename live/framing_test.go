@@ -62,11 +62,10 @@ func partSize(s string) (f pipeline.Format, err error) {
 	return f, nil
 }
 
-func (part) Filter() *kernels.Filter           { return partFilter }
-func (part) Takes(l pipeline.Layout) bool      { return true }
-func (p part) Identity() bool                  { return p == part{} }
-func (part) Window() (before, after, step int) { return 0, 0, 0 }
-func (p part) Validate() error                 { return kernels.InRange(p) }
+func (part) Filter() *kernels.Filter      { return partFilter }
+func (part) Takes(l pipeline.Layout) bool { return true }
+func (p part) Identity() bool             { return p == part{} }
+func (part) Window() pipeline.Window      { return pipeline.Window{} }
 func (p part) OnHost(pool *pipeline.Pool, _ kernels.Setting) (pipeline.Filter, error) {
 	return &reshaped{pool, func(in pipeline.Format) (pipeline.Format, int, error) {
 		size, err := partSize(p.Size)
@@ -86,11 +85,10 @@ var tinyFilter = &kernels.Filter{Name: "tiny", Place: kernels.PlaceScale, Zero: 
 	Name: "tiny", Title: "Tiny", Kind: kernels.Whole, Domain: kernels.Domain{Max: 4}, Binding: kernels.Bind(func(p *tiny) *int { return &p.Factor }),
 }}}
 
-func (tiny) Filter() *kernels.Filter           { return tinyFilter }
-func (tiny) Takes(l pipeline.Layout) bool      { return true }
-func (p tiny) Identity() bool                  { return p.Factor < 2 }
-func (tiny) Window() (before, after, step int) { return 0, 0, 0 }
-func (p tiny) Validate() error                 { return kernels.InRange(p) }
+func (tiny) Filter() *kernels.Filter      { return tinyFilter }
+func (tiny) Takes(l pipeline.Layout) bool { return true }
+func (p tiny) Identity() bool             { return p.Factor < 2 }
+func (tiny) Window() pipeline.Window      { return pipeline.Window{} }
 func (p tiny) OnHost(pool *pipeline.Pool, _ kernels.Setting) (pipeline.Filter, error) {
 	return &reshaped{pool, func(f pipeline.Format) (pipeline.Format, int, error) {
 		f.Width, f.Height = f.Width/p.Factor&^1, f.Height/p.Factor&^1
@@ -105,11 +103,10 @@ var brightFilter = &kernels.Filter{Name: "bright", Place: kernels.PlaceSharpen, 
 	Name: "bright", Title: "Bright", Kind: kernels.Whole, Domain: kernels.Domain{Max: 100}, Binding: kernels.Bind(func(p *bright) *int { return &p.By }),
 }}}
 
-func (bright) Filter() *kernels.Filter           { return brightFilter }
-func (bright) Takes(l pipeline.Layout) bool      { return l.Info().Depth == 8 }
-func (p bright) Identity() bool                  { return p.By == 0 }
-func (bright) Window() (before, after, step int) { return 0, 0, 0 }
-func (p bright) Validate() error                 { return kernels.InRange(p) }
+func (bright) Filter() *kernels.Filter      { return brightFilter }
+func (bright) Takes(l pipeline.Layout) bool { return l.Info().Depth == 8 }
+func (p bright) Identity() bool             { return p.By == 0 }
+func (bright) Window() pipeline.Window      { return pipeline.Window{} }
 func (p bright) OnHost(pool *pipeline.Pool, _ kernels.Setting) (pipeline.Filter, error) {
 	return kernels.PerFrame(pool, func(_ context.Context, out, in *pipeline.Frame) error {
 		for i, y := range in.Rows() {
@@ -128,11 +125,10 @@ var stepsFilter = &kernels.Filter{Name: "steps", Place: kernels.PlaceRate, Zero:
 	Name: "steps", Title: "Steps", Kind: kernels.Whole, Domain: kernels.Domain{Max: 4}, Binding: kernels.Bind(func(p *steps) *int { return &p.N }),
 }}}
 
-func (steps) Filter() *kernels.Filter           { return stepsFilter }
-func (steps) Takes(l pipeline.Layout) bool      { return true }
-func (p steps) Identity() bool                  { return p.N == 0 }
-func (steps) Window() (before, after, step int) { return 1, 1, 0 }
-func (p steps) Validate() error                 { return kernels.InRange(p) }
+func (steps) Filter() *kernels.Filter      { return stepsFilter }
+func (steps) Takes(l pipeline.Layout) bool { return true }
+func (p steps) Identity() bool             { return p.N == 0 }
+func (steps) Window() pipeline.Window      { return pipeline.Window{Before: 1, After: 1} }
 
 func init() {
 	for _, f := range []*kernels.Filter{partFilter, tinyFilter, brightFilter, stepsFilter} {

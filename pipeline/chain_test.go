@@ -82,24 +82,22 @@ func (c *chained) check(err error, finish bool) {
 // With no room but for what later filters hold and one frame, chains move on, opened again, too.
 func TestChainHasRoom(t *testing.T) {
 	for _, holds := range [][]int{{}, {3}, {0, 5}, {2, 0, 3}, {0, 0, 6}} {
-		t.Run(fmt.Sprint(holds), func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				c := newChained(newRig(t, 20), holds...)
-				for range 2 {
-					c.got, c.finished, c.calls = nil, 0, map[string]int{}
-					f, err := c.chain.Open()
-					e2e.Must(t, err)
-					ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
-					err = Run(ctx, c, []Filter{f}, c, Options{})
-					cancel()
-					e2e.Must(t, err)
-					c.checkEnd(err, true)
-					if !slices.Equal(c.got, upTo(20)) {
-						t.Errorf("got %v", c.got)
-					}
+		bubbled(t, fmt.Sprint(holds), func(t *testing.T) {
+			c := newChained(newRig(t, 20), holds...)
+			for range 2 {
+				c.got, c.finished, c.calls = nil, 0, map[string]int{}
+				f, err := c.chain.Open()
+				e2e.Must(t, err)
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				err = Run(ctx, c, []Filter{f}, c, Options{})
+				cancel()
+				e2e.Must(t, err)
+				c.checkEnd(err, true)
+				if !slices.Equal(c.got, upTo(20)) {
+					t.Errorf("got %v", c.got)
 				}
-				c.check(nil, true)
-			})
+			}
+			c.check(nil, true)
 		})
 	}
 }
@@ -180,63 +178,54 @@ func TestChainOfFew(t *testing.T) {
 func TestChainFailsAnywhere(t *testing.T) {
 	for _, fail := range points {
 		for _, block := range points {
-			t.Run(fmt.Sprintf("fail=%s,%d/block=%s,%d", fail.name, fail.n, block.name, block.n), func(t *testing.T) {
-				bubble(t, func(t *testing.T) {
-					c := newChained(newRig(t, 6), 1, 2)
-					failed := false
-					c.hook = func(ctx context.Context, point string, n int) error {
-						switch {
-						case point == fail.name && n == fail.n:
-							failed = true
-							return errFake
-						case point == block.name && n == block.n:
-							<-ctx.Done()
-							return context.Cause(ctx)
-						}
-						return nil
-					}
-					f, err := c.chain.Open()
-					e2e.Must(t, err)
-					ctx, cancel := context.WithCancelCause(t.Context())
-					end := make(chan error, 1)
-					go func() { end <- Run(ctx, c, []Filter{f}, c, Options{}) }()
-					synctest.Wait()
-					ended := fail
-					if cancel(errOther); !failed {
-						ended = block
-					}
-					if err = <-end; failed && err != errFake || !failed && err != errOther {
-						t.Errorf("Run returned %v", err)
-					}
-					c.check(err, ended.name == "finish")
-				})
-			})
-		}
-		t.Run(fmt.Sprintf("fail=%s,%d/as one", fail.name, fail.n), func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
+			bubbled(t, fmt.Sprintf("fail=%s,%d/block=%s,%d", fail.name, fail.n, block.name, block.n), func(t *testing.T) {
 				c := newChained(newRig(t, 6), 1, 2)
-				c.hook = func(_ context.Context, point string, n int) error {
-					if point == fail.name && n == fail.n {
+				failed := false
+				c.hook = func(ctx context.Context, point string, n int) error {
+					switch {
+					case point == fail.name && n == fail.n:
+						failed = true
 						return errFake
+					case point == block.name && n == block.n:
+						<-ctx.Done()
+						return context.Cause(ctx)
 					}
 					return nil
 				}
 				f, err := c.chain.Open()
 				e2e.Must(t, err)
-				if f.Held() != 3 {
-					t.Errorf("holds %d frames", f.Held())
+				ctx, cancel := context.WithCancelCause(t.Context())
+				end := make(chan error, 1)
+				go func() { end <- Run(ctx, c, []Filter{f}, c, Options{}) }()
+				synctest.Wait()
+				ended := fail
+				if cancel(errOther); !failed {
+					ended = block
 				}
-				err = Run(t.Context(), c, []Filter{wrapped{f}}, c, Options{})
-				if err != errFake {
+				if err = <-end; failed && err != errFake || !failed && err != errOther {
 					t.Errorf("Run returned %v", err)
 				}
-				c.check(err, fail.name == "finish")
-				for _, o := range c.opened {
-					if o.discards != 1 && fail.name != "put" && fail.name != "finish" && fail.name != "next" {
-						t.Errorf("filter %d was discarded %d times", o.index, o.discards)
-					}
-				}
+				c.check(err, ended.name == "finish")
 			})
+		}
+		bubbled(t, fmt.Sprintf("fail=%s,%d/as one", fail.name, fail.n), func(t *testing.T) {
+			c := newChained(newRig(t, 6), 1, 2)
+			c.hook = failing(fail.name, fail.n, errFake)
+			f, err := c.chain.Open()
+			e2e.Must(t, err)
+			if f.Held() != 3 {
+				t.Errorf("holds %d frames", f.Held())
+			}
+			err = Run(t.Context(), c, []Filter{wrapped{f}}, c, Options{})
+			if err != errFake {
+				t.Errorf("Run returned %v", err)
+			}
+			c.check(err, fail.name == "finish")
+			for _, o := range c.opened {
+				if o.discards != 1 && fail.name != "put" && fail.name != "finish" && fail.name != "next" {
+					t.Errorf("filter %d was discarded %d times", o.index, o.discards)
+				}
+			}
 		})
 	}
 }

@@ -295,33 +295,31 @@ func TestCompareFailures(t *testing.T) {
 		"too few at the end": {func(r *rig) Filter { return lossy{&fake{r: r, hold: 2, times: 1}} }, "", "never emitted its last 2"},
 		"another size":       {func(*rig) Filter { return grow{} }, "", "made rgba 3x2 of rgba 2x2"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				mem := &heap{}
-				src, results, composed := NewPool(mem, 3), NewPool(mem, 1), NewPool(mem, 1)
-				r := newRig(t, 6)
-				r.hook = func(_ context.Context, point string, n int) error {
-					if point == c.fail && (n == 3 || point == "flush0") {
-						return errFake
-					}
-					return nil
+		bubbled(t, name, func(t *testing.T) {
+			mem := &heap{}
+			src, results, composed := NewPool(mem, 3), NewPool(mem, 1), NewPool(mem, 1)
+			r := newRig(t, 6)
+			r.hook = func(_ context.Context, point string, n int) error {
+				if point == c.fail && (n == 3 || point == "flush0") {
+					return errFake
 				}
-				source := &picture{format: Format{Layout: RGBA, Width: 2, Height: 2}, pool: src, left: 6}
-				err := Run(t.Context(), source, []Filter{Compare(c.inner(r), CompareSide, composed)}, r, Options{})
-				if err == nil || !strings.Contains(err.Error(), c.want) {
-					t.Errorf("Run returned %v, want %q", err, c.want)
+				return nil
+			}
+			source := &picture{format: Format{Layout: RGBA, Width: 2, Height: 2}, pool: src, left: 6}
+			err := Run(t.Context(), source, []Filter{Compare(c.inner(r), CompareSide, composed)}, r, Options{})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("Run returned %v, want %q", err, c.want)
+			}
+			r.checkEnd(err, false)
+			for _, p := range []*Pool{src, results, composed} {
+				p.Close()
+				if p.InUse() != 0 {
+					t.Errorf("%d blocks still out", p.InUse())
 				}
-				r.checkEnd(err, false)
-				for _, p := range []*Pool{src, results, composed} {
-					p.Close()
-					if p.InUse() != 0 {
-						t.Errorf("%d blocks still out", p.InUse())
-					}
-				}
-				if mem.live.Load() != 0 {
-					t.Errorf("%d blocks never freed", mem.live.Load())
-				}
-			})
+			}
+			if mem.live.Load() != 0 {
+				t.Errorf("%d blocks never freed", mem.live.Load())
+			}
 		})
 	}
 }

@@ -199,3 +199,19 @@ func bubble(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, test)
 }
+
+// bubbled is bubble as a subtest.
+func bubbled(t *testing.T, name string, test func(t *testing.T)) {
+	t.Helper()
+	t.Run(name, func(t *testing.T) { bubble(t, test) })
+}
+
+// failing returns a hook that fails at a point.
+func failing(at string, number int, err error) func(context.Context, string, int) error {
+	return func(_ context.Context, point string, n int) error {
+		if point == at && n == number {
+			return err
+		}
+		return nil
+	}
+}

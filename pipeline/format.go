@@ -5,8 +5,6 @@ import (
 	"slices"
 )
 
-//go:generate go run ./mklayouts ..
-
 // Layout is the arrangement of samples in a frame, and their depth. The constants are those of 8
 // bits; At gives others. The zero value is none.
 type Layout uint16
@@ -48,7 +46,7 @@ type arrangement struct {
 	depths    []int  // beyond 8
 }
 
-// arrangements is the table of layouts. C has it as layouts.h, which go generate writes.
+// arrangements is the table of layouts. C has their numbers in kernels/layouts.h.
 var arrangements = [...]arrangement{
 	YUV420P: {LayoutInfo{Name: "yuv420p", FullRange: "yuvj420p", Alpha: "yuva420p", Planes: 3, SubX: 1, SubY: 1}, "yuv420p%dle", "yuva420p%dle", planar},
 	YUV422P: {LayoutInfo{Name: "yuv422p", FullRange: "yuvj422p", Alpha: "yuva422p", Planes: 3, SubX: 1}, "yuv422p%dle", "yuva422p%dle", planar},

@@ -32,28 +32,26 @@ func TestRunKeepsOrder(t *testing.T) {
 	for _, holds := range [][]int{nil, {0}, {3}, {0, 2, 1}} {
 		for _, frames := range []int{0, 1, 2, 50} {
 			for _, depth := range []int{0, 1, 7} {
-				t.Run(fmt.Sprint("hold", holds, "frames", frames, "depth", depth), func(t *testing.T) {
-					bubble(t, func(t *testing.T) {
-						r := newRig(t, frames)
-						var m Meters
-						fs := r.filters(holds...)
-						err := Run(t.Context(), r, fs, r, Options{Depth: depth, Meters: &m})
-						e2e.Must(t, err)
-						r.checkEnd(nil, true)
-						if !slices.Equal(r.got, upTo(frames)) {
-							t.Errorf("got %v", r.got)
+				bubbled(t, fmt.Sprint("hold", holds, "frames", frames, "depth", depth), func(t *testing.T) {
+					r := newRig(t, frames)
+					var m Meters
+					fs := r.filters(holds...)
+					err := Run(t.Context(), r, fs, r, Options{Depth: depth, Meters: &m})
+					e2e.Must(t, err)
+					r.checkEnd(nil, true)
+					if !slices.Equal(r.got, upTo(frames)) {
+						t.Errorf("got %v", r.got)
+					}
+					n := int64(frames)
+					filtered := min(1, int64(len(holds))) * n // each frame counts once
+					if m.Decode.Frames() != n || m.Encode.Frames() != n || m.Filter.Frames() != filtered {
+						t.Errorf("meters count %d, %d, %d", m.Decode.Frames(), m.Filter.Frames(), m.Encode.Frames())
+					}
+					for _, f := range fs {
+						if f.(*fake).discards != 0 {
+							t.Error("Discard after a run that went well")
 						}
-						n := int64(frames)
-						filtered := min(1, int64(len(holds))) * n // each frame counts once
-						if m.Decode.Frames() != n || m.Encode.Frames() != n || m.Filter.Frames() != filtered {
-							t.Errorf("meters count %d, %d, %d", m.Decode.Frames(), m.Filter.Frames(), m.Encode.Frames())
-						}
-						for _, f := range fs {
-							if f.(*fake).discards != 0 {
-								t.Error("Discard after a run that went well")
-							}
-						}
-					})
+					}
 				})
 			}
 		}
@@ -100,43 +98,41 @@ func TestRunFailsAnywhereWhileOthersBlock(t *testing.T) {
 				continue
 			}
 			for _, slots := range []int{0, 4} { // 4 is the smallest pool: the filters hold 3
-				t.Run(fmt.Sprintf("fail=%s,%d/block=%s,%d/pool=%d", fail.name, fail.n, block.name, block.n, slots), func(t *testing.T) {
-					bubble(t, func(t *testing.T) {
-						r := newRig(t, 6)
-						if slots > 0 {
-							r.pool = NewPool(&heap{}, slots)
+				bubbled(t, fmt.Sprintf("fail=%s,%d/block=%s,%d/pool=%d", fail.name, fail.n, block.name, block.n, slots), func(t *testing.T) {
+					r := newRig(t, 6)
+					if slots > 0 {
+						r.pool = NewPool(&heap{}, slots)
+					}
+					failed := false
+					r.hook = func(ctx context.Context, point string, n int) error {
+						if point == fail.name && n == fail.n {
+							failed = true
+							return errFake
 						}
-						failed := false
-						r.hook = func(ctx context.Context, point string, n int) error {
-							if point == fail.name && n == fail.n {
-								failed = true
-								return errFake
-							}
-							if point == block.name && n == block.n {
-								<-ctx.Done()
-								return fmt.Errorf("woken: %w", ctx.Err())
-							}
-							return nil
+						if point == block.name && n == block.n {
+							<-ctx.Done()
+							return fmt.Errorf("woken: %w", ctx.Err())
 						}
-						ctx, cancel := context.WithCancelCause(t.Context())
-						defer cancel(nil)
-						end := make(chan error, 1)
-						go func() { end <- Run(ctx, r, r.filters(1, 2), r, Options{}) }()
-						synctest.Wait()
-						want := errFake
-						if !failed {
-							want = errCancel
-							cancel(errCancel)
-						}
-						if err := <-end; err != want {
-							t.Errorf("Run returned %v, want %v", err, want)
-						}
-						reached := fail.name == "finish" && failed || block.name == "finish" && want == errCancel
-						r.checkEnd(want, reached)
-						if r.pool != nil && r.pool.InUse() != 0 {
-							t.Errorf("%d blocks still out", r.pool.InUse())
-						}
-					})
+						return nil
+					}
+					ctx, cancel := context.WithCancelCause(t.Context())
+					defer cancel(nil)
+					end := make(chan error, 1)
+					go func() { end <- Run(ctx, r, r.filters(1, 2), r, Options{}) }()
+					synctest.Wait()
+					want := errFake
+					if !failed {
+						want = errCancel
+						cancel(errCancel)
+					}
+					if err := <-end; err != want {
+						t.Errorf("Run returned %v, want %v", err, want)
+					}
+					reached := fail.name == "finish" && failed || block.name == "finish" && want == errCancel
+					r.checkEnd(want, reached)
+					if r.pool != nil && r.pool.InUse() != 0 {
+						t.Errorf("%d blocks still out", r.pool.InUse())
+					}
 				})
 			}
 		}
@@ -145,54 +141,45 @@ func TestRunFailsAnywhereWhileOthersBlock(t *testing.T) {
 
 func TestRunFailsAnywhere(t *testing.T) {
 	for _, fail := range points {
-		t.Run(fmt.Sprint(fail.name, fail.n), func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				r := newRig(t, 6)
-				r.hook = func(_ context.Context, point string, n int) error {
-					if point == fail.name && n == fail.n {
-						return errFake
-					}
-					return nil
+		bubbled(t, fmt.Sprint(fail.name, fail.n), func(t *testing.T) {
+			r := newRig(t, 6)
+			r.hook = failing(fail.name, fail.n, errFake)
+			err := Run(t.Context(), r, r.filters(1, 2), r, Options{})
+			if err != errFake {
+				t.Errorf("Run returned %v", err)
+			}
+			r.checkEnd(err, fail.name == "finish")
+			// A filter is not told to flush either when a stage before it has failed.
+			upstream := map[string][]string{"flush0": {"next", "process0"}, "flush1": {"next", "process0", "flush0", "process1"}}
+			for flush, before := range upstream {
+				if slices.Contains(before, fail.name) && r.calls[flush] > 0 {
+					t.Errorf("%s was called", flush)
 				}
-				err := Run(t.Context(), r, r.filters(1, 2), r, Options{})
-				if err != errFake {
-					t.Errorf("Run returned %v", err)
-				}
-				r.checkEnd(err, fail.name == "finish")
-				// A filter is not told to flush either when a stage before it has failed.
-				upstream := map[string][]string{"flush0": {"next", "process0"}, "flush1": {"next", "process0", "flush0", "process1"}}
-				for flush, before := range upstream {
-					if slices.Contains(before, fail.name) && r.calls[flush] > 0 {
-						t.Errorf("%s was called", flush)
-					}
-				}
-			})
+			}
 		})
 	}
 }
 
 func TestRunCancelledWhileBlockedAnywhere(t *testing.T) {
 	for _, block := range points {
-		t.Run(fmt.Sprint(block.name, block.n), func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				r := newRig(t, 6)
-				r.hook = func(ctx context.Context, point string, n int) error {
-					if point == block.name && n == block.n {
-						<-ctx.Done()
-						return context.Cause(ctx)
-					}
-					return nil
+		bubbled(t, fmt.Sprint(block.name, block.n), func(t *testing.T) {
+			r := newRig(t, 6)
+			r.hook = func(ctx context.Context, point string, n int) error {
+				if point == block.name && n == block.n {
+					<-ctx.Done()
+					return context.Cause(ctx)
 				}
-				ctx, cancel := context.WithCancelCause(t.Context())
-				end := make(chan error, 1)
-				go func() { end <- Run(ctx, r, r.filters(1, 2), r, Options{}) }()
-				synctest.Wait()
-				cancel(errFake)
-				if err := <-end; err != errFake {
-					t.Errorf("Run returned %v, want the cause", err)
-				}
-				r.checkEnd(errFake, block.name == "finish")
-			})
+				return nil
+			}
+			ctx, cancel := context.WithCancelCause(t.Context())
+			end := make(chan error, 1)
+			go func() { end <- Run(ctx, r, r.filters(1, 2), r, Options{}) }()
+			synctest.Wait()
+			cancel(errFake)
+			if err := <-end; err != errFake {
+				t.Errorf("Run returned %v, want the cause", err)
+			}
+			r.checkEnd(errFake, block.name == "finish")
 		})
 	}
 }
@@ -234,12 +221,7 @@ func TestRunWrappedEOFIsAFailure(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, 3)
 		broken := fmt.Errorf("read: %w", io.EOF)
-		r.hook = func(_ context.Context, point string, n int) error {
-			if point == "next" && n == 1 {
-				return broken
-			}
-			return nil
-		}
+		r.hook = failing("next", 1, broken)
 		if err := Run(t.Context(), r, nil, r, Options{}); err != broken {
 			t.Errorf("Run returned %v", err)
 		}
@@ -260,12 +242,7 @@ func (swallow) Process(_ context.Context, f *Frame, emit Emit) error {
 func TestRunFilterThatIgnoresEmitErrors(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, 6)
-		r.hook = func(_ context.Context, point string, n int) error {
-			if point == "put" && n == 2 {
-				return errFake
-			}
-			return nil
-		}
+		r.hook = failing("put", 2, errFake)
 		if err := Run(t.Context(), r, []Filter{swallow{}, swallow{}}, r, Options{}); err != errFake {
 			t.Errorf("Run returned %v", err)
 		}
@@ -284,12 +261,7 @@ func (q quitter) Flush(ctx context.Context, emit Emit) error {
 func TestRunDiscardsWhenAFlushHidesItsError(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, 8)
-		r.hook = func(_ context.Context, point string, n int) error {
-			if point == "put" && n == 3 {
-				return errFake
-			}
-			return nil
-		}
+		r.hook = failing("put", 3, errFake)
 		f := &fake{r: r, hold: 6, times: 1}
 		if err := Run(t.Context(), r, []Filter{quitter{f}}, r, Options{}); err != errFake {
 			t.Errorf("Run returned %v", err)
@@ -315,104 +287,94 @@ func TestRunRefusesFiltersThatCannotDiscard(t *testing.T) {
 }
 
 func TestStop(t *testing.T) {
-	t.Run("before the start", func(t *testing.T) {
-		bubble(t, func(t *testing.T) {
-			r := newRig(t, 6)
-			stop := make(chan struct{})
-			close(stop)
-			if err := Run(t.Context(), r, r.filters(1), r, Options{Stop: stop}); err != nil {
-				t.Error(err)
-			}
-			r.checkEnd(nil, true)
-			if len(r.got) != 0 {
-				t.Errorf("got %v", r.got)
-			}
-		})
+	bubbled(t, "before the start", func(t *testing.T) {
+		r := newRig(t, 6)
+		stop := make(chan struct{})
+		close(stop)
+		if err := Run(t.Context(), r, r.filters(1), r, Options{Stop: stop}); err != nil {
+			t.Error(err)
+		}
+		r.checkEnd(nil, true)
+		if len(r.got) != 0 {
+			t.Errorf("got %v", r.got)
+		}
 	})
-	t.Run("in mid-stream", func(t *testing.T) {
-		bubble(t, func(t *testing.T) {
-			r := newRig(t, 1000)
-			stop := make(chan struct{})
-			r.hook = func(_ context.Context, point string, n int) error {
-				if point == "put" && n == 5 {
-					close(stop)
-				}
-				return nil
+	bubbled(t, "in mid-stream", func(t *testing.T) {
+		r := newRig(t, 1000)
+		stop := make(chan struct{})
+		r.hook = func(_ context.Context, point string, n int) error {
+			if point == "put" && n == 5 {
+				close(stop)
 			}
-			if err := Run(t.Context(), r, r.filters(2, 0), r, Options{Stop: stop}); err != nil {
-				t.Error(err)
-			}
-			r.checkEnd(nil, true)
-			read := r.calls["next"]
-			if len(r.got) < 6 || len(r.got) != read || read > 30 {
-				t.Errorf("read %d frames, wrote %d", read, len(r.got))
-			}
-		})
+			return nil
+		}
+		if err := Run(t.Context(), r, r.filters(2, 0), r, Options{Stop: stop}); err != nil {
+			t.Error(err)
+		}
+		r.checkEnd(nil, true)
+		read := r.calls["next"]
+		if len(r.got) < 6 || len(r.got) != read || read > 30 {
+			t.Errorf("read %d frames, wrote %d", read, len(r.got))
+		}
 	})
-	t.Run("while the source waits", func(t *testing.T) {
-		bubble(t, func(t *testing.T) {
-			r := newRig(t, 1000)
-			r.hook = func(ctx context.Context, point string, n int) error {
-				if point == "next" && n == 4 {
-					<-ctx.Done()
-					return fmt.Errorf("decode: interrupted: %w", context.Cause(ctx))
-				}
-				return nil
+	bubbled(t, "while the source waits", func(t *testing.T) {
+		r := newRig(t, 1000)
+		r.hook = func(ctx context.Context, point string, n int) error {
+			if point == "next" && n == 4 {
+				<-ctx.Done()
+				return fmt.Errorf("decode: interrupted: %w", context.Cause(ctx))
 			}
-			stop := make(chan struct{})
-			end := make(chan error, 1)
-			go func() { end <- Run(t.Context(), r, r.filters(2), r, Options{Stop: stop}) }()
-			synctest.Wait()
-			close(stop)
-			if err := <-end; err != nil {
-				t.Error(err)
-			}
-			r.checkEnd(nil, true)
-			if !slices.Equal(r.got, upTo(4)) {
-				t.Errorf("got %v", r.got)
-			}
-		})
+			return nil
+		}
+		stop := make(chan struct{})
+		end := make(chan error, 1)
+		go func() { end <- Run(t.Context(), r, r.filters(2), r, Options{Stop: stop}) }()
+		synctest.Wait()
+		close(stop)
+		if err := <-end; err != nil {
+			t.Error(err)
+		}
+		r.checkEnd(nil, true)
+		if !slices.Equal(r.got, upTo(4)) {
+			t.Errorf("got %v", r.got)
+		}
 	})
-	t.Run("does not hide a failure", func(t *testing.T) {
-		bubble(t, func(t *testing.T) {
-			r := newRig(t, 1000)
-			stop := make(chan struct{})
-			r.hook = func(_ context.Context, point string, n int) error {
-				if point == "next" && n == 4 {
-					close(stop)
-					return errFake
-				}
-				return nil
+	bubbled(t, "does not hide a failure", func(t *testing.T) {
+		r := newRig(t, 1000)
+		stop := make(chan struct{})
+		r.hook = func(_ context.Context, point string, n int) error {
+			if point == "next" && n == 4 {
+				close(stop)
+				return errFake
 			}
-			if err := Run(t.Context(), r, nil, r, Options{Stop: stop}); err != errFake {
-				t.Errorf("Run returned %v", err)
-			}
-			r.checkEnd(errFake, false)
-		})
+			return nil
+		}
+		if err := Run(t.Context(), r, nil, r, Options{Stop: stop}); err != errFake {
+			t.Errorf("Run returned %v", err)
+		}
+		r.checkEnd(errFake, false)
 	})
-	t.Run("then cancel", func(t *testing.T) {
-		bubble(t, func(t *testing.T) {
-			r := newRig(t, 1000)
-			r.hook = func(ctx context.Context, point string, n int) error {
-				if point == "put" && n == 1 {
-					<-ctx.Done()
-					return context.Cause(ctx)
-				}
-				return nil
+	bubbled(t, "then cancel", func(t *testing.T) {
+		r := newRig(t, 1000)
+		r.hook = func(ctx context.Context, point string, n int) error {
+			if point == "put" && n == 1 {
+				<-ctx.Done()
+				return context.Cause(ctx)
 			}
-			stop := make(chan struct{})
-			ctx, cancel := context.WithCancel(t.Context())
-			end := make(chan error, 1)
-			go func() { end <- Run(ctx, r, r.filters(2), r, Options{Stop: stop}) }()
-			synctest.Wait()
-			close(stop)
-			synctest.Wait()
-			cancel()
-			if err := <-end; err != context.Canceled {
-				t.Errorf("Run returned %v", err)
-			}
-			r.checkEnd(nil, false)
-		})
+			return nil
+		}
+		stop := make(chan struct{})
+		ctx, cancel := context.WithCancel(t.Context())
+		end := make(chan error, 1)
+		go func() { end <- Run(ctx, r, r.filters(2), r, Options{Stop: stop}) }()
+		synctest.Wait()
+		close(stop)
+		synctest.Wait()
+		cancel()
+		if err := <-end; err != context.Canceled {
+			t.Errorf("Run returned %v", err)
+		}
+		r.checkEnd(nil, false)
 	})
 }
 
@@ -432,25 +394,23 @@ func TestSmallestPool(t *testing.T) {
 			defer cancel()
 			return r, Run(ctx, r, r.filters(holds...), r, Options{})
 		}
-		t.Run(fmt.Sprint("hold", holds), func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				r, err := run(t, need)
-				if err != nil {
-					t.Error(err)
-				}
-				r.checkEnd(err, true)
-				if len(r.got) != 20 {
-					t.Errorf("got %v", r.got)
-				}
-			})
-			bubble(t, func(t *testing.T) {
-				began := time.Now()
-				r, err := run(t, need-1)
-				if err != context.DeadlineExceeded || time.Since(began) != time.Hour {
-					t.Errorf("Run returned %v after %v, want a hang until the deadline", err, time.Since(began))
-				}
-				r.checkEnd(err, false)
-			})
+		bubbled(t, fmt.Sprint("hold", holds), func(t *testing.T) {
+			r, err := run(t, need)
+			if err != nil {
+				t.Error(err)
+			}
+			r.checkEnd(err, true)
+			if len(r.got) != 20 {
+				t.Errorf("got %v", r.got)
+			}
+		})
+		bubble(t, func(t *testing.T) {
+			began := time.Now()
+			r, err := run(t, need-1)
+			if err != context.DeadlineExceeded || time.Since(began) != time.Hour {
+				t.Errorf("Run returned %v after %v, want a hang until the deadline", err, time.Since(began))
+			}
+			r.checkEnd(err, false)
 		})
 	}
 }

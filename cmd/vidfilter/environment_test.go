@@ -17,6 +17,7 @@ func TestUnknownVariables(t *testing.T) {
 		"VIDFILTER_HELP=1":         "unknown VIDFILTER_HELP in the environment: it has no effect",
 		"VIDFILTER_CRF=1":          "",
 		"VIDFILTER_LISTEN=x":       "", // of live
+		"VIDFILTER_LIVE_FPS=25":    "",
 		"VIDFILTER_FOO=":           "",
 		"VIDFILTER_VERSION=2":      "",
 		"VIDFILTER_CACHE=/x":       "",

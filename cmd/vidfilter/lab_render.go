@@ -90,7 +90,7 @@ func (o *labOptions) resolveRender(fs *pflag.FlagSet) error {
 		kernels.Edit(&p, func(b *kernels.Bilateral) { b.Radius = radius })
 	}
 	r.Params = p.WithDefaults().Main().(kernels.Planned)
-	if err := cmp.Or(r.Params.Validate(), r.System.Refuses(r.Params)); err != nil {
+	if err := cmp.Or(kernels.Validate(r.Params), r.System.Refuses(r.Params)); err != nil {
 		return cli.Usagef(hint, "%v", err)
 	}
 	return nil

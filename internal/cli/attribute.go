@@ -26,6 +26,7 @@ var (
 
 	notInBatch = NewAttribute("not in a batch")
 	excludes   = NewAttribute("excludes")
+	variable   = NewAttribute("variable")
 )
 
 // NotInBatch is for options that jobs of a batch cannot have. why is a hint: what to do instead.
@@ -33,6 +34,9 @@ func NotInBatch(why string) Attribute { return NewAttribute(notInBatch.key, why)
 
 // Excludes is for options that cannot be given with others. One of two needs the attribute.
 func Excludes(names ...string) Attribute { return NewAttribute(excludes.key, names...) }
+
+// Variable is for an option with the name of another command's: its variable is EnvName(name).
+func Variable(name string) Attribute { return NewAttribute(variable.key, name) }
 
 // Mark gives the attribute to a flag of a Table.
 func (a Attribute) Mark(f *pflag.Flag) { f.Annotations[a.key] = a.args }

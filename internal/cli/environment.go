@@ -16,9 +16,14 @@ import (
 // EnvPrefix begins the variables that set options.
 const EnvPrefix = "VIDFILTER_"
 
-// EnvName returns the variable that sets a flag.
+// EnvName returns the variable of an option without the attribute Variable.
 func EnvName(flag string) string {
 	return EnvPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// variableOf returns the variable that sets a flag.
+func variableOf(f *pflag.Flag) string {
+	return EnvName(cmp.Or(strings.Join(variable.Args(f), ""), f.Name))
 }
 
 const sourceKey = "source"
@@ -27,7 +32,7 @@ const sourceKey = "source"
 func ApplyEnvironment(fs *pflag.FlagSet, env []string) (err error) {
 	hidden := hiddenFromEnvironment(fs)
 	fs.VisitAll(func(f *pflag.Flag) {
-		v := Lookup(env, EnvName(f.Name))
+		v := Lookup(env, variableOf(f))
 		if err != nil || v == "" || slices.Contains(hidden, f.Name) || GroupOf(f) == "" {
 			return
 		}
@@ -35,9 +40,9 @@ func ApplyEnvironment(fs *pflag.FlagSet, env []string) (err error) {
 			if invalid, ok := errors.AsType[*pflag.InvalidValueError](e); ok {
 				e = invalid.Unwrap()
 			}
-			err = BadValue(EnvName(f.Name), v, e)
+			err = BadValue(variableOf(f), v, e)
 		}
-		f.Annotations[sourceKey] = []string{EnvName(f.Name)}
+		f.Annotations[sourceKey] = []string{variableOf(f)}
 	})
 	return err
 }
@@ -125,7 +130,7 @@ func environmentFlags(sets []*pflag.FlagSet) map[string]string {
 	all := map[string]string{}
 	for _, fs := range sets {
 		fs.VisitAll(func(f *pflag.Flag) {
-			all[EnvName(f.Name)] = cmp.Or(f.Shorthand, "-")
+			all[variableOf(f)] = cmp.Or(f.Shorthand, "-")
 		})
 	}
 	return all

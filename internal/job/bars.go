@@ -11,7 +11,6 @@ import (
 	"vidfilter/enhance"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/stages"
-	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
 
@@ -48,16 +47,15 @@ func (o *Options) findBars(ctx context.Context, frames *pipeline.Pool) (enhance.
 }
 
 // cropsAuto reports whether the bars are still to be found.
-func (o *Options) cropsAuto() bool { return kernels.Of[stages.Crop](o.Filters).Box == "auto" }
+func (o *Options) cropsAuto() bool { return stages.Crop.Of(o.Filters).Text == "auto" }
 
 // moves finds filters of FFmpeg that move the picture.
 var moves = regexp.MustCompile(`\b(crop|pad|z?scale|transpose|rotate|hflip|vflip)\b`)
 
 // checkStages: the bars are looked for in the source, and pictures are compared one by one.
 func (o *Options) checkStages() error {
-	before := kernels.Of[stages.Before](o.Filters).Graph
 	switch {
-	case o.Compare != "" && kernels.Of[stages.Deinterlace](o.Filters).Mode == enhance.DeinterlaceBob:
+	case o.Compare != "" && stages.Deinterlace.Of(o.Filters).Number == float64(enhance.DeinterlaceBob):
 		return cli.Usagef("give one of them", "--deinterlace bob and --compare exclude each other")
 	case !o.cropsAuto():
 		return nil
@@ -66,7 +64,7 @@ func (o *Options) checkStages() error {
 			"--crop auto reads the input twice, and a pipe can be read once")
 	case o.Part != nil:
 		return cli.Usagef("vidfilter segments finds the bars, for --crop W:H:X:Y", "--crop auto: a part does not show the bars of the whole video")
-	case moves.MatchString(before):
+	case moves.MatchString(stages.Before.Of(o.Filters).Text):
 		return cli.Usagef("give --crop W:H:X:Y", "--crop auto looks for bars in the source, and --before moves its picture")
 	}
 	return nil
@@ -82,7 +80,7 @@ func (o *Options) measureCrop(ctx context.Context, frames *pipeline.Pool, tell f
 		return err
 	}
 	tell(found.String())
-	kernels.Edit(&o.Filters, func(c *stages.Crop) { c.Box = found.Crop() })
+	stages.Crop.Set(&o.Filters, found.Crop())
 	return nil
 }
 

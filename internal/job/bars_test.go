@@ -56,7 +56,7 @@ func TestFindBars(t *testing.T) {
 	}
 	o := NewOptions()
 	o.Input = "-"
-	kernels.Edit(&o.Filters, func(c *stages.Crop) { c.Box = "auto" })
+	stages.Crop.Set(&o.Filters, "auto")
 	err := o.checkStages()
 	if err == nil || !strings.Contains(hint.Of(err), "save the input to a file first") {
 		t.Errorf("a pipe: %v", err)

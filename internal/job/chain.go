@@ -30,13 +30,8 @@ func (o *Options) takes(l pipeline.Layout) bool {
 // window returns how many frames of the source a result depends on.
 func (o *Options) window() (w pipeline.Window) {
 	for _, s := range o.filters() {
-		w = w.Then(windowOf(s))
+		w = w.Then(s.Window())
 	}
-	return w
-}
-
-func windowOf(s kernels.Stage) (w pipeline.Window) {
-	w.Before, w.After, w.Step = s.Window()
 	return w
 }
 
@@ -53,7 +48,7 @@ func (j *job) chainOf(b kernels.Backend, stages []kernels.Stage, waiting int) *p
 func (j *job) link(b kernels.Backend, s kernels.Stage) pipeline.Link {
 	_, onDevice := s.(kernels.Planned)
 	return pipeline.Link{
-		Name: s.Filter().Name, Window: windowOf(s), Takes: s.Takes, Results: b.Held(s), OnDevice: onDevice,
+		Name: s.Filter().Name, Window: s.Window(), Takes: s.Takes, Results: b.Held(s), OnDevice: onDevice,
 		Pool: func(limit int, next *pipeline.Link) *pipeline.Pool {
 			results := pipeline.NewPool(b, limit)
 			if onDevice {
@@ -82,7 +77,7 @@ func (j *job) link(b kernels.Backend, s kernels.Stage) pipeline.Link {
 
 // setting describes the job around a stage on the host.
 func (j *job) setting(next *pipeline.Link, later int) kernels.Setting {
-	in := kernels.Setting{Later: later, Progressive: j.o.progressive(j.in), MaxPixels: j.o.MaxPixels, Threads: j.o.Threads,
+	in := kernels.Setting{Later: later, Progressive: j.o.progressive(j.in), MaxPixels: j.o.MaxPixels, Threads: j.o.Threads, Trial: j.trial,
 		Lost: func(name string) { j.lost.Store(&name) }}
 	if next != nil {
 		in.Takes, in.ForDevice = next.Takes, next.OnDevice

@@ -87,7 +87,7 @@ func SegmentsOf(o *SegmentOptions, fs *pflag.FlagSet, env []string) (any, error)
 		if err := o.measureCrop(ctx, pool, func(string) {}); err != nil {
 			return found, err
 		}
-		found.Crop = kernels.Of[stages.Crop](o.Filters).Box
+		found.Crop = stages.Crop.Of(o.Filters).Text
 	}
 	if whole := o.undivided(); whole != "" && found.Whole == "" {
 		found.Parts, found.Whole = []decode.Range{}, whole

@@ -60,6 +60,7 @@ type job struct {
 
 	in      *decode.Input
 	to      turned // of in, by the filters
+	trial   bool   // filters are opened to see what they make of a blank picture
 	out     *encode.Output
 	unwatch func() // ends untilStop
 	rest    func() // ends reports of progress to the parent; may be nil
@@ -210,32 +211,18 @@ func (j *job) open(ctx context.Context) (err error) {
 	if err := j.openInput(watched); err != nil {
 		return err
 	}
-	if err := j.o.measureNoise(watched, j.frames, func(s string) { j.ui.Warn(s) }); err != nil {
-		if j.stopped() {
-			return cli.Interruption{}
-		}
-		return err
-	}
-	err = j.o.measureCrop(watched, j.frames, func(s string) { j.ui.Info(s) })
-	if err == nil {
-		err = j.foresee(watched)
-	}
-	if err != nil {
-		if j.stopped() {
-			return cli.Interruption{}
-		}
-		return err
+	if err := j.look(watched); err != nil {
+		return j.orStopped(err)
 	}
 	j.settleCodec()
 	j.settleDepth()
 	if unprepared != nil {
 		return unprepared
 	}
-	if err := j.openTargets(); err != nil {
-		if j.stopped() {
-			return cli.Interruption{} // in place of an answer
+	for _, t := range j.targets() {
+		if err := t.Open(); err != nil {
+			return j.orStopped(err) // in place of an answer
 		}
-		return err
 	}
 	if err := j.openOutput(); err != nil {
 		return err
@@ -250,8 +237,25 @@ func (j *job) openInput(ctx context.Context) error {
 		return err
 	}
 	j.decoding = decoding
-	if j.in, err = decode.Open(ctx, j.o.Input, j.frames, options); err != nil && j.stopped() {
-		return cli.Interruption{} // there is nothing to keep
+	j.in, err = decode.Open(ctx, j.o.Input, j.frames, options)
+	return j.orStopped(err) // there is nothing to keep
+}
+
+// look finds out from the input what options ask for, and what the filters make of it.
+func (j *job) look(ctx context.Context) error {
+	if err := j.o.measureNoise(ctx, j.frames, func(s string) { j.ui.Warn(s) }); err != nil {
+		return err
+	}
+	if err := j.o.measureCrop(ctx, j.frames, func(s string) { j.ui.Info(s) }); err != nil {
+		return err
+	}
+	return j.foresee(ctx)
+}
+
+// orStopped returns an error, or that the job was stopped if that came first.
+func (j *job) orStopped(err error) error {
+	if err != nil && j.stopped() {
+		return cli.Interruption{}
 	}
 	return err
 }
@@ -312,15 +316,6 @@ func (j *job) prepareTargets() (inputs []string, err error) {
 	return inputs, err
 }
 
-func (j *job) openTargets() error {
-	for _, t := range j.targets() {
-		if err := t.Open(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // targets are the job's outputs.
 func (j *job) targets() []*target.File {
 	return slices.DeleteFunc([]*target.File{j.target, j.grainTable}, func(t *target.File) bool { return t == nil })
@@ -364,7 +359,7 @@ func (j *job) encodeOptions(log *slog.Logger) encode.Options {
 	switch {
 	case j.late != nil:
 		o.Interlaced, o.TopFieldFirst = true, j.late.TopFieldFirst
-	case !kernels.Of[stages.Deinterlace](j.o.Filters).Identity(): // no picture is interlaced
+	case !stages.Deinterlace.Of(j.o.Filters).Identity(): // no picture is interlaced
 	case !j.again() && j.o.Part == nil && j.o.Join == "" && j.o.FieldOrder == "auto": // no picture can say it in time
 		o.Interlaced, o.TopFieldFirst = j.in.MayBeInterlaced(), true
 	}

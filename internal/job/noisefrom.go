@@ -135,7 +135,7 @@ func (o *Options) measureNoise(ctx context.Context, frames *pipeline.Pool, tell 
 	if err != nil {
 		return fmt.Errorf("--noise-from %v: %w", n, err)
 	}
-	if scales.MatchString(kernels.Of[stages.Before](o.Filters).Graph) {
+	if scales.MatchString(stages.Before.Of(o.Filters).Text) {
 		tell(fmt.Sprintf("--noise-from %v measures the source, and --before scales its noise: leave --noise-from out", n))
 	}
 	for _, w := range warnings {

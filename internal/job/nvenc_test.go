@@ -116,10 +116,7 @@ func psnr(t *testing.T, a, b string) float64 {
 // Jobs with NVENC give what jobs on the CPU give, but for the encoder: the same frames, as good,
 // with the same tags.
 func TestNVENC(t *testing.T) {
-	if os.Getenv(testdriver.RealDevice) != "" {
-		t.Skip("asks for what only the test driver has: NVENC on any machine")
-	}
-	if !testdriver.OnDevice(t, "") {
+	if !onDriver(t) {
 		return
 	}
 	const width, height, frames = 208, 144, 7
@@ -210,10 +207,7 @@ func TestNVENC(t *testing.T) {
 
 // NVENC is set as the options say.
 func TestNVENCSettings(t *testing.T) {
-	if os.Getenv(testdriver.RealDevice) != "" {
-		t.Skip("asks for what only the test driver has: NVENC that tells its settings")
-	}
-	if !testdriver.OnDevice(t, "") {
+	if !onDriver(t) {
 		return
 	}
 	clip, large := drawn(t, "clip.y4m", "420", 208, 144, 6), drawn(t, "large.y4m", "420", 1920, 1080, 1)
@@ -461,6 +455,13 @@ func timesOf(t *testing.T, path string) (all []int64) {
 	return all
 }
 
+// onDriver runs a test on the test driver alone: it asks for faults, or for NVENC on any machine. It
+// is false in the process that has a child run the test.
+func onDriver(t *testing.T) bool {
+	t.Helper()
+	return testdriver.OnDevice(t, "devices=1")
+}
+
 // needsNVENC skips a test on a chip without NVENC.
 func needsNVENC(t *testing.T) {
 	t.Helper()
@@ -473,10 +474,7 @@ func needsNVENC(t *testing.T) {
 
 // A device that cannot encode is refused by name, with advice, before anything is written.
 func TestNVENCRefuses(t *testing.T) {
-	if os.Getenv(testdriver.RealDevice) != "" {
-		t.Skip("asks for what only the test driver has: faults")
-	}
-	if !testdriver.OnDevice(t, "") {
+	if !onDriver(t) {
 		return
 	}
 	clips := map[string]string{}
@@ -534,10 +532,7 @@ func checkRefusal(t *testing.T, name string, o *Options, code int, says string) 
 // Each call of a job to NVENC fails once: the job ends with an error that says so and leaves no
 // file, or its result is whole.
 func TestNVENCFaults(t *testing.T) {
-	if os.Getenv(testdriver.RealDevice) != "" {
-		t.Skip("asks for what only the test driver has: faults")
-	}
-	if !testdriver.OnDevice(t, "") {
+	if !onDriver(t) {
 		return
 	}
 	clip := drawn(t, "clip.y4m", "420", 160, 96, 5)

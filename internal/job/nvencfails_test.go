@@ -81,10 +81,7 @@ func checkHang(t *testing.T, o *Options, frames int) {
 
 // A batch goes by the cause of NVENC's refusals.
 func TestNVENCCauses(t *testing.T) {
-	if os.Getenv(testdriver.RealDevice) != "" {
-		t.Skip("asks for what only the test driver has: faults")
-	}
-	if !testdriver.OnDevice(t, "") {
+	if !onDriver(t) {
 		return
 	}
 	clip, deep := drawn(t, "clip.y4m", "420", 208, 144, 2), drawn(t, "deep.y4m", "420p12", 208, 144, 2)

@@ -121,7 +121,9 @@ func (j *job) foresee(ctx context.Context) error {
 		return nil
 	}
 	from, format, interlaced, look := *blank.Video, blank.Format, blank.Interlaced, fidelity.LookOf(blank)
+	j.trial = true
 	out, more, err := j.through(ctx, blank)
+	j.trial = false
 	switch {
 	case err != nil:
 		return context.Cause(ctx)

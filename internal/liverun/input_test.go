@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"vidfilter/internal/cli"
 	"vidfilter/internal/e2e"
 	"vidfilter/internal/job"
 	"vidfilter/live"
@@ -21,5 +22,14 @@ func TestLiveCommand(t *testing.T) {
 		if got := o.liveCommand(live.FilterOf(job.Filters, job.FieldOrder)); got != strings.TrimSpace("vidfilter -i in.mp4 -o out.mp4 "+args) {
 			t.Errorf("%s gives %s", args, got)
 		}
+	}
+}
+
+// The rate of a camera has a variable of its own: --fps of jobs is another option.
+func TestFPSVariable(t *testing.T) {
+	o := NewOptions()
+	err := cli.ApplyEnvironment(o.Flags(), []string{"VIDFILTER_FPS=film", "VIDFILTER_LIVE_FPS=25"})
+	if err != nil || o.FPS != 25 {
+		t.Errorf("%g, %v", o.FPS, err)
 	}
 }

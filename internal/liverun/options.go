@@ -63,7 +63,7 @@ func (o *Options) Flags() *pflag.FlagSet {
 	t := cli.NewTable(fs, "Input")
 	t.Add(cli.Once(cli.String(&o.Input, "INPUT")), "input", "i", "camera (default), file, pipe, test or browser")
 	t.Add(cli.NewValue(&o.Size, "WxH", parsePictureSize), "size", "", "picture size of a camera or test")
-	t.Add(cli.NewValue(&o.FPS, "X", cli.NumberIn(1, 1000)), "fps", "", "frame rate of a camera or test")
+	t.Add(cli.NewValue(&o.FPS, "X", cli.NumberIn(1, 1000)), "fps", "", "frame rate of a camera or test", cli.Variable("live-fps"))
 	t.Add(cli.String(&o.InputFormat, "NAME"), "input-format", "", "a camera's: mjpeg yuyv422 h264; a file's: mov ...")
 	t.Add(cli.NewValue(&o.Sound, "-", parseSound), "sound", "", "a camera's sound by stdin: s16le, 48 kHz, stereo")
 	t.Flag(&o.Loop, "loop", "", "repeat a file")

@@ -5,17 +5,17 @@ import (
 
 	"vidfilter/enhance"
 	"vidfilter/graph"
-	"vidfilter/kernels"
+	"vidfilter/internal/hint"
 	"vidfilter/pipeline"
 )
 
-// filter runs the graph that an option stands for. It follows from the first frame, and is another
-// where frames change.
+// filter runs the graph that an option stands for. It depends on the frames, and is opened anew
+// where they change.
 type filter struct {
 	options     graph.Options
 	progressive bool
-	graphOf     func(enhance.Facts) (string, error)
-	first       bool // the first frame says for all whether frames are interlaced
+	graphOf     graphOf
+	first       bool // the first frame decides whether all are interlaced
 	held        int
 
 	begun bool
@@ -25,26 +25,6 @@ type filter struct {
 
 	shown *pipeline.Video // of the first result; nil before it
 	last  int64           // time of the latest result
-}
-
-// open returns the filter for an option of a name. about is a graph that keeps as many frames as
-// any of the option's.
-func open(name string, pool *pipeline.Pool, in kernels.Setting, about string, graphOf func(enhance.Facts) (string, error), first bool) (pipeline.Filter, error) {
-	o := options(name, pool, in)
-	g, err := graph.Open(about, o)
-	if err != nil {
-		return nil, err
-	}
-	return &filter{options: o, progressive: in.Progressive, graphOf: graphOf, first: first, held: g.Held()}, nil
-}
-
-// options returns those of a graph that is from an option of a name.
-func options(name string, pool *pipeline.Pool, in kernels.Setting) graph.Options {
-	o := graph.Options{Name: name, Takes: in.Takes, MaxPixels: in.MaxPixels, Later: in.Later, Threads: in.Threads, Lost: in.Lost}
-	if in.ForDevice {
-		o.Pool = pool
-	}
-	return o
 }
 
 func (f *filter) Held() int { return f.held }
@@ -75,8 +55,8 @@ func (f *filter) prepare(ctx context.Context, frame *pipeline.Frame, emit pipeli
 		return nil
 	}
 	text, err := f.graphOf(facts)
-	if err != nil {
-		return asUsage(err)
+	if err != nil { // the option does not suit the frame
+		return hint.Says(err.Error(), hint.Of(err), graph.ErrGraph, err)
 	}
 	if takes := f.options.Takes; text == "" && takes != nil && !takes(frame.Layout) {
 		text = "null"

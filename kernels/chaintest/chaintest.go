@@ -108,17 +108,11 @@ type Result struct {
 	Samples []byte
 }
 
-// WindowOf returns the window of a filter.
-func WindowOf(p kernels.Stage) (w pipeline.Window) {
-	w.Before, w.After, w.Step = p.Window()
-	return w
-}
-
 // Link returns a filter of a backend. A pool for it has room for spare frames more than it needs.
 func Link(b kernels.Backend, p kernels.Stage) pipeline.Link {
 	_, onDevice := p.(kernels.Planned)
 	return pipeline.Link{
-		Name: Name(p), Window: WindowOf(p), Takes: p.Takes, Results: b.Held(p), OnDevice: onDevice,
+		Name: Name(p), Window: p.Window(), Takes: p.Takes, Results: b.Held(p), OnDevice: onDevice,
 		Pool: func(limit int, next *pipeline.Link) *pipeline.Pool {
 			pool := pipeline.NewPool(b, limit)
 			if m, ok := b.(Memory); ok && next != nil && next.OnDevice {
@@ -139,7 +133,7 @@ func (c Clip) Play(t *testing.T, b kernels.Backend, filters ...kernels.Stage) []
 	var w pipeline.Window
 	for _, p := range filters {
 		links = append(links, Link(b, p))
-		w = w.Then(WindowOf(p))
+		w = w.Then(p.Window())
 	}
 	s.next, s.end = max(c.From-w.Before, 0), min(c.To+w.After, c.Frames)
 	s.next -= s.next % max(w.Step, 1)

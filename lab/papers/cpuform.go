@@ -76,7 +76,7 @@ func (v CPUVariant) Does() string {
 
 // Refuses returns the reason that the form does not support p, or nil.
 func (v CPUVariant) Refuses(p kernels.Stage) error {
-	if err := p.Validate(); err != nil {
+	if err := kernels.Validate(p); err != nil {
 		return err
 	}
 	switch own, ok := p.(kernels.Bilateral); {

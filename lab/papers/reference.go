@@ -63,7 +63,7 @@ func Reference(dst, src *pipeline.Frame, p kernels.Bilateral, s Semantics) error
 	if src.Layout != pipeline.RGBA || dst.Format != src.Format {
 		return fmt.Errorf("papers: no reference from %s to %s", src.Format, dst.Format)
 	}
-	if err := p.Validate(); err != nil {
+	if err := kernels.Validate(p); err != nil {
 		return err
 	}
 	for first, step := 0, fields(src); first < step; first++ {

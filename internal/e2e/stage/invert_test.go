@@ -39,11 +39,10 @@ func checkPlanes(s string) error {
 	return nil
 }
 
-func (invert) Filter() *kernels.Filter           { return invertFilter }
-func (invert) Takes(l pipeline.Layout) bool      { return l.Info().Depth == 8 }
-func (p invert) Identity() bool                  { return p.Part == 0 }
-func (invert) Window() (before, after, step int) { return 0, 0, 0 }
-func (p invert) Validate() error                 { return kernels.InRange(p) }
+func (invert) Filter() *kernels.Filter      { return invertFilter }
+func (invert) Takes(l pipeline.Layout) bool { return l.Info().Depth == 8 }
+func (p invert) Identity() bool             { return p.Part == 0 }
+func (invert) Window() pipeline.Window      { return pipeline.Window{} }
 
 // OnHost implements kernels.OnHost, for any device.
 func (p invert) OnHost(pool *pipeline.Pool, in kernels.Setting) (pipeline.Filter, error) {
@@ -71,11 +70,10 @@ var negativeFilter = &kernels.Filter{Name: "negative", Place: kernels.PlaceDeban
 	Domain: kernels.Domain{Max: 1}, Binding: kernels.Bind(func(p *negative) *float64 { return &p.Part }),
 }}}
 
-func (negative) Filter() *kernels.Filter           { return negativeFilter }
-func (negative) Takes(l pipeline.Layout) bool      { return invert{}.Takes(l) }
-func (p negative) Identity() bool                  { return p.Part == 0 }
-func (negative) Window() (before, after, step int) { return 0, 0, 0 }
-func (p negative) Validate() error                 { return kernels.InRange(p) }
+func (negative) Filter() *kernels.Filter      { return negativeFilter }
+func (negative) Takes(l pipeline.Layout) bool { return invert{}.Takes(l) }
+func (p negative) Identity() bool             { return p.Part == 0 }
+func (negative) Window() pipeline.Window      { return pipeline.Window{} }
 func (p negative) OnHost(pool *pipeline.Pool, in kernels.Setting) (pipeline.Filter, error) {
 	return invert{Part: p.Part}.OnHost(pool, in)
 }
