@@ -139,7 +139,7 @@ func (m header) delayAudio() {
 	}
 }
 
-// describeAAC gives AAC from MPEG-TS a codec header in pipes. In files the muxer adds it at the end.
+// describeAAC gives AAC from MPEG-TS a codec header in pipes. In files the muxer adds it later.
 func (m header) describeAAC() error {
 	for _, s := range m.In.Others {
 		l := m.tracks[s.Index()]
