@@ -399,7 +399,7 @@ func (m timecodes) keep(code string) {
 		given = cmp.Or(given, metadata(st.metadata, "timecode"))
 	}
 	switch {
-	case given == "" && !forecast{m.file}.lacks(fidelity.Item{Kind: fidelity.Video}, "timecode"):
+	case given == "" && !forecast(m).lacks(fidelity.Item{Kind: fidelity.Video}, "timecode"):
 		set(&m.oc.metadata, "timecode", code)
 	case given != code:
 		m.Lost.Add(units.Timecode.String())
