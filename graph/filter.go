@@ -42,7 +42,7 @@ type Options struct {
 	Later int
 	// Threads run the filters; 0: as many as the program may use.
 	Threads int
-	// Lost is called at the end with the name of a property that was left without a frame; may be nil.
+	// Lost is called at the end with the name of a property that no frame has; may be nil.
 	Lost func(name string)
 	// Trial leaves out the work of filters that change samples alone: results have all but these.
 	Trial bool

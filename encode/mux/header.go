@@ -139,7 +139,7 @@ func (m header) delayAudio() {
 	}
 }
 
-// describeAAC gives AAC from MPEG-TS a codec header in pipes. In files the muxer adds it at the end.
+// describeAAC gives AAC from MPEG-TS a codec header in pipes. In files the muxer adds it later.
 func (m header) describeAAC() error {
 	for _, s := range m.In.Others {
 		l := m.tracks[s.Index()]
@@ -399,7 +399,7 @@ func (m timecodes) keep(code string) {
 		given = cmp.Or(given, metadata(st.metadata, "timecode"))
 	}
 	switch {
-	case given == "" && !forecast{m.file}.lacks(fidelity.Item{Kind: fidelity.Video}, "timecode"):
+	case given == "" && !forecast(m).lacks(fidelity.Item{Kind: fidelity.Video}, "timecode"):
 		set(&m.oc.metadata, "timecode", code)
 	case given != code:
 		m.Lost.Add(units.Timecode.String())

@@ -148,8 +148,8 @@ func ofDepth(all []astiav.PixelFormat, depth int) (some []astiav.PixelFormat) {
 	return some
 }
 
-// ownFormat returns a frame's own pixel format in a layout, with alpha if it is offered. Gray frames
-// have chroma without colour where no gray keeps their depth.
+// ownFormat returns a frame's own pixel format in a layout, with alpha if it is offered. Gray gets
+// chroma without colour where no gray format keeps the depth.
 func ownFormat(f *pipeline.Frame, layout pipeline.Layout, offered []astiav.PixelFormat) astiav.PixelFormat {
 	depth := layout.Info().Depth
 	alpha := av.HasAlpha(f) && (len(offered) == 0 || slices.ContainsFunc(offered, hasAlpha))
