@@ -455,8 +455,8 @@ func timesOf(t *testing.T, path string) (all []int64) {
 	return all
 }
 
-// onDriver runs a test on the test driver alone: it asks for faults, or for NVENC on any machine. It
-// is false in the process that has a child run the test.
+// onDriver runs a test on the test driver alone: it asks for faults, or for NVENC on any machine.
+// It is false in the process that has a child run the test.
 func onDriver(t *testing.T) bool {
 	t.Helper()
 	return testdriver.OnDevice(t, "devices=1")
