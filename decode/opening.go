@@ -45,10 +45,13 @@ func bounded(ctx context.Context, path string, interrupt func(), open func() err
 		C.av_max_alloc(C.size_t(max(openingBlock, min(size, C.INT_MAX))))
 	}
 	before := peak()
+	var earlier time.Duration
 	go func() {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
-		started <- unix.Gettid()
+		thread := unix.Gettid()
+		earlier = worked(thread) // by other goroutines
+		started <- thread
 		done <- open()
 	}()
 	thread := <-started
@@ -80,7 +83,7 @@ func bounded(ctx context.Context, path string, interrupt func(), open func() err
 			return true, why
 		case <-ticks.C:
 			switch {
-			case worked(thread) > openingWork:
+			case worked(thread)-earlier > openingWork:
 				stop(tooMuch(path, fmt.Sprintf("to open it takes more than %v of work", openingWork)))
 			case alone && peak()-before > openingMemory+size:
 				stop(tooMuch(path, fmt.Sprintf("to open it takes more than %d MB of memory", (openingMemory+size)>>20)))

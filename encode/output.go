@@ -164,7 +164,7 @@ func (o *Output) NotKept(extras []string) []string {
 }
 
 // Fields reports which pictures were put: progressive, top field first, bottom field first.
-func (o *Output) Fields() [3]bool { return o.coder.Fields() }
+func (o *Output) Fields() [3]bool { return o.coder.FieldKinds() }
 
 // HasChapter reports whether the output has a chapter of this title.
 func (o *Output) HasChapter(title string) bool { return o.mux.HasChapter(title) }

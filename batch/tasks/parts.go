@@ -20,9 +20,9 @@ import (
 // Part is the body of a task.
 type Part struct {
 	contract.Range
-	Blob  string `json:"blob,omitempty"`  // its packets in the store
-	Noise string `json:"noise,omitempty"` // a noise profile, if it was measured for all parts
-	Crop  string `json:"crop,omitempty"`  // a box, likewise
+	Blob  string  `json:"blob,omitempty"`  // its packets in the store
+	Noise string  `json:"noise,omitempty"` // a noise profile, if it was measured for all parts
+	Crop  *string `json:"crop,omitempty"`  // a box, likewise; empty for the whole picture
 }
 
 // option returns the option of the main command.
@@ -46,7 +46,7 @@ func (k *task) parts(ctx context.Context) ([]Part, error) {
 	var found struct {
 		Parts []Part
 		Noise string
-		Crop  string
+		Crop  *string
 	}
 	if err := json.Unmarshal(out, &found); err != nil {
 		return nil, fmt.Errorf("output of segments: %w", err)
@@ -84,8 +84,8 @@ func (k *task) part(ctx context.Context) (queue.Outcome, error) {
 	if strings.HasPrefix(p.Noise, "{") {
 		args = append(args, "--noise-profile="+p.Noise)
 	}
-	if p.Crop != "" {
-		args = append(args, "--crop="+p.Crop)
+	if p.Crop != nil {
+		args = append(args, "--crop="+*p.Crop)
 	}
 	done, err := k.media(ctx, in, temp, args...)
 	if err != nil {

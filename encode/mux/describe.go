@@ -179,14 +179,14 @@ func (m description) keepOrientation(orientation int) {
 	switch {
 	case orientation <= 1 || !m.IsPicture():
 	case m.Form.Orientation:
-		m.exif = exif(orientation)
+		m.exif = exifSegment(orientation)
 	default:
 		m.Warn("the picture must be turned when shown, which %s cannot express; a .jpg can", m.Format)
 	}
 }
 
-// exif returns a JPEG segment with an orientation, which FFmpeg reads and does not write.
-func exif(orientation int) []byte {
+// exifSegment returns a JPEG segment with an orientation, which FFmpeg reads and does not write.
+func exifSegment(orientation int) []byte {
 	const before = "\xff\xe1\x00\x22Exif\x00\x00MM\x00*\x00\x00\x00\x08" + // an entry after 8 bytes:
 		"\x00\x01\x01\x12\x00\x03\x00\x00\x00\x01\x00" // Orientation, one SHORT
 	return append([]byte(before), byte(orientation), 0, 0, 0, 0, 0, 0)

@@ -151,7 +151,7 @@ func (m *Muxer) Close() {
 		m.latest.Free()
 		m.latest = nil
 	}
-	m.free()
+	m.discard()
 	if m.oc != nil {
 		_ = m.close()
 		C.avformat_free_context(m.oc)

@@ -302,7 +302,7 @@ func (m *streams) flushAudio() error {
 	return nil
 }
 
-func (m *streams) free() {
+func (m *streams) discard() {
 	for _, p := range m.early {
 		p.Free()
 	}

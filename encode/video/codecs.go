@@ -1,11 +1,20 @@
 package video
 
+//#include <libavcodec/avcodec.h>
+//#include <stdlib.h>
+import "C"
+
 import (
+	"fmt"
 	"slices"
 	"strings"
+	"unsafe"
+
+	"github.com/asticode/go-astiav"
 
 	"vidfilter/encode/formats"
 	"vidfilter/encode/spec"
+	"vidfilter/internal/text"
 )
 
 var codecs = []Codec{x264, x265, svtAV1, ffv1, prores, dnxhd, rawVideo, mjpeg, nvencH264, nvencHEVC, nvencAV1}
@@ -71,4 +80,47 @@ func newEncoder(o spec.Options) *encoder { return encoderOf(spec.New(spec.Templa
 // encoderOf returns the encoder of an output before its first frame.
 func encoderOf(s *spec.Spec) *encoder {
 	return &encoder{Spec: s, about: CodecOf(s.Encoder), part: s.In.Part}
+}
+
+func findEncoder(name string) (*astiav.Codec, error) {
+	videos := videoEncoders()
+	if slices.Contains(videos, name) {
+		return astiav.FindEncoderByName(name), nil
+	}
+	hint := spec.DefaultEncoder + " is the default; this build has " + strings.Join(videos, " ")
+	if strings.HasPrefix(name, "nvenc") {
+		hint = "did you mean --codec hevc --hwaccel nvenc? NVENC's encoders are h264_nvenc, hevc_nvenc and av1_nvenc"
+	} else if of := encoderNamed(name); slices.Contains(videos, of) {
+		hint = fmt.Sprintf("that is a codec; its encoder is %s", of)
+	} else if near := text.Closest(name, videos); near != "" {
+		hint = fmt.Sprintf("did you mean %s?", near)
+	}
+	if astiav.FindEncoderByName(name) != nil {
+		return nil, misused(hint, "the encoder %q is not for video", name)
+	}
+	return nil, misused(hint, "this build has no encoder %q", name)
+}
+
+func videoEncoders() (names []string) {
+	var state unsafe.Pointer
+	for c := C.av_codec_iterate(&state); c != nil; c = C.av_codec_iterate(&state) {
+		if c._type == C.AVMEDIA_TYPE_VIDEO && C.av_codec_is_encoder(c) != 0 {
+			names = append(names, C.GoString(c.name))
+		}
+	}
+	return names
+}
+
+// encoderNamed returns the encoder of a codec, or "".
+func encoderNamed(codec string) string {
+	name := C.CString(codec)
+	defer C.free(unsafe.Pointer(name))
+	d := C.avcodec_descriptor_get_by_name(name)
+	if d == nil {
+		return ""
+	}
+	if e := C.avcodec_find_encoder(d.id); e != nil {
+		return C.GoString(e.name)
+	}
+	return ""
 }

@@ -97,7 +97,7 @@ func (e *Coder) CloseEncoder() { e.input.close() }
 // Close frees the coder.
 func (e *Coder) Close() {
 	if e.pkt != nil {
-		e.onDevice.free(e.pkt.Free)
+		e.onDevice.dispose(e.pkt.Free)
 		e.pkt = nil
 	}
 	e.CloseEncoder()
@@ -131,8 +131,8 @@ func (e *Coder) Coded(f *pipeline.Frame) mux.Coded {
 // Mixed reports whether pictures differed in their fields.
 func (e *Coder) Mixed() bool { return e.fields.mixed() }
 
-// Fields reports which pictures were put: progressive, top field first, bottom field first.
-func (e *Coder) Fields() [3]bool { return e.fields.kinds }
+// FieldKinds reports which pictures were put: progressive, top field first, bottom field first.
+func (e *Coder) FieldKinds() [3]bool { return e.fields.kinds }
 
 // Kept reports whether the coded pictures have an extra of the input, as package av names it.
 func (e *Coder) Kept(extra string) bool {
@@ -177,7 +177,7 @@ func (e *Coder) put(f *pipeline.Frame) error {
 	if err != nil {
 		return fmt.Errorf("encode: %w", err)
 	}
-	defer e.onDevice.free(frame.Free)
+	defer e.onDevice.dispose(frame.Free)
 	if e.fields.asFrame && e.fields.topFirst { // or x264 would take the order for another one
 		(*C.AVFrame)(frame.UnsafePointer()).flags |= C.AV_FRAME_FLAG_TOP_FIELD_FIRST
 	}
@@ -252,14 +252,14 @@ func (e *Coder) openEncoder(f *pipeline.Frame) error {
 		if refused, ok := errors.AsType[*encoderError](err); ok && e.onDevice != nil {
 			err = e.onDevice.failed(refused.err, "open the encoder")
 		}
-		e.onDevice.free(func() { freeEncoder(enc) })
+		e.onDevice.dispose(func() { freeEncoder(enc) })
 		return err
 	}
 	e.enc = enc
 	if err := e.carrier.Open(enc, e.about.OnDevice == ""); err != nil {
 		return err
 	}
-	e.input.set(f, to)
+	e.input.prepare(f, to)
 	return nil
 }
 

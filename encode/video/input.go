@@ -32,7 +32,7 @@ type input struct {
 	colourless bool
 }
 
-func (e *input) set(f *pipeline.Frame, to codedFormat) {
+func (e *input) prepare(f *pipeline.Frame, to codedFormat) {
 	alpha := hasAlpha(to.pixelFormat)
 	e.alphaKept = alpha && (f.Layout == pipeline.RGBA || av.HasAlpha(f))
 	e.alphaBeside = alpha && f.Layout != pipeline.RGBA
@@ -119,7 +119,7 @@ func (e *input) surface(f *pipeline.Frame) (*astiav.Frame, error) {
 		return av.Error(int(C.vf_encoder_surface(enc, (*C.AVFrame)(picture.UnsafePointer()), &s)))
 	})
 	if err != nil {
-		e.onDevice.free(picture.Free)
+		e.onDevice.dispose(picture.Free)
 		return nil, e.onDevice.failed(err, "take memory for a picture")
 	}
 	var to pipeline.Surface
@@ -130,7 +130,7 @@ func (e *input) surface(f *pipeline.Frame) (*astiav.Frame, error) {
 		err = av.Describe(picture, f)
 	}
 	if err != nil {
-		e.onDevice.free(picture.Free)
+		e.onDevice.dispose(picture.Free)
 		return nil, err
 	}
 	return picture, nil
@@ -196,7 +196,7 @@ func newPicture(width, height int, pf astiav.PixelFormat) (*astiav.Frame, error)
 // close frees the encoder. Frames can be converted again once there is another.
 func (e *input) close() {
 	if enc := e.enc; enc != nil {
-		e.onDevice.free(func() { freeEncoder(enc) })
+		e.onDevice.dispose(func() { freeEncoder(enc) })
 		e.enc = nil
 	}
 	e.onDevice.close()
@@ -269,8 +269,8 @@ func (d *onDevice) call(f func() error) error {
 	return d.Call(f)
 }
 
-// free frees objects of FFmpeg's, unless a device does not answer: that would wait for ever.
-func (d *onDevice) free(f func()) { _ = d.call(func() error { f(); return nil }) }
+// dispose frees objects of FFmpeg, unless a device does not answer: that would wait for ever.
+func (d *onDevice) dispose(f func()) { _ = d.call(func() error { f(); return nil }) }
 
 // failed describes an error of the encoder, wherever it works.
 func (d *onDevice) failed(err error, op string, args ...any) error {

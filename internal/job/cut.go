@@ -68,8 +68,8 @@ func SegmentsOf(o *SegmentOptions, fs *pflag.FlagSet, env []string) (any, error)
 	ctx := context.Background()
 	var found struct {
 		*decode.Cuts
-		Noise string `json:"noise,omitempty"` // for --noise-profile of the parts
-		Crop  string `json:"crop,omitempty"`  // for --crop of the parts
+		Noise string  `json:"noise,omitempty"` // for --noise-profile of the parts
+		Crop  *string `json:"crop,omitempty"`  // for --crop of the parts, empty for the whole picture
 	}
 	var err error
 	if found.Cuts, err = decode.Scan(ctx, o.Input, o.decodeOptions(), o.length, o.window()); err != nil {
@@ -87,7 +87,7 @@ func SegmentsOf(o *SegmentOptions, fs *pflag.FlagSet, env []string) (any, error)
 		if err := o.measureCrop(ctx, pool, func(string) {}); err != nil {
 			return found, err
 		}
-		found.Crop = stages.Crop.Of(o.Filters).Text
+		found.Crop = new(stages.Crop.Of(o.Filters).Text)
 	}
 	if whole := o.undivided(); whole != "" && found.Whole == "" {
 		found.Parts, found.Whole = []decode.Range{}, whole
