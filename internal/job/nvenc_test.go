@@ -407,7 +407,7 @@ func TestChainsOnDevice(t *testing.T) {
 	for name, rows := range map[string][]string{
 		"parts.mp4": {
 			"-r 0 --before fps=2", "-r 1 --before scale=192:96 --after framestep=2", "-r 1 --crop 128:48 --sharpen 0.3 --scale 2 --fps 1.5",
-			"-r 0 --after setpts=1.5*PTS,tpad=stop=2", "--quality fast --noise 5 --frames 6 --before hflip --after fps=2",
+			"-r 0 --after tpad=stop=2,setpts=1.5*PTS", "--quality fast --noise 5 --frames 6 --before hflip --after fps=2",
 		},
 		"parts-fields.mp4": {"-r 1 --deinterlace bob", "-r 1 --before bwdif=1 --after scale=192:96 --start 3.3"},
 	} {
@@ -459,7 +459,7 @@ func timesOf(t *testing.T, path string) (all []int64) {
 // It is false in the process that has a child run the test.
 func onDriver(t *testing.T) bool {
 	t.Helper()
-	return testdriver.OnDevice(t, "devices=1")
+	return testdriver.OnDevice(t, "devices=2")
 }
 
 // needsNVENC skips a test on a chip without NVENC.
