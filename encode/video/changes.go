@@ -19,8 +19,8 @@ import (
 	"vidfilter/pipeline"
 )
 
-// fields is the coding of interlaced pictures.
-type fields struct {
+// interlacing is the coding of interlaced pictures.
+type interlacing struct {
 	*encoder
 	coded    bool   // the encoder codes fields
 	topFirst bool   // their order
@@ -54,12 +54,12 @@ func kindOf(f *pipeline.Frame) int {
 	return 2
 }
 
-func (s *fields) mixed() bool {
+func (s *interlacing) mixed() bool {
 	return s.kinds != [3]bool{s.kinds[0]} && s.kinds != [3]bool{1: s.kinds[1]} && s.kinds != [3]bool{2: s.kinds[2]}
 }
 
 // open has an encoder, whose picture is set up, code fields if pictures like f need it.
-func (s *fields) open(c *C.AVCodecContext, f *pipeline.Frame) {
+func (s *interlacing) open(c *C.AVCodecContext, f *pipeline.Frame) {
 	codec := s.about
 	s.coded, s.topFirst = f.Interlaced, f.TopFieldFirst
 	if codec.fields == mixedFields && !f.Interlaced && s.Interlaced {
@@ -83,7 +83,7 @@ func (s *fields) open(c *C.AVCodecContext, f *pipeline.Frame) {
 }
 
 // follow reports whether a frame needs an encoder of its own, and names fields that are lost.
-func (s *fields) follow(f *pipeline.Frame) (anew bool, err error) {
+func (s *interlacing) follow(f *pipeline.Frame) (anew bool, err error) {
 	how := s.fieldCoding()
 	s.kinds[kindOf(f)] = true
 	s.asFrame = how == mixedFields && s.coded && !f.Interlaced
@@ -115,7 +115,7 @@ func (s *fields) follow(f *pipeline.Frame) (anew bool, err error) {
 	return false, nil
 }
 
-func (s *fields) tell(f *pipeline.Frame, format string, args ...any) {
+func (s *interlacing) tell(f *pipeline.Frame, format string, args ...any) {
 	if s.told {
 		return
 	}

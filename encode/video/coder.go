@@ -36,7 +36,7 @@ type Coder struct {
 	carrier  *side.Carrier
 	lasting  map[int64]int64 // durations of frames in the encoder, by time; SVT-AV1 does not return them
 	decoding []int64         // decode times of the packets to come, instead of the encoder's
-	fields   fields
+	fields   interlacing
 	changes  changes
 	order    mux.Order // of packets, across encoders
 	reopened bool
@@ -48,7 +48,7 @@ func New(s *spec.Spec, give func(*astiav.Packet) error) *Coder {
 	e := encoderOf(s)
 	muxer := astiav.FindOutputFormat(s.Form.Muxer())
 	e.globalHeader = muxer != nil && muxer.Flags().Has(astiav.IOFormatFlagGlobalheader)
-	return &Coder{encoder: e, give: give, pkt: astiav.AllocPacket(), lasting: map[int64]int64{}, fields: fields{encoder: e}, changes: changes{encoder: e}}
+	return &Coder{encoder: e, give: give, pkt: astiav.AllocPacket(), lasting: map[int64]int64{}, fields: interlacing{encoder: e}, changes: changes{encoder: e}}
 }
 
 // NewPart returns the coder of a part of a video while others code its other parts. The template
