@@ -1,7 +1,6 @@
 package job
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
@@ -15,7 +14,7 @@ import (
 
 // compare holds the finished file to its source and notes what differs. A loss that nothing told of
 // before is a fault.
-func (j *job) compare(ctx context.Context, res *cli.Result) []error {
+func (j *job) compare(res *cli.Result) []error {
 	source := j.in.Facts()
 	if j.taken() || res.Interrupted {
 		source = source.Partly(j.out.HasChapter)
@@ -33,10 +32,6 @@ func (j *job) compare(ctx context.Context, res *cli.Result) []error {
 		}
 	}
 	res.Differences = fidelity.Compare(source, j.out.Found(), told)
-	if slices.ContainsFunc(res.Differences, ofFields) && j.deinterlaces(ctx) {
-		told.Add(fidelity.Video, "", "field_order")
-		res.Differences = fidelity.Compare(source, j.out.Found(), told)
-	}
 	for _, d := range res.Differences {
 		j.ui.Debug("differs: " + d.String())
 	}
@@ -49,9 +44,6 @@ func (j *job) compare(ctx context.Context, res *cli.Result) []error {
 	}
 	return []error{hint.Says(fmt.Sprintf("the output has lost %d of the properties of %s", len(lost), j.o.Input), "", encode.ErrDamaged)}
 }
-
-// ofFields reports whether a difference is a loss of interlaced pictures that no message names.
-func ofFields(d contract.Difference) bool { return d.Lost && !d.Told && d.Property == "field order" }
 
 // taken reports whether the job takes a part of its input.
 func (j *job) taken() bool { return j.o.Start > 0 || j.o.Duration > 0 || j.o.Frames > 0 }

@@ -503,7 +503,7 @@ func (j *job) keep(ctx context.Context, res cli.Result) (cli.Result, error) {
 		}
 		res.Verified, res.Unverified = err == nil, err != nil
 		if err == nil && j.o.Part == nil {
-			faults = append(faults, j.compare(ctx, &res)...)
+			faults = append(faults, j.compare(&res)...)
 		}
 	}
 	if j.target != nil {

@@ -90,24 +90,6 @@ func (j *job) filtered(ctx context.Context, f *pipeline.Frame) (*pipeline.Frame,
 	return out, nil
 }
 
-// deinterlaces reports whether the filters make progressive frames of interlaced ones.
-func (j *job) deinterlaces(ctx context.Context) bool {
-	if len(j.o.around()) == 0 {
-		return false
-	}
-	blank, err := j.in.Blank()
-	if err != nil {
-		return false
-	}
-	blank.Interlaced, blank.TopFieldFirst = true, true
-	out, _, err := j.through(ctx, blank)
-	if err != nil || out == nil {
-		return false
-	}
-	defer out.Release()
-	return !out.Interlaced
-}
-
 // foresee tries the filters on a picture as the header describes it. What fails here is left to the
 // first frame, which may be another.
 func (j *job) foresee(ctx context.Context) error {
