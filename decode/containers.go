@@ -12,7 +12,7 @@ import (
 	"github.com/asticode/go-astiav"
 )
 
-// location tells FFmpeg how to open a path of the user.
+// location is a path of the user as FFmpeg opens it.
 type location struct {
 	url       string
 	protocols string // that FFmpeg may use

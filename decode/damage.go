@@ -140,7 +140,7 @@ func (f *faults) checkTimes(d *demuxer) {
 	}
 }
 
-// checkEnding looks at the file itself, if it is one. What came through a pipe is counted.
+// checkEnding looks at the file itself, if it is one. Bytes from a pipe are counted.
 func (f *faults) checkEnding(d *demuxer) {
 	c, damage := d.form, &f.damage
 	if c.packed && d.forwards {

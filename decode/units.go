@@ -19,7 +19,7 @@ var scanned = []units.Kind{
 }
 
 // packetUnits holds the units of packets until the decoder returns their pictures. The zero value
-// finds none.
+// finds no units.
 type packetUnits struct {
 	stream   units.Stream
 	fields   units.Fields

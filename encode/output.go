@@ -141,10 +141,10 @@ func (o *Output) Verify() (err error) {
 	return nil
 }
 
-// Found returns what the finished file says of itself, once Verify has returned without an error.
+// Found returns the facts of the finished file, once Verify has returned without an error.
 func (o *Output) Found() fidelity.Facts { return o.found }
 
-// Told returns the losses that warnings and options have told of.
+// Told returns the losses that warnings and options have named.
 func (o *Output) Told() fidelity.Told {
 	told := slices.Clone(o.spec.Told)
 	o.spec.Params.Tell(&told)
@@ -188,7 +188,7 @@ var ErrDamaged = contract.NewClass(contract.ExitDamaged, "output not verified")
 // ErrCut is wrapped by the error of a container that cannot hold the streams to be cut out.
 var ErrCut = errors.New("the container cannot hold the streams")
 
-// PartsErrorf says why parts cannot be joined to a video.
+// PartsErrorf returns the reason why parts cannot be joined to a video.
 func PartsErrorf(format string, args ...any) error {
 	return hint.Errorf("make all parts with the same options, of one source, or filter it whole", "join: "+format, args...)
 }

@@ -267,7 +267,7 @@ func frameBytes(format pipeline.Format) int64 {
 	return int64(max(size, 1))
 }
 
-// Flush ends the graph. It is nothing without frames, and an error if it drops all of them.
+// Flush ends the graph. It is an error if all frames were dropped.
 func (f *Filter) Flush(ctx context.Context, emit pipeline.Emit) error {
 	begun := f.run != nil
 	err := f.finish(ctx, emit)

@@ -40,7 +40,7 @@ func (s *Session) newFramer(f Filter) (*framer, error) {
 	return r, nil
 }
 
-// frames reports whether the framer does what a filter asks for.
+// frames reports whether the framer does the work of a filter.
 func (r *framer) frames(f Filter) bool { return r != nil && r.by.framesAs(f) }
 
 // frame returns what the main filter reads of a picture, and the picture as it is shown. It borrows

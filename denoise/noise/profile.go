@@ -48,7 +48,7 @@ func (m Model) Profile() []byte {
 	return []byte(b.String())
 }
 
-// profile writes what the sizes have alike.
+// profile writes the part that all sizes share.
 func (m *Model) profile(b *strings.Builder, indent string) {
 	fmt.Fprintf(b, "%s\"planes\": [", indent)
 	for c, sigma := range m.Sigma {

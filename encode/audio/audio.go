@@ -180,7 +180,7 @@ func FitsFLAC(p *astiav.CodecParameters) bool {
 	return ok
 }
 
-// choices lists what sound that a format does not hold may become, the best first.
+// choices lists codecs for sound that a format cannot hold, the best first.
 func choices(par *C.AVCodecParameters, f formats.Format, keep bool) (list []C.vf_sound) {
 	if f.Family == formats.Broadcast {
 		const rate = 48000 // MXF has no other

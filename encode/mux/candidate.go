@@ -55,7 +55,7 @@ func (c *candidate) readsBack() bool {
 		return false // FFmpeg makes up a tag
 	}
 	if len(c.early) == 0 || c.refusal() != nil {
-		return true // addStream tells of a refusal
+		return true // addStream reports a refusal
 	}
 	list := (**C.AVPacket)(C.calloc(C.size_t(len(c.early)), C.size_t(unsafe.Sizeof(c.early[0]))))
 	defer C.free(unsafe.Pointer(list))

@@ -19,7 +19,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Coded is what the encoder has of the video.
+// Coded is the encoder's description of the video.
 type Coded struct {
 	Encoder *astiav.CodecContext
 	Format  astiav.PixelFormat // of the coded samples, where Encoder has that of a device; or none
@@ -122,7 +122,7 @@ func (m description) keepCrop(f *pipeline.Frame, in *C.AVCodecParameters) error 
 	return nil
 }
 
-// hidePadding has the container hide what the encoder needs beside pictures like f, and says so.
+// hidePadding has the container hide the padding that the encoder adds to f, and warns.
 func (m description) hidePadding(f *pipeline.Frame, least int) error {
 	par := m.video.codecpar
 	right, bottom := int(par.width)-f.Width, int(par.height)-f.Height

@@ -22,7 +22,7 @@ import (
 	"vidfilter/internal/hint"
 )
 
-// file is what FFmpeg's muxer writes to, and what has become of the packets that it got.
+// file is the target of FFmpeg's muxer, with the fate of the packets that it got.
 type file struct {
 	*spec.Spec
 	path  string

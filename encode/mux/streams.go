@@ -106,7 +106,7 @@ func (m *streams) leaveOut(s *astiav.Stream, why string) {
 	m.Warn("%s is left out: %s", streamName(s), why)
 }
 
-// nameEmpty says which streams MP4 leaves out, since there was no packet of them.
+// nameEmpty names the streams that MP4 leaves out, as they had no packet.
 func (m *streams) nameEmpty() {
 	if !m.MP4() {
 		return
@@ -312,7 +312,7 @@ func (m *streams) discard() {
 	m.early, m.tracks = nil, nil
 }
 
-// finishSound writes the sound that is left, and names what it cuts off.
+// finishSound writes the rest of the sound, and names the cut.
 func (m *streams) finishSound() error {
 	const padding = 10 // parts of a second that codecs add
 	var names []string

@@ -79,7 +79,7 @@ func New(s *spec.Spec, codec string, f *pipeline.Frame, pixelFormat string, cloc
 	return c
 }
 
-// Open announces in the header of an open encoder what its pictures have. grain allows film grain.
+// Open announces side data of pictures in the header of an open encoder. grain allows film grain.
 func (c *Carrier) Open(enc *astiav.CodecContext, grain bool) (err error) {
 	if grain && c.codec == "av1" && (c.spec.FilmGrain || hasGrain(av.ParametersPtr(c.spec.In.Video.CodecParameters()))) {
 		c.grain, err = newGrainer(enc.UnsafePointer())
@@ -107,7 +107,7 @@ func (c *Carrier) Carries(k units.Kind) bool {
 	return c.stream.Carries(k) && !slices.Contains(c.set, k) && !slices.Contains(c.untrue, k)
 }
 
-// Take keeps what goes with a frame until its packet comes. asFrame means that it is a progressive
+// Take keeps the side data of a frame until its packet comes. asFrame: it is a progressive
 // picture among interlaced ones.
 func (c *Carrier) Take(f *pipeline.Frame, asFrame bool) {
 	if c.grain != nil {
@@ -139,7 +139,7 @@ func (c *Carrier) Take(f *pipeline.Frame, asFrame bool) {
 	}
 }
 
-// Give inserts what goes with its frame into a packet from the encoder.
+// Give inserts the side data of its frame into a packet from the encoder.
 func (c *Carrier) Give(packet *astiav.Packet) error {
 	p := (*C.AVPacket)(av.PacketPtr(packet))
 	if c.grain != nil {

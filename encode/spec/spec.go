@@ -14,7 +14,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Spec is what the encoder and the muxer of an output share.
+// Spec is shared by the encoder and the muxer of an output.
 type Spec struct {
 	Options
 	In   Template
@@ -83,14 +83,14 @@ func (s *Spec) Micros(t int64) int64 {
 	return astiav.RescaleQ(t, astiav.NewRational(s.Unit.Num, s.Unit.Den), astiav.NewRational(1, 1000000))
 }
 
-// Warn tells the user.
+// Warn shows the user a warning.
 func (s *Spec) Warn(format string, args ...any) {
 	if s.Log != nil {
 		s.Log.Warn(fmt.Sprintf(format, args...))
 	}
 }
 
-// Losses names what the output does not have of the input's pictures.
+// Losses names properties of the input's pictures that the output lacks.
 type Losses []string
 
 // Add adds a name, once.

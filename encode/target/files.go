@@ -13,7 +13,7 @@ import (
 	"vidfilter/internal/hint"
 )
 
-// files does what needs rights on a target's folder.
+// files does the work that needs rights on a target's folder.
 type files struct {
 	name   string      // as the user wrote it
 	path   string      // with links resolved; never begins with a dash

@@ -122,7 +122,7 @@ func (t *File) URL() string {
 	return "file:" + t.Path()
 }
 
-// OpenFile opens what is to be written to.
+// OpenFile opens the file to write to.
 func (t *File) OpenFile() (*os.File, error) {
 	n, ok := Descriptor(t.path)
 	if !ok {

@@ -124,7 +124,7 @@ func (s *interlacing) tell(f *pipeline.Frame, format string, args ...any) {
 	s.Warn("%s%s", fmt.Sprintf(format, args...), s.since(f))
 }
 
-// changes follows what pictures say of the video, of which the stream has one for all.
+// changes follows properties of pictures that a stream has once for all.
 type changes struct {
 	*encoder
 	stated fidelity.Stated

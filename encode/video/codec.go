@@ -153,8 +153,8 @@ type fieldCoding uint8
 
 const (
 	streamFields fieldCoding = iota // all pictures are interlaced, in one order, or none is
-	noFields                        // none is
-	ownFields                       // each picture says by itself what it is
+	noFields                        // all pictures are progressive
+	ownFields                       // each picture carries its own mark
 	apartFields                     // likewise, but an encoder codes either kind
 	mixedFields                     // an interlaced stream, of one order, may hold progressive pictures
 )

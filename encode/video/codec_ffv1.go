@@ -17,7 +17,7 @@ var ffv1 = Codec{
 	configure: configureFFV1,
 }
 
-// configureFFV1 chooses the version in which each picture says whether it has fields.
+// configureFFV1 chooses the version that marks fields in each picture.
 func configureFFV1(o *encoder, _ *C.AVCodecContext, set func(option, value string)) {
 	set("level", ffv1Level)
 	o.EncoderParams.Set(set)

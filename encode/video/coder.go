@@ -115,7 +115,7 @@ func (e *Coder) SameHeader(a, b []byte) bool {
 	return headers != nil && slices.EqualFunc(headers(a), headers(b), bytes.Equal)
 }
 
-// Carry notes what goes with a frame that others code.
+// Carry notes the side data of a frame that others code.
 func (e *Coder) Carry(f *pipeline.Frame) { e.carrier.Take(f, false) }
 
 // Coded describes the video of pictures like f for the muxer. The encoder must be open.

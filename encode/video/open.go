@@ -109,7 +109,7 @@ func lacksOption(codec *astiav.Codec, name string) error {
 	return misused("leave it out; it is an option of other encoders", "the encoder %s has no option --%s", codec.Name(), name)
 }
 
-// encoderError says that an encoder refuses its options. It wraps ErrOption.
+// encoderError is an encoder's refusal of its options. It wraps ErrOption.
 type encoderError struct {
 	name, picture string
 	err           error

@@ -70,7 +70,7 @@ func (o *Options) checkStages() error {
 	return nil
 }
 
-// measureCrop replaces auto in --crop by what it found, and tells of it.
+// measureCrop replaces auto in --crop by the box that it finds, and reports it.
 func (o *Options) measureCrop(ctx context.Context, frames *pipeline.Pool, tell func(string)) error {
 	if !o.cropsAuto() {
 		return nil

@@ -39,7 +39,7 @@ type job struct {
 	ui      *cli.UI
 	stop    <-chan struct{}
 	backend kernels.Backend
-	target  *target.File   // nil if nothing is written
+	target  *target.File   // nil without an output file
 	frames  *pipeline.Pool // for decoders
 
 	decoding *gpu.Decoding // nil: on the CPU
@@ -241,7 +241,7 @@ func (j *job) openInput(ctx context.Context) error {
 	return j.orStopped(err) // there is nothing to keep
 }
 
-// look finds out from the input what options ask for, and what the filters make of it.
+// look measures the input as options ask, and tries the filters on it.
 func (j *job) look(ctx context.Context) error {
 	if err := j.o.measureNoise(ctx, j.frames, func(s string) { j.ui.Warn(s) }); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// turned is what the job's filters make of the input's pictures, by its header.
+// turned describes the pictures that the job's filters make of the input's, by its header.
 type turned struct {
 	width, height int
 	depth         int    // 0: that of the input

@@ -123,7 +123,7 @@ func (k *Kind) Set(all *kernels.Selection, text string) { all.Put(Stage{kind: k,
 // Filter implements kernels.Stage.
 func (s Stage) Filter() *kernels.Filter { return &s.kind.Filter }
 
-// Takes implements kernels.Stage: FFmpeg converts what a filter does not take.
+// Takes implements kernels.Stage: FFmpeg converts layouts that a filter does not take.
 func (s Stage) Takes(l pipeline.Layout) bool { return l.Valid() }
 
 // Identity implements kernels.Stage: an option without a value changes nothing.

@@ -114,7 +114,7 @@ func TestStagesOfTape(t *testing.T) {
 	}
 }
 
-// What cannot work is refused before the input is opened.
+// Options that cannot work are refused before the input is opened.
 func TestStagesRefused(t *testing.T) {
 	e2e.Start(t, true)
 	for args, want := range map[string]string{
