@@ -797,7 +797,7 @@ func (f *Filter) props(picture *astiav.Frame, format pipeline.Format, t *trace) 
 	}
 	for _, u := range t.props.Units {
 		switch {
-		case toned && ofHDR(u.Kind), t.used && ofOnePicture(u.Kind), f.run.rescaled && u.Kind == units.FilmGrain:
+		case toned && ofHDR(u.Kind), t.used && u.Kind.OfOnePicture(), f.run.rescaled && u.Kind == units.FilmGrain:
 		default:
 			props.Units = append(props.Units, u)
 		}
@@ -812,6 +812,3 @@ func ofHDR(k units.Kind) bool {
 	}
 	return false
 }
-
-// ofOnePicture reports whether a unit is to be shown or read once.
-func ofOnePicture(k units.Kind) bool { return k == units.Captions || k == units.Timecode }

@@ -19,6 +19,10 @@ type Plane struct {
 // runs once, after the last of them.
 type Props interface{ Release() }
 
+// Repeater is Props of a frame of which a filter makes several. Again returns those of all but the
+// first, without what is read once, as captions are; nil if there are none.
+type Repeater interface{ Again() Props }
+
 // sharedProps counts the frames that share a Props.
 type sharedProps struct {
 	Props
@@ -111,9 +115,11 @@ func (f *Frame) Props() Props {
 	return f.props.Props
 }
 
-// SetProps gives properties to a frame that has none and that nobody else sees yet.
+// SetProps gives properties to a frame that nobody else sees yet, in place of those that it has. It
+// does nothing for nil.
 func (f *Frame) SetProps(props Props) {
 	if props != nil {
+		f.props.release()
 		f.props = &sharedProps{Props: props}
 		f.props.refs.Store(1)
 	}

@@ -186,5 +186,23 @@ func (p *Props) Release() {
 	C.av_frame_free(&p.alpha)
 }
 
+// Again implements pipeline.Repeater: captions and timecodes are read once.
+func (p *Props) Again() pipeline.Props {
+	frame := C.vf_props(p.frame)
+	if frame == nil {
+		return nil
+	}
+	again := &Props{frame: frame, Transfer: p.Transfer}
+	if p.alpha != nil {
+		again.alpha = C.av_frame_clone(p.alpha)
+	}
+	for _, u := range p.Units {
+		if !u.Kind.OfOnePicture() {
+			again.Units = append(again.Units, u)
+		}
+	}
+	return again
+}
+
 // Pointer returns the AVFrame that holds the properties, which Props owns.
 func (p *Props) Pointer() unsafe.Pointer { return unsafe.Pointer(p.frame) }

@@ -35,6 +35,10 @@ var names = map[Kind]string{
 // String returns the name for people.
 func (k Kind) String() string { return names[k] }
 
+// OfOnePicture reports whether a unit is to be shown or read once, however many pictures become of
+// the one that carried it.
+func (k Kind) OfOnePicture() bool { return k == Captions || k == Timecode }
+
 // Lasting reports whether a unit holds from its key frame up to the next one; others belong to one
 // picture.
 func (k Kind) Lasting() bool {

@@ -1,0 +1,6 @@
+// Frames of fields in AVX2.
+#ifdef __x86_64__
+#pragma GCC target("avx2,fma")
+#define ISA avx2
+#include "kernels.h"
+#endif

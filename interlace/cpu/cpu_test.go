@@ -1,0 +1,135 @@
+package cpu_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"vidfilter/interlace"
+	"vidfilter/interlace/cpu"
+	"vidfilter/internal/e2e"
+	"vidfilter/internal/isa"
+	"vidfilter/kernels"
+	"vidfilter/pipeline"
+)
+
+// workers shares work among n goroutines.
+func workers(n int) cpu.Each {
+	return func(_ context.Context, count int, do func(int)) {
+		var next atomic.Int64
+		var wg sync.WaitGroup
+		for range n {
+			wg.Go(func() {
+				for i := int(next.Add(1)) - 1; i < count; i = int(next.Add(1)) - 1 {
+					do(i)
+				}
+			})
+		}
+		wg.Wait()
+	}
+}
+
+// counted is an allocator that counts its blocks.
+type counted struct {
+	kernels.Host
+	blocks *atomic.Int64
+}
+
+func (c counted) Alloc(n int) (pipeline.Memory, error) {
+	m, err := c.Host.Alloc(n)
+	free := m.Free
+	m.Free = func() {
+		c.blocks.Add(-1)
+		free()
+	}
+	c.blocks.Add(1)
+	return m, err
+}
+
+// noisy returns frames of random samples.
+func noisy(format pipeline.Format, frames int, topFirst bool) (all []*pipeline.Frame) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for n := range frames {
+		f := pipeline.Blank(format)
+		for _, p := range f.Planes[:f.NumPlanes()] {
+			for i := range p.Data {
+				p.Data[i] = byte(r.Uint32())
+			}
+		}
+		f.PTS, f.Interlaced, f.TopFieldFirst = int64(n), true, topFirst
+		all = append(all, f)
+	}
+	return all
+}
+
+func filtered(t *testing.T, e interlace.Engine, o interlace.Options, in []*pipeline.Frame) (out []*pipeline.Frame) {
+	t.Helper()
+	f := interlace.NewFilter(e, pipeline.NewPool(kernels.Host{}, 100), o)
+	emit := func(r *pipeline.Frame) error {
+		out = append(out, r)
+		return nil
+	}
+	for _, frame := range in {
+		e2e.Must(t, f.Process(context.Background(), frame.Retain(), emit))
+	}
+	e2e.Must(t, f.Flush(context.Background(), emit))
+	return out
+}
+
+// TestReference compares pictures of every layout and instruction set with the reference's, for
+// sizes that leave fields with one row or with rows of chroma that are not theirs.
+func TestReference(t *testing.T) {
+	sizes := [][2]int{{130, 70}, {65, 33}, {1, 2}, {17, 3}, {2, 5}, {550, 6}}
+	for i, layout := range pipeline.Layouts() {
+		for k := range 2 {
+			size := sizes[(i+3*k)%len(sizes)]
+			format := pipeline.Format{Layout: layout, Width: size[0], Height: size[1]}
+			t.Run(fmt.Sprint(format), func(t *testing.T) {
+				t.Parallel()
+				in := noisy(format, 1+i%3, (i+k)%2 == 0)
+				o := interlace.Options{Single: i%4 == 3}
+				want := filtered(t, interlace.Plain{}, o, in)
+				for n, name := range isa.Names() {
+					set, err := isa.Find(name)
+					e2e.Must(t, err)
+					var blocks atomic.Int64
+					got := filtered(t, cpu.New(set, workers(1+(n+i)%3), counted{blocks: &blocks}), o, in)
+					if len(got) != len(want) {
+						t.Fatalf("%d pictures, not %d", len(got), len(want))
+					}
+					for j, f := range got {
+						for p, y := range f.Rows() {
+							if !bytes.Equal(f.Row(p, y), want[j].Row(p, y)) {
+								t.Fatalf("%s, picture %d: plane %d, row %d: %v, not %v", name, j, p, y, f.Row(p, y), want[j].Row(p, y))
+							}
+						}
+					}
+					if n := blocks.Load(); n != 0 {
+						t.Errorf("%s: %d blocks are not released", name, n)
+					}
+				}
+			})
+		}
+	}
+	if !slices.Contains(isa.Names(), "plain") {
+		t.Error("no plain C")
+	}
+}
+
+// A field's end is that of the call's context.
+func TestCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	e := cpu.New(isa.Fastest(), workers(1), kernels.Host{})
+	f := noisy(pipeline.Format{Layout: pipeline.GRAY, Width: 8, Height: 8}, 1, true)[0]
+	filter := interlace.NewFilter(e, pipeline.NewPool(kernels.Host{}, 1), interlace.Options{})
+	if err := filter.Process(ctx, f, nil); err != context.Canceled {
+		t.Errorf("%v", err)
+	}
+	filter.Discard()
+}

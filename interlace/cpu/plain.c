@@ -1,0 +1,3 @@
+// Frames of fields in plain C.
+#define ISA plain
+#include "kernels.h"

@@ -1,0 +1,3 @@
+// The same for samples of two bytes.
+#define SAMPLE_BITS 16
+#include "plain.c"
