@@ -57,7 +57,7 @@ var rules = []rule{
 		imports: []string{"pipeline"},
 		why:     "it measures frames and judges the backends, so it depends on none of them"},
 	{folder: "kernels", what: "the filters: options, Go reference, CPU backend, list of CUDA kernels",
-		imports: []string{"denoise", "denoise/cpu", "denoise/noise", "denoise/plane", "internal/isa", "pipeline", "C"},
+		imports: []string{"denoise", "denoise/cpu", "denoise/noise", "denoise/plane", "interlace", "interlace/cpu", "internal/isa", "pipeline", "C"},
 		why:     "filters see frames only: whatever the codec, the same samples come out"},
 	{folder: "kernels/chaintest", what: "for tests: chains of the filters of a backend",
 		imports: []string{"denoise/denoisetest", "internal/e2e", "kernels", "pipeline"},

@@ -3,21 +3,25 @@ package enhance
 // Deinterlace is a value of --deinterlace.
 type Deinterlace int
 
-// The values of --deinterlace.
+// The values of --deinterlace, in the order of their names. That of bob has a graph.
 const (
-	DeinterlaceOff  Deinterlace = iota
-	DeinterlaceAuto             // a frame of each interlaced frame
-	DeinterlaceBob              // a frame of each field
+	DeinterlaceOff    Deinterlace = iota
+	DeinterlaceAuto               // the best way for interlaced frames
+	DeinterlaceBest               // a frame of each field
+	DeinterlaceSingle             // a frame of each interlaced frame
+	DeinterlaceBob                // a frame of each field, by bwdif
 )
+
+// DeinterlaceNames are the names of the values.
+var DeinterlaceNames = []string{"off", "auto", "best", "single", "bob"}
+
+// Doubles reports whether an interlaced frame becomes two.
+func (d Deinterlace) Doubles() bool { return d != DeinterlaceOff && d != DeinterlaceSingle }
 
 // Graph leaves progressive frames as they are. Each frame says what it is: a video may be mixed.
 func (d Deinterlace) Graph(f Facts) (string, error) {
-	if d == DeinterlaceOff || f.Progressive {
+	if d != DeinterlaceBob || f.Progressive {
 		return "", nil
-	}
-	filter := "bwdif=mode=send_frame:deint=interlaced"
-	if d == DeinterlaceBob {
-		filter = "bwdif=mode=send_field:deint=interlaced"
 	}
 	within := ""
 	switch l := f.Format.Layout.Info(); {
@@ -26,5 +30,5 @@ func (d Deinterlace) Graph(f Facts) (string, error) {
 	case l.SemiPlanar:
 		within = f.planar(l.Depth)
 	}
-	return f.inside(filter, within), nil
+	return f.inside("bwdif=mode=send_field:deint=interlaced", within), nil
 }

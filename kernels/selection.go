@@ -81,6 +81,9 @@ func (s Selection) Stages() (all []Stage) {
 			main, all = true, append(all, s.Main())
 		}
 		if stage := s.Of(f); !stage.Identity() {
+			if a, is := stage.(Alias); is {
+				stage = a.Means()
+			}
 			all = append(all, stage)
 		}
 	}

@@ -55,6 +55,12 @@ type Undivided interface {
 	Whole() string // why, with the option's name; "": parts will do
 }
 
+// Alias is a stage that may stand for another one, which a backend opens in its place.
+type Alias interface {
+	Stage
+	Means() Stage
+}
+
 // Planned is a stage with CUDA kernels that filter each frame by itself: see Form.
 type Planned interface {
 	OnCPU

@@ -55,8 +55,8 @@ var moves = regexp.MustCompile(`\b(crop|pad|z?scale|transpose|rotate|hflip|vflip
 // checkStages: the bars are looked for in the source, and pictures are compared one by one.
 func (o *Options) checkStages() error {
 	switch {
-	case o.Compare != "" && stages.Deinterlace.Of(o.Filters).Number == float64(enhance.DeinterlaceBob):
-		return cli.Usagef("give one of them", "--deinterlace bob and --compare exclude each other")
+	case o.Compare != "" && enhance.Deinterlace(stages.Deinterlace.Of(o.Filters).Number).Doubles():
+		return cli.Usagef("--deinterlace single goes with it", "--compare shows each picture with the one it was made of, and --deinterlace makes two of one")
 	case !o.cropsAuto():
 		return nil
 	case o.Input == "-":

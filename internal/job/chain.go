@@ -5,7 +5,7 @@ import (
 
 	"vidfilter/decode"
 	"vidfilter/encode/video"
-	_ "vidfilter/internal/stages" // registers them
+	"vidfilter/internal/stages"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
@@ -24,7 +24,19 @@ func (o *Options) takes(l pipeline.Layout) bool {
 		return false
 	}
 	all := o.filters()
-	return l.Basic() || len(all) == 0 && l.Valid() || len(all) > 0 && all[0].Takes(l)
+	return l.Basic() || l.Valid() && accept(all, l)
+}
+
+// accept reports whether filters, in order, take frames of a layout. Those of FFmpeg convert it.
+func accept(all []kernels.Stage, l pipeline.Layout) bool {
+	for _, s := range all {
+		if _, converts := s.(stages.Stage); converts {
+			return true
+		} else if !s.Takes(l) {
+			return false
+		}
+	}
+	return true
 }
 
 // window returns how many frames of the source a result depends on.
@@ -36,10 +48,12 @@ func (o *Options) window() (w pipeline.Window) {
 }
 
 // chainOf returns filters on a backend, behind each of which so many frames may wait.
-func (j *job) chainOf(b kernels.Backend, stages []kernels.Stage, waiting int) *pipeline.Chain {
+func (j *job) chainOf(b kernels.Backend, all []kernels.Stage, waiting int) *pipeline.Chain {
 	var links []pipeline.Link
-	for _, s := range stages {
-		links = append(links, j.link(b, s))
+	for i, s := range all {
+		l := j.link(b, s)
+		l.Takes = func(l pipeline.Layout) bool { return accept(all[i:], l) }
+		links = append(links, l)
 	}
 	return pipeline.NewChain(links, waiting)
 }
@@ -48,7 +62,7 @@ func (j *job) chainOf(b kernels.Backend, stages []kernels.Stage, waiting int) *p
 func (j *job) link(b kernels.Backend, s kernels.Stage) pipeline.Link {
 	_, onDevice := s.(kernels.Planned)
 	return pipeline.Link{
-		Name: s.Filter().Name, Window: s.Window(), Takes: s.Takes, Results: b.Held(s), OnDevice: onDevice,
+		Name: s.Filter().Name, Window: s.Window(), Results: b.Held(s), OnDevice: onDevice,
 		Pool: func(limit int, next *pipeline.Link) *pipeline.Pool {
 			results := pipeline.NewPool(b, limit)
 			if onDevice {
@@ -57,6 +71,10 @@ func (j *job) link(b kernels.Backend, s kernels.Stage) pipeline.Link {
 			return results
 		},
 		Open: func(results *pipeline.Pool, next *pipeline.Link, later int) (pipeline.Filter, error) {
+			if d, is := s.(kernels.Deinterlace); is {
+				d.Progressive = j.o.progressive(j.in)
+				return b.Filter(d, results)
+			}
 			if h, ok := s.(kernels.OnHost); ok {
 				return h.OnHost(results, j.setting(next, later))
 			}

@@ -46,8 +46,8 @@ var (
 		Check: parses(enhance.ParseCrop), Rivals: []string{"compare"},
 	}, graph: parsed(enhance.ParseCrop), like: "crop", first: true, live: hasBox})
 	Deinterlace = register(kernels.PlaceDeinterlace, Kind{option: kernels.Option{
-		Name: "deinterlace", Title: "Deinterlace", Kind: kernels.Name, Names: []string{"off", "auto", "bob"}, Bare: "auto",
-		Help: "a picture of each interlaced frame (auto), or of each field (bob)",
+		Name: "deinterlace", Title: "Deinterlace", Kind: kernels.Name, Names: enhance.DeinterlaceNames, Bare: "auto",
+		Help: "a frame of each field (auto, best; bob is quick), or of two (single)",
 	}, graph: number[enhance.Deinterlace], like: "bwdif", whole: "reads neighbouring frames"})
 	Sharpen = register(kernels.PlaceSharpen, Kind{option: kernels.Option{
 		Name: "sharpen", Title: "Sharpen", Help: "0.3 is mild, and 1 is the most", Domain: kernels.Domain{Max: 1},
@@ -144,6 +144,14 @@ func (s Stage) Whole() string {
 		return ""
 	}
 	return fmt.Sprintf("--%s %s reads neighbouring frames", s.kind.Name, text.Clip(s.Text, 40))
+}
+
+// Means implements kernels.Alias: but for one value, --deinterlace is no graph.
+func (s Stage) Means() kernels.Stage {
+	if d := enhance.Deinterlace(s.Number); s.kind == Deinterlace && d != enhance.DeinterlaceBob {
+		return kernels.Deinterlace{Single: d == enhance.DeinterlaceSingle}
+	}
+	return s
 }
 
 // Live returns why the stage cannot filter live pictures, or nil.

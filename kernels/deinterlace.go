@@ -1,0 +1,77 @@
+package kernels
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"vidfilter/interlace"
+	"vidfilter/interlace/cpu"
+	"vidfilter/internal/isa"
+	"vidfilter/pipeline"
+)
+
+// Deinterlace makes progressive frames of fields: see package interlace. It has no rows in the
+// table: an option of another filter stands for it.
+type Deinterlace struct {
+	Single      bool // a frame of each interlaced frame; otherwise of each field
+	Progressive bool // no frame is interlaced, unless the first is
+}
+
+var deinterlaceFilter = &Filter{Name: "deinterlace", Place: PlaceDeinterlace, Zero: Deinterlace{}}
+
+func (Deinterlace) Filter() *Filter              { return deinterlaceFilter }
+func (Deinterlace) Takes(l pipeline.Layout) bool { return l.Valid() }
+func (Deinterlace) Identity() bool               { return false }
+
+func (d Deinterlace) options() interlace.Options {
+	return interlace.Options{Single: d.Single, Progressive: d.Progressive}
+}
+
+// Window implements Stage.
+func (d Deinterlace) Window() pipeline.Window { return d.options().Reads() }
+
+// Whole implements Undivided.
+func (d Deinterlace) Whole() string {
+	if d.Single {
+		return ""
+	}
+	return "--deinterlace makes two frames of one"
+}
+
+// On returns the filter by an engine.
+func (d Deinterlace) On(e interlace.Engine, pool *pipeline.Pool) pipeline.Filter {
+	return interlace.NewFilter(e, pool, d.options())
+}
+
+// OnCPU implements the interface of that name.
+func (d Deinterlace) OnCPU(c *CPU, pool *pipeline.Pool) (pipeline.Filter, error) {
+	return d.On(cpu.New(c.isa, func(ctx context.Context, n int, do func(i int)) {
+		c.each(ctx, n, func(_, i int) { do(i) })
+	}, c.Host), pool), nil
+}
+
+// OnHost implements the interface of that name, for other backends.
+func (d Deinterlace) OnHost(pool *pipeline.Pool, in Setting) (pipeline.Filter, error) {
+	return d.On(cpu.New(isa.Fastest(), eachOf(in.Threads), Host{}), pool), nil
+}
+
+// eachOf returns CPU.each on goroutines of its own; 0: as many as the program may use.
+func eachOf(threads int) cpu.Each {
+	if threads <= 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	return func(ctx context.Context, n int, do func(i int)) {
+		var next atomic.Int64
+		var done sync.WaitGroup
+		for range min(threads, n) {
+			done.Go(func() {
+				for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+					do(i)
+				}
+			})
+		}
+		done.Wait()
+	}
+}
