@@ -1,6 +1,7 @@
 package enhance
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -33,7 +34,7 @@ func graph(option, value string, f Facts) (string, error) {
 	var err error
 	switch option {
 	case "deinterlace":
-		g = map[string]Deinterlace{"off": DeinterlaceOff, "": DeinterlaceAuto, "auto": DeinterlaceAuto, "bob": DeinterlaceBob}[value]
+		g = Deinterlace(slices.Index(DeinterlaceNames, value))
 	case "crop":
 		g, err = ParseCrop(value)
 	case "scale":
@@ -62,12 +63,11 @@ func TestGraphs(t *testing.T) {
 		facts         Facts
 		want          string
 	}{
-		{"deinterlace", "", hd.fields(), "bwdif=mode=send_frame:deint=interlaced"},
-		{"deinterlace", "auto", hd.perhapsFields(), "bwdif=mode=send_frame:deint=interlaced"},
 		{"deinterlace", "bob", hd.fields(), "bwdif=mode=send_field:deint=interlaced"},
+		{"deinterlace", "bob", hd.perhapsFields(), "bwdif=mode=send_field:deint=interlaced"},
 		{"deinterlace", "bob", hd, ""},
-		{"deinterlace", "", hd.in(pipeline.NV12).fields(), "format=yuv420p,bwdif=mode=send_frame:deint=interlaced"},
-		{"deinterlace", "", hd.in(pipeline.GRAY.At(10)).fields(), "format=gray16le,bwdif=mode=send_frame:deint=interlaced,format=gray10le"},
+		{"deinterlace", "bob", hd.in(pipeline.NV12).fields(), "format=yuv420p,bwdif=mode=send_field:deint=interlaced"},
+		{"deinterlace", "bob", hd.in(pipeline.GRAY.At(10)).fields(), "format=gray16le,bwdif=mode=send_field:deint=interlaced,format=gray10le"},
 		{"deinterlace", "off", hd.fields(), ""},
 
 		{"crop", "1920:800:0:140", hd, "crop=1920:800:0:140"},

@@ -16,7 +16,9 @@ type Options struct {
 // Filter makes progressive frames of interlaced ones. Progressive frames pass. It holds back a few
 // frames, whose fields the pictures depend on.
 //
-// A frame of each field takes half the time to the next frame, in a unit of half the length.
+// A frame of each field takes half the time to the next frame, in a unit of half the length. The
+// unit stays where frames turn interlaced later that should not: times are rounded down, and a
+// frame that lasts for one unit has one picture.
 //
 // Fields are in a run while frames are interlaced, of one format, and have the same field first.
 type Filter struct {
@@ -26,11 +28,11 @@ type Filter struct {
 
 	keepContext bool // context frames have results
 
-	begun   bool
-	doubles bool            // a frame has two results, and the unit of time is halved
-	fields  bool            // the first frame is interlaced: the rate doubles
-	from    *pipeline.Video // the description of the latest frame
-	to      *pipeline.Video // and that of its results
+	begun  bool
+	fields bool            // the first frame is interlaced: the rate doubles
+	halves bool            // the unit of time is half the frames'
+	from   *pipeline.Video // the description of the latest frame
+	to     *pipeline.Video // and that of its results
 
 	window  []*field // of the run, oldest first
 	next    int      // index in window of the next field to fill
@@ -104,8 +106,8 @@ func (f *Filter) Held() int { return Reach + f.engine.Depth() }
 func (f *Filter) Process(ctx context.Context, in *pipeline.Frame, emit pipeline.Emit) error {
 	if !f.begun {
 		f.begun = true
-		f.doubles = !f.o.Single && (in.Interlaced || !f.o.Progressive)
 		f.fields = in.Interlaced
+		f.halves = !f.o.Single && (in.Interlaced || !f.o.Progressive)
 	}
 	step := int64(0)
 	if last := f.latest; last != nil && in.PTS > last.PTS {
@@ -139,7 +141,7 @@ func (f *Filter) pass(in *pipeline.Frame, emit pipeline.Emit) error {
 		in.Release()
 		return nil
 	}
-	if !f.doubles && !in.Interlaced {
+	if !f.halves && !in.Interlaced {
 		return emit(in)
 	}
 	out := pipeline.NewFrame(in.Format, in.Planes, nil, in.Release)
@@ -152,7 +154,7 @@ func (f *Filter) pass(in *pipeline.Frame, emit pipeline.Emit) error {
 func (f *Filter) describe(out, in *pipeline.Frame) {
 	out.CopyTiming(in)
 	out.Interlaced, out.TopFieldFirst = false, false
-	if f.doubles {
+	if f.halves {
 		out.PTS, out.Duration, out.Video = 2*in.PTS, 2*in.Duration, f.video(in.Video)
 	}
 }
@@ -207,7 +209,7 @@ func (f *Filter) add(ctx context.Context, in *source, fields []plane.Field) erro
 // fill begins the picture of the next field, and emits the oldest one if enough are under way.
 func (f *Filter) fill(ctx context.Context, emit pipeline.Emit) (err error) {
 	e, r := f.window[f.next], &result{}
-	if (f.doubles || !e.second) && (f.keepContext || !e.of.Context) {
+	if (!e.second || f.hasSecond(e.of)) && (f.keepContext || !e.of.Context) {
 		if err := f.begin(ctx, emit, e, r); err != nil {
 			return err
 		}
@@ -228,7 +230,7 @@ func (f *Filter) begin(ctx context.Context, emit pipeline.Emit, e *field, r *res
 		return err
 	}
 	f.describe(r.out, e.of.Frame)
-	if f.doubles {
+	if !f.o.Single {
 		f.time(r.out, e)
 	}
 	j := Job{Out: r.out}
@@ -243,26 +245,41 @@ func (f *Filter) begin(ctx context.Context, emit pipeline.Emit, e *field, r *res
 	return err
 }
 
-// time sets the time of a picture, in halves of the frames' unit: its frame's, or half way to that
-// of the next frame. The last one's is as far as its frame lasts, or else as the one before.
+// lasts returns how long a frame lasts: until the next one; the last of a run as it says itself, or
+// else as the one before, or as the rate says, which is a guess.
+func (e *source) lasts() (step int64, known bool) {
+	switch v := e.Video; {
+	case !e.followed && e.Duration > 0:
+		return e.Duration, true
+	case e.step > 0:
+		return e.step, true
+	case v != nil && v.Rate.Known() && v.TimeBase.Known():
+		return max(1, int64(1/(v.Rate.Float64()*v.TimeBase.Float64())+0.5)), false
+	}
+	return 1, false
+}
+
+// hasSecond reports whether the second field of a frame has a picture: there must be a time for it.
+func (f *Filter) hasSecond(e *source) bool {
+	step, _ := e.lasts()
+	return !f.o.Single && (f.halves || step > 1)
+}
+
+// time sets the time of a picture: that of its frame, or half way to that of the next frame.
 func (f *Filter) time(out *pipeline.Frame, e *field) {
-	step := e.of.step
-	if !e.of.followed && e.of.Duration > 0 {
-		step = e.of.Duration
+	step, known := e.of.lasts()
+	first, second := step, step
+	if !f.halves && step > 1 {
+		first, second = step/2, step-step/2
 	}
-	known := step > 0
-	if !known && out.Video != nil && f.from.Rate.Known() && f.from.TimeBase.Known() {
-		step = int64(1/(f.from.Rate.Float64()*f.from.TimeBase.Float64()) + 0.5)
-	}
-	out.Duration = 0
-	if known {
-		out.Duration = step
-	}
-	if e.second {
-		out.PTS += max(1, step)
+	if out.Duration = first; e.second {
+		out.PTS, out.Duration = out.PTS+first, second
 		if p, ok := out.Props().(pipeline.Repeater); ok {
 			out.SetProps(p.Again())
 		}
+	}
+	if !known {
+		out.Duration = 0
 	}
 }
 

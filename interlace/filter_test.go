@@ -163,7 +163,8 @@ func TestTimes(t *testing.T) {
 		"fields later":  {in: []shot{{'p', 0, 40}, {'t', 40, 40}}, want: []at{{0, 80}, {80, 40}, {120, 40}}, video: unrated},
 		"progressive":   {o: interlace.Options{Progressive: true}, in: []shot{{'p', 0, 40}, {'p', 40, 40}}, want: []at{{0, 40}, {40, 40}}, video: pal},
 		"wrong header":  {o: interlace.Options{Progressive: true}, in: []shot{{'t', 0, 40}}, want: []at{{0, 40}, {40, 40}}, video: halves},
-		"late, though":  {o: interlace.Options{Progressive: true}, in: []shot{{'p', 0, 40}, {'t', 40, 40}}, want: []at{{0, 40}, {40, 40}}, video: pal},
+		"late, though":  {o: interlace.Options{Progressive: true}, in: []shot{{'p', 0, 40}, {'t', 40, 41}}, want: []at{{0, 40}, {40, 20}, {60, 21}}, video: pal},
+		"late, no room": {o: interlace.Options{Progressive: true}, in: []shot{{'p', 0, 1}, {'t', 1, 1}, {'t', 2, 1}}, want: []at{{0, 1}, {1, 1}, {2, 1}}, video: pal},
 		"single":        {o: interlace.Options{Single: true}, in: []shot{{'t', 0, 40}, {'p', 40, 40}, {'b', 90, 40}}, want: []at{{0, 40}, {40, 40}, {90, 40}}, video: pal},
 		"context alone": {in: []shot{{'T', 0, 40}, {'t', 40, 40}, {'T', 90, 40}}, want: []at{{80, 50}, {130, 50}}, video: halves},
 	} {

@@ -34,9 +34,8 @@ func TestStagesBesideFFmpeg(t *testing.T) {
 		{film, "--deinterlace", "null", "yuv420p"},
 		{deep, "--crop 160:96 --sharpen 0.5 --scale 96:-2", "crop=160:96:16:24,unsharp=5:5:0.5:5:5:0,zscale=w=96:h=58:filter=lanczos,setsar=1", "yuv422p10le"},
 		{rgb, "--before vflip --crop 160:96", "vflip,crop=160:96:16:24", "gbrp"},
-		{tape, "--deinterlace", "bwdif=mode=send_frame:deint=interlaced", "yuv420p"},
 		{tape, "--deinterlace bob", "bwdif=mode=send_field:deint=interlaced", "yuv420p"},
-		{tape, "--deinterlace=auto --fps 50", "bwdif=mode=send_frame:deint=interlaced,fps=50", "yuv420p"},
+		{tape, "--deinterlace=bob --fps 25", "bwdif=mode=send_field:deint=interlaced,fps=25", "yuv420p"},
 	} {
 		out, said := filter(t, c.in, "mkv", "--codec ffv1 "+c.with)
 		want := output("mkv")
@@ -81,7 +80,8 @@ func TestStagesOfLateFields(t *testing.T) {
 		name, way, in string
 		pictures      int
 	}{
-		{"turns.mkv", "auto", "turns-both.h264", 20}, {"turns.mkv", "bob", "turns-both.h264", 30},
+		{"turns.mkv", "single", "turns-both.h264", 20}, {"turns.mkv", "bob", "turns-both.h264", 30},
+		{"turns.mkv", "best", "turns-both.h264", 30}, {"turns.avi", "auto", "turns-both.h264", 20},
 		{"turns.avi", "bob", "turns-both.h264", 20}, {"turns-back.mkv", "bob", "turns-back.h264", 40},
 	} {
 		in := clip(t, c.name, "-fflags +genpts -r 25 -i @"+c.in+" -c copy")
@@ -104,7 +104,7 @@ func TestStagesOfTape(t *testing.T) {
 	e2e.Start(t, false)
 	tape := clip(t, "stages-tape.dv", "-f lavfi -i testsrc2=s=720x432:r=50:d=0.6 -f lavfi -i sine=d=0.6:r=48000"+
 		" -vf pad=720:576:0:72,interlace=lowpass=off,setsar=64/45,format=yuv420p,setfield=tff -ac 2")
-	out, said := filter(t, tape, "mp4", "--filter denoise --quality fast --preset ultrafast --deinterlace --crop auto --scale 1080p")
+	out, said := filter(t, tape, "mp4", "--filter denoise --quality fast --preset ultrafast --deinterlace single --crop auto --scale 1080p")
 	if !strings.Contains(said, "72 rows off the top and 72 rows off the bottom") {
 		t.Errorf("it does not say what it takes off: %s", said)
 	}
@@ -134,7 +134,8 @@ func TestStagesRefused(t *testing.T) {
 		"--sharpen 2":                              "must be a number, 0 to 1",
 		"--deinterlace=yadif":                      "unknown",
 		"--scale 0.5 --compare side":               "exclude each other",
-		"--deinterlace bob --compare side":         "exclude each other",
+		"--deinterlace bob --compare side":         "makes two of one",
+		"--deinterlace --compare side":             "--deinterlace single goes with it",
 		"--codec av1 --film-grain keep --fps 25":   "--fps changes them",
 		"--crop auto --before transpose":           "--before moves its picture",
 	} {
@@ -167,7 +168,9 @@ func TestStagesOfOddVideos(t *testing.T) {
 		{uneven, "mkv", "--scale 0.5", 3, "32x24"},
 		{uneven, "mkv", "--deband --sharpen 0.3", 3, "65x49"},
 		{single, "mp4", "--deinterlace bob", 2, "64x48"},
-		{mixed, "mkv", "--deinterlace", 15, "64x64"},
+		{single, "mkv", "--deinterlace best", 2, "64x48"},
+		{mixed, "mkv", "--deinterlace=single", 15, "64x64"},
+		{mixed, "mkv", "--deinterlace", 20, "64x64"},
 		{mixed, "mp4", "--deinterlace bob --scale 0.5", 20, "32x32"},
 		{mixed, "mkv", "--before bwdif", 30, "64x64"},
 		{uneven, "mov", "--after setpts=2*PTS", 3, "65x49"},
