@@ -208,6 +208,9 @@ func (j *job) open(ctx context.Context) (err error) {
 	}
 	watched, unwatch := untilStop(ctx, j.stop)
 	j.unwatch = unwatch
+	if err := j.o.measureFields(watched, j.frames, func(s string) { j.ui.Info(s) }); err != nil {
+		return j.orStopped(err)
+	}
 	if err := j.openInput(watched); err != nil {
 		return err
 	}
