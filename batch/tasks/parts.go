@@ -23,6 +23,7 @@ type Part struct {
 	Blob  string  `json:"blob,omitempty"`  // its packets in the store
 	Noise string  `json:"noise,omitempty"` // a noise profile, if it was measured for all parts
 	Crop  *string `json:"crop,omitempty"`  // a box, likewise; empty for the whole picture
+	Order string  `json:"order,omitempty"` // of fields, likewise
 }
 
 // option returns the option of the main command.
@@ -47,12 +48,13 @@ func (k *task) parts(ctx context.Context) ([]Part, error) {
 		Parts []Part
 		Noise string
 		Crop  *string
+		Order string `json:"field_order"`
 	}
 	if err := json.Unmarshal(out, &found); err != nil {
 		return nil, fmt.Errorf("output of segments: %w", err)
 	}
 	for i := range found.Parts {
-		found.Parts[i].Noise, found.Parts[i].Crop = found.Noise, found.Crop
+		found.Parts[i].Noise, found.Parts[i].Crop, found.Parts[i].Order = found.Noise, found.Crop, found.Order
 	}
 	return found.Parts, nil
 }
@@ -86,6 +88,9 @@ func (k *task) part(ctx context.Context) (queue.Outcome, error) {
 	}
 	if p.Crop != nil {
 		args = append(args, "--crop="+*p.Crop)
+	}
+	if p.Order != "" {
+		args = append(args, "--field-order="+p.Order)
 	}
 	done, err := k.media(ctx, in, temp, args...)
 	if err != nil {

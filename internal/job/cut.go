@@ -68,8 +68,9 @@ func SegmentsOf(o *SegmentOptions, fs *pflag.FlagSet, env []string) (any, error)
 	ctx := context.Background()
 	var found struct {
 		*decode.Cuts
-		Noise string  `json:"noise,omitempty"` // for --noise-profile of the parts
-		Crop  *string `json:"crop,omitempty"`  // for --crop of the parts, empty for the whole picture
+		Noise string  `json:"noise,omitempty"`       // for --noise-profile of the parts
+		Crop  *string `json:"crop,omitempty"`        // for --crop of the parts, empty for the whole picture
+		Order string  `json:"field_order,omitempty"` // for --field-order of the parts
 	}
 	var err error
 	if found.Cuts, err = decode.Scan(ctx, o.Input, o.decodeOptions(), o.length, o.window()); err != nil {
@@ -88,6 +89,12 @@ func SegmentsOf(o *SegmentOptions, fs *pflag.FlagSet, env []string) (any, error)
 			return found, err
 		}
 		found.Crop = new(stages.Crop.Of(o.Filters).Text)
+	}
+	if o.looksAtFields() {
+		if err := o.measureFields(ctx, pool, func(string) {}); err != nil {
+			return found, err
+		}
+		found.Order = o.FieldOrder
 	}
 	if whole := o.undivided(); whole != "" && found.Whole == "" {
 		found.Parts, found.Whole = []decode.Range{}, whole

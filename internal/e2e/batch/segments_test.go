@@ -100,30 +100,39 @@ func TestChainedParts(t *testing.T) {
 	e2e.Start(t, true)
 	in, dir := folder(t, "a.mp4"), t.TempDir()
 	out, file := filepath.Join(dir, "out"), filepath.Join(dir, "jobs.yaml")
+	tape := filepath.Join(dir, "tape.mp4") // bottom field first, unlike its flags
+	e2e.Run(t, "ffmpeg", strings.Fields("-v error -f lavfi -i testsrc2=s=352x288:r=50:d=3 -f lavfi -i sine=d=3"+
+		" -vf tinterlace=interleave_bottom,setfield=tff -c:v libx264 -preset ultrafast -g 25 -flags +ildct+ilme -shortest "+tape)...)
 	e2e.Put(t, file, []byte(`output: out
 batch: {segment: 1s, jobs: 1}
 defaults: {radius: 0, preset: ultrafast, crf: 0, threads: 1, device: cpu}
 jobs:
   - {input: `+in+`, name: "{stem}-parts.mkv", options: {crop: auto, scale: 0.5, sharpen: 0.3, after: eq=gamma=1.1}}
   - {input: `+in+`, name: "{stem}-whole.mkv", options: {deinterlace: bob, fps: 30}}
+  - {input: `+tape+`, name: "{stem}-fields.mkv", options: {deinterlace: single}}
 `))
 	b := begin(t, "batch", file)
 	b.Until("a part", func() bool { return finishedParts(out) > 0 })
 	b.kill()
 	b = begin(t, "batch", file)
-	contains(t, b.end(0), "2 done")
+	contains(t, b.end(0), "3 done")
 	contains(t, b.Err.String(), "filtering each video as one stream: --deinterlace reads neighbouring frames")
 	lacks(t, b.Err.String(), "starting over")
 	for name, options := range map[string]string{
 		"a-parts.mkv": "--crop auto --scale 0.5 --sharpen 0.3 --after eq=gamma=1.1", "a-whole.mkv": "--deinterlace bob --fps 30",
+		"tape-fields.mkv": "--deinterlace single --field-order bff",
 	} {
 		hand, made := filepath.Join(dir, name), filepath.Join(out, name)
-		args := append([]string{"-i", filepath.Join(in, "a.mp4"), "-o", hand}, strings.Fields(options)...)
+		from := tape
+		if strings.HasPrefix(name, "a") {
+			from = filepath.Join(in, "a.mp4")
+		}
+		args := append([]string{"-i", from, "-o", hand}, strings.Fields(options)...)
 		begin(t, append(args, "-r", "0", "--preset", "ultrafast", "--crf", "0", "--threads", "1", "--device", "cpu")...).end(0)
 		if pictures(t, made) != pictures(t, hand) || sound(t, made) != sound(t, hand) {
 			t.Errorf("%s is another by hand", name)
 		}
-		if cut := strings.Contains(string(e2e.Read(t, filepath.Join(out, ".vidfilter/jobs", name+".json"))), `"parts": `); cut != (name == "a-parts.mkv") {
+		if cut := strings.Contains(string(e2e.Read(t, filepath.Join(out, ".vidfilter/jobs", name+".json"))), `"parts": `); cut != (name != "a-whole.mkv") {
 			t.Errorf("%s was filtered in parts: %v", name, cut)
 		}
 	}
