@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -17,6 +18,12 @@ import (
 const (
 	fieldFrames = 12
 	fieldPlaces = 10
+)
+
+// The orders of fields, in words and as values of --field-order.
+var (
+	fieldNames  = map[interlace.Content]string{interlace.TopFirst: "top first", interlace.BottomFirst: "bottom first"}
+	fieldOrders = map[interlace.Content]string{interlace.TopFirst: "tff", interlace.BottomFirst: "bff"}
 )
 
 // looksAtFields reports whether the order of fields is found out: a part has not enough of the
@@ -40,24 +47,20 @@ func (o *Options) measureFields(ctx context.Context, frames *pipeline.Pool, tell
 	case err != nil: // which the job will say
 		return nil
 	}
-	const by = ", by what moves; the file says "
-	switch found := j.Find(); {
+	found := j.Find()
+	interlaced := found.Content == interlace.TopFirst || found.Content == interlace.BottomFirst
+	switch is := fieldNames[found.Content]; {
 	case found.Telecine:
 		tell("the video looks like film in 3:2 pulldown: --before fieldmatch,decimate in place of --deinterlace gives its frames back")
-	case found.Content == interlace.TopFirst && found.Tags == interlace.BottomFirst:
-		o.FieldOrder = "tff"
-		tell("fields: top first" + by + "bottom first; using top first; --field-order overrides")
-	case found.Content == interlace.BottomFirst && found.Tags == interlace.TopFirst:
-		o.FieldOrder = "bff"
-		tell("fields: bottom first" + by + "top first; using bottom first; --field-order overrides")
-	case found.Content == interlace.TopFirst && found.Tags == interlace.Progressive:
-		o.FieldOrder = "tff"
-		tell("the frames are interlaced, top field first" + by + "progressive; --field-order progressive leaves them as they are")
-	case found.Content == interlace.BottomFirst && found.Tags == interlace.Progressive:
-		o.FieldOrder = "bff"
-		tell("the frames are interlaced, bottom field first" + by + "progressive; --field-order progressive leaves them as they are")
-	case found.Content == interlace.Progressive && (found.Tags == interlace.TopFirst || found.Tags == interlace.BottomFirst):
-		tell("the frames look progressive" + by + "interlaced; if they are: --field-order progressive")
+	case found.Content == found.Tags || found.Content == interlace.Unclear || found.Tags == interlace.Unclear:
+	case interlaced && found.Tags == interlace.Progressive:
+		o.FieldOrder = fieldOrders[found.Content]
+		tell(fmt.Sprintf("the frames are interlaced by their motion, %s, and progressive by the file: deinterlacing them; --field-order progressive leaves them", is))
+	case interlaced:
+		o.FieldOrder = fieldOrders[found.Content]
+		tell(fmt.Sprintf("fields: %s by their motion, and %s by the file: using %s; --field-order overrides", is, fieldNames[found.Tags], is))
+	default:
+		tell("the frames look progressive, and the file calls them interlaced: if they are progressive, --field-order progressive leaves them")
 	}
 	return nil
 }

@@ -30,9 +30,9 @@ func TestMeasureFields(t *testing.T) {
 	long := clip("long", "loop=3:50,"+top+",setfield=bff") // which is sought in, after the first 120
 	for _, c := range []struct{ name, input, args, order, line string }{
 		{"right", clip("right", top+",setfield=tff"), "--deinterlace", "auto", ""},
-		{"wrong", wrong, "--deinterlace best", "bff", "fields: bottom first, by what moves; the file says top first; using bottom first"},
+		{"wrong", wrong, "--deinterlace best", "bff", "fields: bottom first by their motion, and top first by the file: using bottom first"},
 		{"part", long, "--deinterlace single --start 1", "tff", "fields: top first"},
-		{"unflagged", clip("unflagged", top+",setfield=prog"), "--deinterlace", "tff", "the frames are interlaced, top field first"},
+		{"unflagged", clip("unflagged", top+",setfield=prog"), "--deinterlace", "tff", "the frames are interlaced by their motion, top first, and progressive by the file"},
 		{"flagged", clip("flagged", "fps=25,setfield=tff"), "--deinterlace", "auto", "the frames look progressive"},
 		{"still", clip("still", "loop=40:1:3,trim=start_frame=3:end_frame=40,"+top+",setfield=bff"), "--deinterlace", "auto", ""},
 		{"film", clip("film", "telecine,setfield=tff"), "--deinterlace", "auto", "--before fieldmatch,decimate"},
