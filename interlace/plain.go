@@ -14,6 +14,28 @@ type Plain struct{}
 type Lines struct {
 	Planes []plane.Plane
 	Bottom bool // they are rows 1, 3, 5, ... of the frame
+
+	heights        []int // of the frame's components
+	shiftX, shiftY int   // of chroma
+	searched       int   // component
+
+	estimates [Passes]*estimate // made when needed
+}
+
+// shifts returns the subsampling of a component.
+func (l *Lines) shifts(i int) (x, y int) {
+	if i == 0 {
+		return 0, 0
+	}
+	return l.shiftX, l.shiftY
+}
+
+// Searched returns the component of a layout that is searched: Y, or G.
+func Searched(l pipeline.Layout) int {
+	if l.Info().Samples > 1 {
+		return 1
+	}
+	return 0
 }
 
 // Retire does nothing.
@@ -24,7 +46,11 @@ func (*Lines) Release() {}
 
 // LinesOf copies the rows of a field.
 func LinesOf(f *pipeline.Frame, field plane.Field) *Lines {
-	l := &Lines{Bottom: field == plane.Bottom}
+	info := f.Layout.Info()
+	l := &Lines{Bottom: field == plane.Bottom, shiftX: info.SubX, shiftY: info.SubY, searched: Searched(f.Layout)}
+	for _, c := range ComponentsOf(f, plane.Whole) {
+		l.heights = append(l.heights, c.Height)
+	}
 	for _, c := range ComponentsOf(f, field) {
 		p := plane.New(c.Width, c.Height, c.Depth)
 		for y := range p.Height {
@@ -46,8 +72,9 @@ func (Plain) Fill(_ context.Context, j Job) (Wait, error) {
 	for i, f := range j.Window {
 		window[i], _ = f.(*Lines)
 	}
+	planes := Reference(&window)
 	for i, c := range ComponentsOf(j.Out, plane.Whole) {
-		p := Reference(window, i, c.Height)
+		p := planes[i]
 		for y := range p.Height {
 			c.Write(p.Row(y), y)
 		}
@@ -61,46 +88,5 @@ func (Plain) Depth() int { return 0 }
 // Idle does nothing.
 func (Plain) Idle() {}
 
-// The weights of Weston's filter, in 1/256: of the field's own rows around a missing one, which
-// give its low frequencies, and of the rows of both neighbours around its place, which give the
-// high ones.
-var (
-	Low  = [4]int{-7, 135, 135, -7}
-	High = [5]int{8, -30, 44, -30, 8}
-)
-
-// Reference returns a component of the picture of a field, with so many rows.
-func Reference(window [2*Reach + 1]*Lines, component, height int) plane.Plane {
-	now, before, after := window[Reach], window[Reach-1], window[Reach+1]
-	if before == nil {
-		before = after
-	}
-	if after == nil {
-		after = before
-	}
-	own := now.Planes[component]
-	out := plane.New(own.Width, height, own.Depth)
-	parity := 0
-	if now.Bottom && height > 1 {
-		parity = 1
-	}
-	for y := range height {
-		row := out.Row(y)
-		if y&1 == parity {
-			copy(row, own.Row(y/2))
-			continue
-		}
-		a, b := before.Planes[component], after.Planes[component]
-		for x := range row {
-			sum := 128
-			for i, w := range Low {
-				sum += w * own.At(x, y/2-parity-1+i)
-			}
-			for i, w := range High {
-				sum += w * (a.At(x, y/2-2+i) + b.At(x, y/2-2+i))
-			}
-			row[x] = uint16(min(max(sum>>8, 0), out.Max()))
-		}
-	}
-	return out
-}
+// Reference returns the components of the picture of the field in a window's middle.
+func Reference(window *[2*Reach + 1]*Lines) []plane.Plane { return at(window, Reach, Passes).planes }
