@@ -358,3 +358,33 @@ func TestFailures(t *testing.T) {
 		}
 	}
 }
+
+// TestChroma: rows of chroma that fields have by the rule of MPEG-2 and H.264, a quarter and three
+// quarters of the way between two rows of their field's luma, become those of progressive frames,
+// half way between two rows of theirs. The colour of a ramp that moves down shows it.
+func TestChroma(t *testing.T) {
+	const slope, speed = 4, 3 // levels a row; levels a field
+	colour := func(y float64, field int) float64 { return 60 + slope*y + speed*float64(field) }
+	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 4, Height: 32}
+	in := clip(format, nil, shots("ttt"))
+	for n, f := range in {
+		for _, i := range []int{1, 2} {
+			for r := range format.Height / 2 {
+				bottom := r % 2
+				first := float64(2*(r-bottom) + bottom) // of the two rows of luma in the field
+				share := []float64{0.25, 0.75}[bottom]
+				for x := range f.Row(i, r) {
+					f.Row(i, r)[x] = byte(colour(first, 2*n+bottom)*(1-share) + colour(first+2, 2*n+bottom)*share)
+				}
+			}
+		}
+	}
+	for field, f := range run(t, plain(interlace.Options{}), in) {
+		for r := 4; r < format.Height/2-4; r++ {
+			want := (colour(float64(2*r), field) + colour(float64(2*r+1), field)) / 2
+			if got := float64(f.Row(1, r)[1]); got < want-1 || got > want+1 {
+				t.Errorf("field %d, row %d: %g, not %g", field, r, got, want)
+			}
+		}
+	}
+}

@@ -409,7 +409,7 @@ func TestChainsOnDevice(t *testing.T) {
 			"-r 0 --before fps=2", "-r 1 --before scale=192:96 --after framestep=2", "-r 1 --crop 128:48 --sharpen 0.3 --scale 2 --fps 1.5",
 			"-r 0 --after tpad=stop=2,setpts=1.5*PTS", "--quality fast --noise 5 --frames 6 --before hflip --after fps=2",
 		},
-		"parts-fields.mp4": {"-r 1 --deinterlace bob", "-r 1 --before bwdif=1 --after scale=192:96 --start 3.3"},
+		"parts-fields.mp4": {"-r 1 --deinterlace bob", "-r 1 --deinterlace", "-r 1 --before bwdif=1 --after scale=192:96 --start 3.3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clip, ok := onNVDEC(t, folder, name, "")
