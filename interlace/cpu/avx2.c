@@ -1,5 +1,6 @@
 // Frames of fields in AVX2.
 #ifdef __x86_64__
+#include <immintrin.h>
 #pragma GCC target("avx2,fma")
 #define ISA avx2
 #include "kernels.h"

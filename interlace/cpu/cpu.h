@@ -1,4 +1,4 @@
-// Interface between Go and the C code that makes frames of fields.
+// Interface between Go and the C code that makes frames of fields. Planes are memory of the C heap.
 #ifndef VIDFILTER_INTERLACE_CPU_H
 #define VIDFILTER_INTERLACE_CPU_H
 
@@ -7,10 +7,16 @@
 
 enum { VI_PLAIN, VI_AVX2, VI_AVX512 }; // as in internal/isa
 
-enum { VI_PAD = 16 }; // columns and rows beyond each edge of a plane that repeat it
+enum {
+	VI_PAD = 16,        // columns and rows beyond each edge of a plane that repeat it, to the right twice as many
+	VI_NEIGHBOURS = 4,
+	VI_PASSES = 2,
+	VI_CLASSES = 27 * 256,
+	VI_CODES = 256,
+	VI_WEIGHTS = 14,
+};
 
-// The rows of a field in one component, a byte a sample or, if they are deeper than 8 bits, two.
-// Memory of the C heap.
+// A plane, a byte a sample or, if they are deeper than 8 bits, two: denoise/cpu's Plane.
 typedef struct {
 	void *at;        // the first sample
 	ptrdiff_t pitch; // samples
@@ -24,16 +30,51 @@ typedef struct {
 	int step, shift;
 } vi_place;
 
-// A component of a picture: the field's rows, at parity, parity + 2, ... of the frame, and those of
-// the fields around it, which lie between.
+// interlace.Net.
+enum { VI_REACH = 3, VI_WIDTH = 2 * VI_REACH + 1, VI_SUMS = 2 * VI_WIDTH + 3, VI_FLAT = 2, VI_PAIRS = 4, VI_GATES = 3 };
 typedef struct {
-	vi_plane now, before, after;
+	float flat[VI_FLAT][VI_SUMS], flat_bias[VI_FLAT];
+	float pair[VI_PAIRS][VI_WIDTH], centre[VI_PAIRS][2], outer[VI_PAIRS][3];
+	float gate[VI_GATES][VI_FLAT + VI_PAIRS], gate_bias[VI_GATES];
+	float filter[VI_GATES][VI_SUMS];
+	float mean, bias;
+} vi_net;
+
+typedef struct { int16_t x, y; } vi_vector; // in half-pels
+
+// What was learned: interlace.Tables.
+typedef struct {
+	uint8_t code_of[VI_CLASSES];
+	float codes[VI_CODES][VI_WEIGHTS];
+} vi_weights;
+extern struct vi_learned {
+	vi_net net;
+	vi_weights pass[VI_PASSES];
+} vi_learned;
+
+// A field around the one whose picture is made, or the one that stands in for it.
+typedef struct {
+	vi_plane half[4];        // its estimate, and that between the samples, by phase
+	const vi_vector *field;  // vectors to it
+	int parity;              // of its own rows
+	int there;               // it does not stand in for another
+} vi_neighbour;
+
+// A pass over a component.
+typedef struct {
+	vi_plane now, out;       // the estimate, and the better one
 	int parity;
-} vi_fields;
+	vi_neighbour to[VI_NEIGHBOURS]; // before, after, two before, two after
+	int cells_x, cells_y;    // of the fields of vectors, of 8x8 luma samples
+	int shift_x, shift_y;    // subsampling
+	const vi_weights *learned;
+} vi_pass;
 
 #define VI_FUNCTIONS(isa) \
 	void vi_load_##isa(vi_plane to, const uint8_t *from, vi_place place, int y0, int y1); \
-	void vi_fill_##isa(uint8_t *to, vi_place place, const vi_fields *f, int y0, int y1);
+	void vi_save_##isa(uint8_t *to, vi_place place, vi_plane from, int y0, int y1); \
+	void vi_estimate_##isa(vi_plane to, vi_plane lines, int parity, const vi_net *net, int y0, int y1); \
+	void vi_blend_##isa(const vi_pass *p, int y0, int y1);
 VI_FUNCTIONS(plain_8)
 VI_FUNCTIONS(plain_16)
 VI_FUNCTIONS(avx2_8)
@@ -42,12 +83,16 @@ VI_FUNCTIONS(avx512_8)
 VI_FUNCTIONS(avx512_16)
 #undef VI_FUNCTIONS
 
-// vi_load copies rows y0 <= y < y1 of a field, with what lies beyond their ends. What exceeds the
-// depth becomes the largest sample. vi_pad sets the rows beyond the edges.
+// vi_load copies rows y0 <= y < y1 of a field. What exceeds the depth becomes the largest sample.
+// vi_save copies rows of a plane back.
 void vi_load(int isa, vi_plane to, const uint8_t *from, vi_place place, int y0, int y1);
-void vi_pad(vi_plane p);
+void vi_save(int isa, uint8_t *to, vi_place place, vi_plane from, int y0, int y1);
 
-// vi_fill writes rows y0 <= y < y1 of a frame.
-void vi_fill(int isa, uint8_t *to, vi_place place, const vi_fields *f, int y0, int y1);
+// vi_estimate makes rows y0 <= y < y1 of the first estimate of a field from its lines.
+void vi_estimate(int isa, vi_plane to, vi_plane lines, int parity, const vi_net *net, int y0, int y1);
+
+// vi_blend makes rows y0 <= y < y1 of a better estimate. y0 is a multiple of 4, and so is y1 unless
+// it is the height.
+void vi_blend(int isa, const vi_pass *p, int y0, int y1);
 
 #endif

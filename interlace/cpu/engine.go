@@ -1,6 +1,6 @@
 package cpu
 
-// #cgo CFLAGS: -std=c11 -O3 -Wall
+// #cgo CFLAGS: -std=c11 -O3 -Wall -Wno-psabi
 // #include "cpu.h"
 import "C"
 
@@ -8,8 +8,11 @@ import (
 	"context"
 	"fmt"
 	"sort"
+	"sync"
 	"unsafe"
 
+	motion "vidfilter/denoise/cpu"
+	search "vidfilter/denoise/motion"
 	"vidfilter/denoise/plane"
 	"vidfilter/interlace"
 	"vidfilter/internal/isa"
@@ -19,6 +22,7 @@ import (
 // Engine makes frames of fields on the CPU.
 type Engine struct {
 	isa    C.int
+	make   motion.Planes
 	each   Each
 	blocks *pipeline.Pool
 }
@@ -31,21 +35,26 @@ type Each func(ctx context.Context, n int, do func(i int))
 
 // New returns an engine whose work is shared by each. Its memory is of the C heap.
 func New(set isa.ISA, each Each, heap pipeline.Allocator) *Engine {
-	return &Engine{isa: C.int(set), each: each, blocks: pipeline.NewPool(heap, 1)}
+	learn()
+	return &Engine{isa: C.int(set), make: motion.Planes(set), each: each, blocks: pipeline.NewPool(heap, 1)}
 }
 
-// field has the rows of a field.
-type field struct {
-	planes  []C.vi_plane
-	parity  C.int
-	release func()
-}
-
-// Retire does nothing: no job outlives its call.
-func (*field) Retire() {}
-
-// Release gives the memory back.
-func (f *field) Release() { f.release() }
+// learn copies interlace.Learned to where the C code reads it.
+var learn = sync.OnceFunc(func() {
+	t := interlace.Learned
+	*(*interlace.Net)(unsafe.Pointer(&C.vi_learned.net)) = t.Net
+	for pass := range t.Code {
+		p := &C.vi_learned.pass[pass]
+		for i, code := range t.Class[pass] {
+			p.code_of[i] = C.uint8_t(code)
+		}
+		for i, code := range t.Code[pass] {
+			for k, w := range code {
+				p.codes[i][k] = C.float(w) / 4096
+			}
+		}
+	}
+})
 
 const (
 	pad   = C.VI_PAD
@@ -54,81 +63,333 @@ const (
 
 func aligned(n int) int { return (n + align - 1) / align * align }
 
-// shape returns the pitch of a component's rows in samples, and the bytes that they take.
-func shape(c plane.Component) (pitch, size int) {
-	pitch = aligned(c.Width + 2*pad)
-	return pitch, pitch * (c.Height + 2*pad) * ((c.Depth + 7) / 8)
+// shape is that of a plane.
+type shape struct{ width, height, depth int }
+
+func (s shape) pitch() int { return aligned(pad + s.width + 2*pad) }
+
+// size is in bytes.
+func (s shape) size() int { return s.pitch() * (s.height + 2*pad) * ((s.depth + 7) / 8) }
+
+// block is memory that is handed out in planes.
+type block struct {
+	at      unsafe.Pointer
+	release func()
+}
+
+func (e *Engine) alloc(size int) (*block, error) {
+	memory, release, err := e.blocks.Take(size)
+	if err != nil {
+		return nil, fmt.Errorf("interlace: %w", err)
+	}
+	return &block{unsafe.Pointer(unsafe.SliceData(memory)), release}, nil
+}
+
+func (b *block) take(size int) unsafe.Pointer {
+	at := b.at
+	b.at = unsafe.Add(at, size)
+	return at
+}
+
+func (b *block) plane(s shape) motion.Plane {
+	first := unsafe.Add(b.take(s.size()), (pad*s.pitch()+pad)*((s.depth+7)/8))
+	return motion.Plane{At: first, Pitch: s.pitch(), Width: int32(s.width), Height: int32(s.height), Depth: int32(s.depth)}
+}
+
+func c(p motion.Plane) C.vi_plane { return *(*C.vi_plane)(unsafe.Pointer(&p)) }
+
+// halves are a plane and those between its samples, by a vector's phase.
+type halves [4]motion.Plane
+
+func (b *block) halves(p motion.Plane, s shape) halves {
+	return halves{p, b.plane(s), b.plane(s), b.plane(s)}
+}
+
+// estimate is a picture of a field, and what is made of it for the next pass.
+type estimate struct {
+	parts    []halves
+	levels   []motion.Plane // of the search
+	searched int
+	half     halves                       // of the first level
+	vectors  [neighbours][]*motion.Vector // by level
+	own      *block
+}
+
+const neighbours = len(interlace.Neighbours)
+
+// field has the rows of a field, and its estimates.
+type field struct {
+	engine    *Engine
+	parts     []plane.Component // of the frame
+	searched  int
+	shiftX    int
+	shiftY    int
+	bottom    bool
+	estimates [interlace.Passes]*estimate
+}
+
+// Retire does nothing: no job outlives its call.
+func (*field) Retire() {}
+
+// Release gives the memory back.
+func (f *field) Release() {
+	for pass := range f.estimates {
+		f.drop(pass)
+	}
+}
+
+func (f *field) drop(pass int) {
+	if e := f.estimates[pass]; e != nil {
+		e.own.release()
+		f.estimates[pass] = nil
+	}
+}
+
+// parity is the first row of a component that is the field's own.
+func (f *field) parity(i int) C.int {
+	if f.bottom && f.parts[i].Height > 1 {
+		return 1
+	}
+	return 0
+}
+
+func (f *field) shifts(i int) (x, y C.int) {
+	if i == 0 {
+		return 0, 0
+	}
+	return C.int(f.shiftX), C.int(f.shiftY)
 }
 
 func placeOf(c plane.Component) C.vi_place {
 	return C.vi_place{pitch: C.ptrdiff_t(c.Pitch), step: C.int(c.Step), shift: C.int(c.Shift)}
 }
 
-// Prepare copies the rows of a field.
+func shapeOf(c plane.Component) shape { return shape{c.Width, c.Height, c.Depth} }
+
+// Prepare makes the first estimate of a field.
 func (e *Engine) Prepare(ctx context.Context, f *pipeline.Frame, which plane.Field) (interlace.Field, error) {
-	parts := interlace.ComponentsOf(f, which)
+	info := f.Layout.Info()
+	out := &field{
+		engine: e, parts: interlace.ComponentsOf(f, plane.Whole), searched: interlace.Searched(f.Layout),
+		shiftX: info.SubX, shiftY: info.SubY, bottom: which == plane.Bottom,
+	}
+	own := interlace.ComponentsOf(f, which)
 	size := 0
-	for _, c := range parts {
-		_, n := shape(c)
-		size += n
+	for _, c := range own {
+		size += shapeOf(c).size()
 	}
-	memory, release, err := e.blocks.Take(size)
+	b, err := e.alloc(size)
 	if err != nil {
-		return nil, fmt.Errorf("interlace: %w", err)
+		return nil, err
 	}
-	out := &field{release: release}
-	if which == plane.Bottom {
-		out.parity = 1
+	defer b.release()
+	lines := make([]motion.Plane, len(own))
+	for i, c := range own {
+		lines[i] = b.plane(shapeOf(c))
 	}
-	heights := make([]int, len(parts))
-	at := unsafe.Pointer(unsafe.SliceData(memory))
-	for i, c := range parts {
-		pitch, n := shape(c)
-		first := unsafe.Add(at, (pad*pitch+pad)*((c.Depth+7)/8))
-		out.planes = append(out.planes, C.vi_plane{
-			at: first, pitch: C.ptrdiff_t(pitch), width: C.int(c.Width), height: C.int(c.Height), depth: C.int(c.Depth),
-		})
-		at, heights[i] = unsafe.Add(at, n), c.Height
-	}
-	e.rows(ctx, heights, func(i int, y0, y1 C.int) {
-		C.vi_load(e.isa, out.planes[i], (*C.uint8_t)(&parts[i].Data[0]), placeOf(parts[i]), y0, y1)
+	e.rows(ctx, lines, func(i int, y0, y1 int) {
+		C.vi_load(e.isa, c(lines[i]), (*C.uint8_t)(&own[i].Data[0]), placeOf(own[i]), C.int(y0), C.int(y1))
 	})
-	for _, p := range out.planes {
-		C.vi_pad(p)
+	e.pad(ctx, lines...)
+	first, err := out.newEstimate(0)
+	if err != nil {
+		return nil, err
 	}
+	e.rows(ctx, first.planes(), func(i int, y0, y1 int) {
+		C.vi_estimate(e.isa, c(first.parts[i][0]), c(lines[i]), out.parity(i), &C.vi_learned.net, C.int(y0), C.int(y1))
+	})
+	first.finish(ctx, e)
+	out.estimates[0] = first
 	if ctx.Err() != nil {
-		release()
+		out.Release()
 		return nil, context.Cause(ctx)
 	}
 	return out, nil
 }
 
+// newEstimate returns the memory of an estimate. Only the first has all levels of the search.
+func (f *field) newEstimate(pass int) (*estimate, error) {
+	luma := shapeOf(f.parts[f.searched])
+	luma = shape{max(luma.width, interlace.LeastSearched), max(luma.height, interlace.LeastSearched), depthSearched}
+	levels := []shape{luma}
+	for pass == 0 && len(levels) < search.Levels(luma.width, luma.height) {
+		last := levels[len(levels)-1]
+		levels = append(levels, shape{last.width / 2, last.height / 2, depthSearched})
+	}
+	size := 3 * luma.size()
+	for _, l := range levels {
+		size += l.size() + neighbours*vectorsSize(l)
+	}
+	for _, p := range f.parts {
+		size += 4 * shapeOf(p).size()
+	}
+	b, err := f.engine.alloc(size)
+	if err != nil {
+		return nil, err
+	}
+	out := &estimate{own: b}
+	for _, p := range f.parts {
+		s := shapeOf(p)
+		out.parts = append(out.parts, b.halves(b.plane(s), s))
+	}
+	for _, l := range levels {
+		out.levels = append(out.levels, b.plane(l))
+	}
+	out.half = b.halves(out.levels[0], luma)
+	for i := range out.vectors {
+		for _, l := range levels {
+			out.vectors[i] = append(out.vectors[i], (*motion.Vector)(b.take(vectorsSize(l))))
+		}
+	}
+	out.searched = f.searched
+	return out, nil
+}
+
+const depthSearched = search.Depth
+
+func cells(samples int) int { return (samples + interlace.Search.Cell - 1) / interlace.Search.Cell }
+
+func vectorsSize(s shape) int { return aligned(cells(s.width) * cells(s.height) * C.sizeof_vi_vector) }
+
+func (s *estimate) planes() (all []motion.Plane) {
+	for _, p := range s.parts {
+		all = append(all, p[0])
+	}
+	return all
+}
+
+// finish makes what the next pass reads of the planes.
+func (s *estimate) finish(ctx context.Context, e *Engine) {
+	e.pad(ctx, s.planes()...)
+	e.rows(ctx, s.levels[:1], func(_, y0, y1 int) { e.make.Smooth(s.levels[0], s.parts[s.searched][0], y0, y1) })
+	e.pad(ctx, s.levels[0])
+	for l := 1; l < len(s.levels); l++ {
+		e.rows(ctx, s.levels[l:l+1], func(_, y0, y1 int) { e.make.Halve(s.levels[l], s.levels[l-1], y0, y1) })
+		e.pad(ctx, s.levels[l])
+	}
+	all := append(s.parts[:len(s.parts):len(s.parts)], s.half)
+	var whole, right, rest []motion.Plane
+	for _, h := range all {
+		whole, right, rest = append(whole, h[0]), append(right, h[1]), append(rest, h[2], h[3])
+	}
+	e.rows(ctx, whole, func(i, y0, y1 int) { e.make.Right(all[i][1], all[i][0], y0, y1) })
+	e.pad(ctx, right...)
+	e.rows(ctx, whole, func(i, y0, y1 int) {
+		e.make.Down(all[i][2], all[i][0], y0, y1)
+		e.make.Down(all[i][3], all[i][1], y0, y1)
+	})
+	e.pad(ctx, rest...)
+}
+
 // Fill ends with the result.
 func (e *Engine) Fill(ctx context.Context, j interlace.Job) (interlace.Wait, error) {
-	var window [len(j.Window)]*field
+	var window [2*interlace.Reach + 1]*field
 	for i, f := range j.Window {
 		window[i], _ = f.(*field)
 	}
-	now, before, after := window[interlace.Reach], window[interlace.Reach-1], window[interlace.Reach+1]
-	if before == nil {
-		before = after
-	}
-	if after == nil {
-		after = before
-	}
-	parts := interlace.ComponentsOf(j.Out, plane.Whole)
-	heights := make([]int, len(parts))
-	for i, c := range parts {
-		heights[i] = c.Height
-	}
-	e.rows(ctx, heights, func(i int, y0, y1 C.int) {
-		f := C.vi_fields{now: now.planes[i], before: before.planes[i], after: after.planes[i], parity: now.parity}
-		if heights[i] == 1 {
-			f.parity = 0
+	const reach = interlace.Reach / interlace.Passes
+	for n := interlace.Reach - reach; n <= interlace.Reach+reach; n++ {
+		f := window[n]
+		if f == nil || f.estimates[1] != nil {
+			continue
 		}
-		C.vi_fill(e.isa, (*C.uint8_t)(&parts[i].Data[0]), placeOf(parts[i]), &f, y0, y1)
+		second, err := f.newEstimate(1)
+		if err != nil {
+			return nil, err
+		}
+		f.estimates[1] = second
+		e.better(ctx, &window, n, 0, second.planes(), second)
+		second.finish(ctx, e)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+	}
+	// No later picture reads these.
+	for n, f := range window[:interlace.Reach+1] {
+		if f != nil {
+			f.drop(0)
+		}
+		if f != nil && n <= interlace.Reach-reach {
+			defer f.drop(1)
+		}
+	}
+	now := window[interlace.Reach]
+	size := 0
+	for _, p := range now.parts {
+		size += shapeOf(p).size()
+	}
+	b, err := e.alloc(size)
+	if err != nil {
+		return nil, err
+	}
+	defer b.release()
+	var out []motion.Plane
+	for _, p := range now.parts {
+		out = append(out, b.plane(shapeOf(p)))
+	}
+	e.better(ctx, &window, interlace.Reach, 1, out, nil)
+	parts := interlace.ComponentsOf(j.Out, plane.Whole)
+	e.rows(ctx, out, func(i, y0, y1 int) {
+		C.vi_save(e.isa, (*C.uint8_t)(&parts[i].Data[0]), placeOf(parts[i]), c(out[i]), C.int(y0), C.int(y1))
 	})
 	return nil, context.Cause(ctx)
+}
+
+// better makes a better estimate of a field of the window in planes, and keeps its vectors.
+func (e *Engine) better(ctx context.Context, window *[2*interlace.Reach + 1]*field, n, pass int, out []motion.Plane, keep *estimate) {
+	f := window[n]
+	now := f.estimates[pass]
+	there := func(place int) bool { return place >= 0 && place < len(window) && window[place] != nil }
+	var to [neighbours]*field
+	var real [neighbours]bool
+	var searches [neighbours]*motion.Search
+	for i := range to {
+		place := interlace.StandIn(i, n, there)
+		to[i], real[i] = window[place], place == n+interlace.Neighbours[i]
+		vectors := now.vectors[i]
+		if keep != nil {
+			vectors = append([]*motion.Vector{keep.vectors[i][0]}, now.vectors[i][1:]...)
+		}
+		other := to[i].estimates[pass]
+		searches[i] = motion.NewSearch(isa.ISA(e.make), interlace.Search, now.levels, other.levels, other.half, vectors)
+	}
+	for l := len(now.levels) - 1; l >= 0; l-- {
+		rows := cells(int(now.levels[l].Height))
+		each := (rows + cellRowsPerTask - 1) / cellRowsPerTask
+		e.each(ctx, each*neighbours, func(k int) {
+			y := k % each * cellRowsPerTask
+			if pass == 0 {
+				searches[k/each].Find(l, y, min(y+cellRowsPerTask, rows))
+			} else {
+				searches[k/each].Refine(y, min(y+cellRowsPerTask, rows))
+			}
+		})
+	}
+	passes := make([]C.vi_pass, len(out))
+	for i := range passes {
+		p := &passes[i]
+		*p = C.vi_pass{
+			now: c(now.parts[i][0]), out: c(out[i]), parity: f.parity(i),
+			cells_x: C.int(cells(int(now.levels[0].Width))), cells_y: C.int(cells(int(now.levels[0].Height))),
+			learned: &C.vi_learned.pass[pass],
+		}
+		p.shift_x, p.shift_y = f.shifts(i)
+		for k, other := range to {
+			q := &p.to[k]
+			for phase, h := range other.estimates[pass].parts[i] {
+				q.half[phase] = c(h)
+			}
+			vectors := now.vectors[k][0]
+			if keep != nil {
+				vectors = keep.vectors[k][0]
+			}
+			q.field, q.parity = (*C.vi_vector)(unsafe.Pointer(vectors)), other.parity(i)
+			if real[k] {
+				q.there = 1
+			}
+		}
+	}
+	e.rows(ctx, out, func(i, y0, y1 int) { C.vi_blend(e.isa, &passes[i], C.int(y0), C.int(y1)) })
 }
 
 // Depth returns 0: results are there at once.
@@ -137,17 +398,25 @@ func (*Engine) Depth() int { return 0 }
 // Idle frees the engine's memory.
 func (e *Engine) Idle() { e.blocks.Trim() }
 
-const rowsPerTask = 32 // enough work to be worth handing over
+const (
+	rowsPerTask     = 32 // enough work to be worth handing over; a multiple of 4
+	cellRowsPerTask = 4
+)
 
 // rows shares the rows of several planes.
-func (e *Engine) rows(ctx context.Context, heights []int, do func(i int, y0, y1 C.int)) {
-	tasks := make([]int, len(heights)+1) // before those of plane i
-	for i, h := range heights {
-		tasks[i+1] = tasks[i] + (h+rowsPerTask-1)/rowsPerTask
+func (e *Engine) rows(ctx context.Context, all []motion.Plane, do func(i, y0, y1 int)) {
+	tasks := make([]int, len(all)+1) // before those of plane i
+	for i, p := range all {
+		tasks[i+1] = tasks[i] + (int(p.Height)+rowsPerTask-1)/rowsPerTask
 	}
-	e.each(ctx, tasks[len(heights)], func(n int) {
+	e.each(ctx, tasks[len(all)], func(n int) {
 		i := sort.SearchInts(tasks, n+1) - 1
 		y := (n - tasks[i]) * rowsPerTask
-		do(i, C.int(y), C.int(min(y+rowsPerTask, heights[i])))
+		do(i, y, min(y+rowsPerTask, int(all[i].Height)))
 	})
+}
+
+// pad sets the samples beyond the edges of planes.
+func (e *Engine) pad(ctx context.Context, all ...motion.Plane) {
+	e.each(ctx, len(all), func(i int) { e.make.Pad(all[i]) })
 }

@@ -1,7 +1,8 @@
 // The functions that do not depend on the instruction set, and those that choose by it and by the
 // depth of the samples.
-#include <string.h>
 #include "cpu.h"
+
+struct vi_learned vi_learned;
 
 #ifdef __x86_64__
 #define BY_ISA(isa, name, bits, ...) \
@@ -23,17 +24,17 @@ void vi_load(int isa, vi_plane to, const uint8_t *from, vi_place place, int y0, 
 	CHOOSE(isa, to, vi_load, to, from, place, y0, y1)
 }
 
-void vi_fill(int isa, uint8_t *to, vi_place place, const vi_fields *f, int y0, int y1)
+void vi_save(int isa, uint8_t *to, vi_place place, vi_plane from, int y0, int y1)
 {
-	CHOOSE(isa, f->now, vi_fill, to, place, f, y0, y1)
+	CHOOSE(isa, from, vi_save, to, place, from, y0, y1)
 }
 
-void vi_pad(vi_plane p)
+void vi_estimate(int isa, vi_plane to, vi_plane lines, int parity, const vi_net *net, int y0, int y1)
 {
-	size_t size = p.depth > 8 ? 2 : 1, row = p.pitch * size, whole = (p.width + 2 * VI_PAD) * size;
-	uint8_t *first = (uint8_t *)p.at - VI_PAD * size, *last = first + (p.height - 1) * row;
-	for (int i = 1; i <= VI_PAD; i++) {
-		memcpy(first - i * row, first, whole);
-		memcpy(last + i * row, last, whole);
-	}
+	CHOOSE(isa, to, vi_estimate, to, lines, parity, net, y0, y1)
+}
+
+void vi_blend(int isa, const vi_pass *p, int y0, int y1)
+{
+	CHOOSE(isa, p->now, vi_blend, p, y0, y1)
 }

@@ -1,0 +1,198 @@
+// The better estimate of a field: interlace.blender, with the same bits, in blocks of two missing
+// rows of 8 samples.
+
+enum { ACROSS = 8, BESIDE = 2, COMPARED = ACROSS + 2 * BESIDE, STILL_MEAN = 86, STILL_MOST = 8, BINS = 4 };
+
+typedef float vf8 __attribute__((vector_size(32)));
+typedef int32_t vi8 __attribute__((vector_size(32)));
+typedef sample vs8 __attribute__((vector_size(ACROSS * sizeof(sample))));
+
+INLINE vf8 chosen(vi8 mask, vf8 a, vf8 b) { return (vf8)(((vi8)a & mask) | ((vi8)b & ~mask)); }
+
+// eight loads samples side by side.
+INLINE vi8 eight(const sample *p)
+{
+	vs8 v;
+	memcpy(&v, p, sizeof v);
+	return __builtin_convertvector(v, vi8);
+}
+
+// where is a place in a plane.
+typedef struct {
+	const sample *at;
+	ptrdiff_t pitch;
+} where;
+
+INLINE where place_in(vi_plane p, int x, int y) { return (where){row_of(p, y) + x, p.pitch}; }
+
+// apart is the sum of the differences of some rows of a block with the columns beside it, from row
+// `from` on, every second one. most becomes the largest.
+
+#if defined __AVX2__ && SAMPLE_BITS == 8
+
+INLINE int apart(where a, where b, int from, int rows, int *most)
+{
+	const __m128i columns = _mm_setr_epi32(-1, -1, -1, 0);
+	__m128i sum = _mm_setzero_si128(), largest = sum;
+	for (int i = 0; i < rows; i++) {
+		const sample *p = a.at + (from + 2 * i) * a.pitch - BESIDE, *q = b.at + (from + 2 * i) * b.pitch - BESIDE;
+		__m128i u = _mm_and_si128(_mm_loadu_si128((const __m128i *)p), columns);
+		__m128i v = _mm_and_si128(_mm_loadu_si128((const __m128i *)q), columns);
+		sum = _mm_add_epi64(sum, _mm_sad_epu8(u, v));
+		if (most) largest = _mm_max_epu8(largest, _mm_or_si128(_mm_subs_epu8(u, v), _mm_subs_epu8(v, u)));
+	}
+	if (most) {
+		largest = _mm_max_epu8(largest, _mm_srli_si128(largest, 8));
+		largest = _mm_max_epu8(largest, _mm_srli_si128(largest, 4));
+		uint32_t four = _mm_cvtsi128_si32(largest);
+		for (int i = 0; i < 4; i++, four >>= 8)
+			if ((int)(four & 255) > *most) *most = four & 255;
+	}
+	return _mm_cvtsi128_si32(sum) + _mm_extract_epi32(sum, 2);
+}
+
+#else
+
+INLINE int apart(where a, where b, int from, int rows, int *most)
+{
+	int sum = 0, largest = most ? *most : 0;
+	for (int i = 0; i < rows; i++) {
+		const sample *p = a.at + (from + 2 * i) * a.pitch - BESIDE, *q = b.at + (from + 2 * i) * b.pitch - BESIDE;
+		for (int x = 0; x < COMPARED; x++) {
+			int d = p[x] - q[x];
+			d = d < 0 ? -d : d;
+			sum += d;
+			largest = d > largest ? d : largest;
+		}
+	}
+	if (most) *most = largest;
+	return sum;
+}
+
+#endif
+
+INLINE int own_apart(where a, where b, int *most) { return apart(a, b, -1, 3, most); }
+INLINE int missing_apart(where a, where b, int *most) { return apart(a, b, 0, 2, most); }
+
+// halved divides by a power of two, halves away from zero.
+INLINE int halved(int v, int shift) { return !shift ? v : v < 0 ? -((1 - v) >> 1) : (v + 1) >> 1; }
+
+// bin is that of the mean of n differences of samples with so many bits more than 8.
+INLINE int bin(int sum, int n, int extra)
+{
+	return (sum >= (3 * n / 2) << extra) + (sum >= (4 * n) << extra) + (sum >= (10 * n) << extra);
+}
+
+typedef struct {
+	where to[VI_NEIGHBOURS]; // the block, moved
+	int kind[VI_NEIGHBOURS]; // 0 if its rows are the neighbour's own, 2 if they are missing, else 1
+	int d[VI_NEIGHBOURS], between;
+} moved;
+
+// move finds the block in the neighbours. Beyond the reach of the padding all samples are alike.
+INLINE void move(moved *m, const vi_pass *p, where here, const vi_vector *v, int x, int y)
+{
+	int width = p->now.width, height = p->now.height;
+	for (int i = 0; i < VI_NEIGHBOURS; i++) {
+		const vi_neighbour *n = &p->to[i];
+		int to_x = clampi(x + (v[i].x >> 1), -ACROSS - BESIDE, width + BESIDE);
+		int to_y = clampi(y + (v[i].y >> 1), -5, height + 2);
+		m->to[i] = place_in(n->half[(v[i].x & 1) | (v[i].y & 1) << 1], to_x, to_y);
+		int row = (2 * y + v[i].y - 2 * n->parity) & 3;
+		m->kind[i] = row & 1 ? 1 : row;
+		m->d[i] = own_apart(here, m->to[i], NULL);
+	}
+	m->between = p->to[0].there && p->to[1].there ? missing_apart(m->to[0], m->to[1], NULL) : 2 * m->d[0] / 3;
+}
+
+INLINE void store_eight(const vi_pass *p, int x, int y, vf8 v)
+{
+	float most = (1 << p->out.depth) - 1;
+	sample row[ACROSS];
+	v = chosen(v > 0, v, (vf8){});
+	v = chosen(v < most, v, most - (vf8){});
+	vs8 s = __builtin_convertvector(__builtin_convertvector(v, vi8), vs8);
+	memcpy(row, &s, sizeof row);
+	int n = p->out.width - x < ACROSS ? p->out.width - x : ACROSS;
+	sample *out = row_of(p->out, y) + x;
+	if (n == ACROSS) memcpy(out, row, sizeof row);
+	else memcpy(out, row, n * sizeof *row);
+}
+
+// mix adds up the weighted samples around those of a row, which is row j of the block.
+INLINE void mix(const vi_pass *p, const moved *m, const int *order, const float *w, where here, int x, int y, int j)
+{
+	const sample *e = here.at + j * here.pitch;
+	vi8 base = eight(e - here.pitch) + eight(e + here.pitch);
+	vf8 sum = __builtin_convertvector(base, vf8);
+	sum += w[0] * __builtin_convertvector(eight(e - 3 * here.pitch) + eight(e + 3 * here.pitch) - base, vf8);
+#pragma GCC unroll 4
+	for (int i = 0; i < VI_NEIGHBOURS; i++) {
+		where q = m->to[order[i]];
+		const sample *at = q.at + j * q.pitch;
+		sum += w[1 + 3 * i] * __builtin_convertvector(2 * eight(at) - base, vf8);
+		sum += w[2 + 3 * i] * __builtin_convertvector(eight(at - q.pitch) + eight(at + q.pitch) - base, vf8);
+		sum += w[3 + 3 * i] * __builtin_convertvector(eight(at - 2 * q.pitch) + eight(at + 2 * q.pitch) - base, vf8);
+	}
+	sum += w[13] * __builtin_convertvector(2 * eight(e) - base, vf8);
+	store_eight(p, x, y, sum * 0.5f + 0.5f);
+}
+
+// blend_block makes the missing rows y and y + 2 of 8 columns.
+INLINE void blend_block(const vi_pass *p, int x, int y)
+{
+	int extra = p->now.depth - 8, z = 0, largest = 0, known = 0;
+	where here = place_in(p->now, x, y), same[VI_NEIGHBOURS];
+	for (int i = 0; i < VI_NEIGHBOURS; i++) same[i] = place_in(p->to[i].half[0], x, y);
+	if (p->to[0].there && p->to[1].there) {
+		known = 1;
+		z = 3 * missing_apart(same[0], same[1], &largest);
+	}
+	for (int i = 2; i < VI_NEIGHBOURS; i++) {
+		if (!p->to[i].there) continue;
+		int d = 2 * own_apart(here, same[i], &largest);
+		known = 1, z = d > z ? d : z;
+	}
+	if (known && z <= STILL_MEAN << extra && largest <= STILL_MOST << extra) {
+		for (int j = 0; j <= 2 && y + j < p->out.height; j += 2) {
+			vi8 sum = eight(same[0].at + j * same[0].pitch) + eight(same[1].at + j * same[1].pitch);
+			store_eight(p, x, y + j, __builtin_convertvector((sum + 1) >> 1, vf8));
+		}
+		return;
+	}
+	int cell_x = ((x + ACROSS / 2) << p->shift_x) / 8, cell_y = ((y + 1) << p->shift_y) / 8;
+	int cell = (cell_y < p->cells_y ? cell_y : p->cells_y - 1) * p->cells_x + (cell_x < p->cells_x ? cell_x : p->cells_x - 1);
+	vi_vector v[VI_NEIGHBOURS];
+	for (int i = 0; i < VI_NEIGHBOURS; i++) {
+		vi_vector f = p->to[i].field[cell];
+		v[i] = (vi_vector){halved(f.x, p->shift_x), halved(f.y, p->shift_y)};
+	}
+	moved m;
+	move(&m, p, here, v, x, y);
+	int further = m.d[2] < m.d[3] ? m.d[2] : m.d[3];
+	if (known && z <= (3 * m.between > 2 * further ? 3 * m.between : 2 * further)) {
+		memset(v, 0, sizeof v);
+		move(&m, p, here, v, x, y);
+		further = m.d[2] < m.d[3] ? m.d[2] : m.d[3];
+	}
+	int swap = m.d[1] < m.d[0], swap2 = m.d[3] < m.d[2];
+	const int order[VI_NEIGHBOURS] = {swap, !swap, 2 + swap2, 3 - swap2}; // the better of two first
+	vi8 a = eight(here.at - here.pitch), b = eight(here.at + here.pitch), c = eight(here.at + 3 * here.pitch);
+	vi8 ab = a - b, bc = b - c;
+	int contrast = 0;
+	for (int i = 0; i < ACROSS; i++) contrast += (ab[i] < 0 ? -ab[i] : ab[i]) + (bc[i] < 0 ? -bc[i] : bc[i]);
+	int far = m.kind[2] < m.kind[3] ? m.kind[2] : m.kind[3];
+	int class = (m.kind[order[0]] * 3 + m.kind[order[1]]) * 3 + far;
+	class = (class * BINS + bin(m.between, 2 * COMPARED, extra)) * BINS + bin(contrast, 4 * ACROSS, extra);
+	class = (class * BINS + bin(m.d[order[0]], 3 * COMPARED, extra)) * BINS + bin(further, 3 * COMPARED, extra);
+	const float *w = p->learned->codes[p->learned->code_of[class]];
+	mix(p, &m, order, w, here, x, y, 0);
+	if (y + 2 < p->out.height) mix(p, &m, order, w, here, x, y + 2, 2);
+}
+
+void NAME(vi_blend)(const vi_pass *p, int y0, int y1)
+{
+	for (int y = y0 + p->parity; y < y1; y += 2) memcpy(row_of(p->out, y), row_of(p->now, y), p->out.width * sizeof(sample));
+	for (int y = y0 + 1 - p->parity; y < y1; y += 4)
+		for (int x = 0; x < p->out.width; x += ACROSS) blend_block(p, x, y);
+}
