@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -51,14 +52,26 @@ func (c counted) Alloc(n int) (pipeline.Memory, error) {
 	return m, err
 }
 
-// noisy returns frames of random samples.
+// noisy returns frames of random samples, of a pattern that moves, and of one that stands still.
 func noisy(format pipeline.Format, frames int, topFirst bool) (all []*pipeline.Frame) {
 	r := rand.New(rand.NewPCG(1, 2))
+	bottomFirst := 1
+	if topFirst {
+		bottomFirst = 0
+	}
 	for n := range frames {
 		f := pipeline.Blank(format)
 		for _, p := range f.Planes[:f.NumPlanes()] {
 			for i := range p.Data {
-				p.Data[i] = byte(r.Uint32())
+				x, y := i%p.Pitch, i/p.Pitch
+				v := 128 + 90*math.Sin(float64(y)*0.9+float64(x)/3)
+				switch t := 2*n + (y&1 ^ bottomFirst); {
+				case x*3 < p.Pitch:
+					v = r.Float64() * 255
+				case y > f.Height/4:
+					v = 128 + 60*math.Sin(float64(x-2*t)/2) + 60*math.Sin((float64(y)-float64(t)/2)/1.5) + 4*r.Float64()
+				}
+				p.Data[i] = byte(v)
 			}
 		}
 		f.PTS, f.Interlaced, f.TopFieldFirst = int64(n), true, topFirst
@@ -91,7 +104,7 @@ func TestReference(t *testing.T) {
 			format := pipeline.Format{Layout: layout, Width: size[0], Height: size[1]}
 			t.Run(fmt.Sprint(format), func(t *testing.T) {
 				t.Parallel()
-				in := noisy(format, 1+i%3, (i+k)%2 == 0)
+				in := noisy(format, 1+(i+k)%6, (i+k)%2 == 0)
 				o := interlace.Options{Single: i%4 == 3}
 				want := filtered(t, interlace.Plain{}, o, in)
 				for n, name := range isa.Names() {
