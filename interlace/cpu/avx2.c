@@ -3,5 +3,6 @@
 #include <immintrin.h>
 #pragma GCC target("avx2,fma")
 #define ISA avx2
+#define VL 8
 #include "kernels.h"
 #endif

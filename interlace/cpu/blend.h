@@ -51,7 +51,19 @@ INLINE int apart(where a, where b, int from, int rows, int *most)
 	return _mm_cvtsi128_si32(sum) + _mm_extract_epi32(sum, 2);
 }
 
+INLINE int apart_eight(const sample *p, const sample *q)
+{
+	return _mm_cvtsi128_si32(_mm_sad_epu8(_mm_loadl_epi64((const __m128i *)p), _mm_loadl_epi64((const __m128i *)q)));
+}
+
 #else
+
+INLINE int apart_eight(const sample *p, const sample *q)
+{
+	int sum = 0;
+	for (int i = 0; i < ACROSS; i++) sum += p[i] < q[i] ? q[i] - p[i] : p[i] - q[i];
+	return sum;
+}
 
 INLINE int apart(where a, where b, int from, int rows, int *most)
 {
@@ -177,10 +189,8 @@ INLINE void blend_block(const vi_pass *p, int x, int y)
 	}
 	int swap = m.d[1] < m.d[0], swap2 = m.d[3] < m.d[2];
 	const int order[VI_NEIGHBOURS] = {swap, !swap, 2 + swap2, 3 - swap2}; // the better of two first
-	vi8 a = eight(here.at - here.pitch), b = eight(here.at + here.pitch), c = eight(here.at + 3 * here.pitch);
-	vi8 ab = a - b, bc = b - c;
 	int contrast = 0;
-	for (int i = 0; i < ACROSS; i++) contrast += (ab[i] < 0 ? -ab[i] : ab[i]) + (bc[i] < 0 ? -bc[i] : bc[i]);
+	for (int j = -1; j <= 1; j += 2) contrast += apart_eight(here.at + j * here.pitch, here.at + (j + 2) * here.pitch);
 	int far = m.kind[2] < m.kind[3] ? m.kind[2] : m.kind[3];
 	int class = (m.kind[order[0]] * 3 + m.kind[order[1]]) * 3 + far;
 	class = (class * BINS + bin(m.between, 2 * COMPARED, extra)) * BINS + bin(contrast, 4 * ACROSS, extra);

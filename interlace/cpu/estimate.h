@@ -1,84 +1,112 @@
 // The first estimate of a field's missing rows: interlace.Net, with the same bits. Each sum is in
 // the order of the reference, and -ffp-contract=off keeps products and sums apart.
 
-enum { CHUNK = 64, UNITS = CHUNK + 2 };
+enum { CHUNK = 64, UNITS = CHUNK + VL, EDGE = VI_REACH + 1 };
 
-// load_levels sets n samples from column x on, in 8-bit levels.
-INLINE void load_levels(float *restrict out, vi_plane p, int y, int x, int n, float scale)
+typedef float vf __attribute__((vector_size(4 * VL)));
+typedef int32_t vi __attribute__((vector_size(4 * VL)));
+typedef sample vs __attribute__((vector_size(VL * sizeof(sample))));
+
+INLINE vf load(const float *p) { vf v; memcpy(&v, p, sizeof v); return v; }
+INLINE void store(float *p, vf v) { memcpy(p, &v, sizeof v); }
+INLINE vf splat(float x) { return x - (vf){}; }
+INLINE vf where_so(vi mask, vf a, vf b) { return (vf)(((vi)a & mask) | ((vi)b & ~mask)); }
+INLINE vf magnitude(vf v) { return (vf)((vi)v & 0x7fffffff); }
+
+// A row of the lines in 8-bit levels, from EDGE columns before a chunk on. What is beyond the padding
+// is of no use, and the memory of the next row.
+typedef float levels[CHUNK + 2 * VL];
+
+INLINE void load_levels(float *restrict out, vi_plane p, int y, int x, float scale)
 {
-	const sample *row = row_of(p, y) + x;
-	for (int i = 0; i < n; i++) out[i] = row[i] * scale;
+	const sample *row = row_of(p, y) + x - EDGE;
+	for (int i = 0; i < CHUNK + 2 * VL; i += VL) {
+		vs v;
+		memcpy(&v, row + i, sizeof v);
+		store(out + i, __builtin_convertvector(__builtin_convertvector(v, vi), vf) * scale);
+	}
 }
 
-// compare sets the units of the gap below a row of the lines, from column x - 1 on.
-INLINE void compare(float (*restrict unit)[UNITS], const vi_net *net, vi_plane lines, int above, int x, int n, float scale)
+// compare sets the units of a gap, from column -1 of the chunk on.
+INLINE void compare(float (*restrict unit)[UNITS], const vi_net *net, const float *up, const float *down)
 {
-	float up[UNITS + 2 * VI_REACH], down[UNITS + 2 * VI_REACH];
-	load_levels(up, lines, above, x - 1 - VI_REACH, n + 2 + 2 * VI_REACH, scale);
-	load_levels(down, lines, above + 1, x - 1 - VI_REACH, n + 2 + 2 * VI_REACH, scale);
-	for (int i = 0; i < VI_PAIRS; i++) {
-		for (int k = 0; k < n + 2; k++) {
-			float sum = 0;
-			for (int j = 0; j < VI_WIDTH; j++) sum += net->pair[i][j] * (up[k + j] - down[k + VI_WIDTH - 1 - j]);
-			unit[i][k] = sum < 0 ? -sum : sum;
+	for (int k = 0; k < UNITS; k += VL) {
+		vf difference[VI_WIDTH];
+#pragma GCC unroll 7
+		for (int j = 0; j < VI_WIDTH; j++) difference[j] = load(up + k + j) - load(down + k + VI_WIDTH - 1 - j);
+#pragma GCC unroll 4
+		for (int i = 0; i < VI_PAIRS; i++) {
+			vf sum = {};
+#pragma GCC unroll 7
+			for (int j = 0; j < VI_WIDTH; j++) sum += net->pair[i][j] * difference[j];
+			store(unit[i] + k, magnitude(sum));
 		}
 	}
 }
 
-// estimate_row makes n missing samples from column x on, below row `above` of the lines. The units
-// are those of the gap above, of this one, and of the one below.
-INLINE void estimate_row(sample *restrict out, const vi_net *net, vi_plane lines, int above, float (*const *unit)[UNITS], int x, int n, float scale, float step)
+// A row is read for six missing rows, the units of a gap for three: both are kept by their number.
+typedef struct {
+	levels row[8];
+	float unit[4][VI_PAIRS][UNITS];
+} chunk;
+
+// estimate_row makes the missing samples below row `above` of the lines.
+INLINE void estimate_row(sample *restrict out, const vi_net *net, const chunk *c, int above, float step, float most)
 {
-	enum { EDGE = VI_REACH };
-	float row[6][CHUNK + 2 * EDGE], sums[VI_SUMS][CHUNK], units[VI_FLAT + VI_PAIRS][CHUNK];
-	for (int i = 0; i < 6; i++) load_levels(row[i], lines, above - 2 + i, x - EDGE, n + 2 * EDGE, scale);
-	for (int j = 0; j < VI_WIDTH; j++) {
-		for (int k = 0; k < n; k++) sums[j][k] = row[2][k + j] + row[3][k + VI_WIDTH - 1 - j];
-		for (int k = 0; k < n; k++) sums[VI_WIDTH + j][k] = row[1][k + j] + row[4][k + VI_WIDTH - 1 - j];
-	}
-	for (int j = 0; j < 3; j++)
-		for (int k = 0; k < n; k++) sums[2 * VI_WIDTH + j][k] = row[0][k + EDGE + j - 1] + row[5][k + EDGE + 1 - j];
-	for (int i = 0; i < VI_FLAT; i++) {
-		for (int k = 0; k < n; k++) {
-			float sum = net->flat_bias[i];
-			for (int j = 0; j < VI_SUMS; j++) sum += net->flat[i][j] * sums[j][k];
-			units[i][k] = sum < 0 ? -sum : sum;
+	const float *row[6]; // from column -3 of the chunk on
+	for (int i = 0; i < 6; i++) row[i] = c->row[(above - 2 + i) & 7] + EDGE - VI_REACH;
+	for (int k = 0; k < CHUNK; k += VL) {
+		vf sums[VI_SUMS], units[VI_FLAT + VI_PAIRS];
+#pragma GCC unroll 7
+		for (int j = 0; j < VI_WIDTH; j++) {
+			sums[j] = load(row[2] + k + j) + load(row[3] + k + VI_WIDTH - 1 - j);
+			sums[VI_WIDTH + j] = load(row[1] + k + j) + load(row[4] + k + VI_WIDTH - 1 - j);
 		}
-	}
-	for (int i = 0; i < VI_PAIRS; i++) {
-		const float *up = unit[0][i], *here = unit[1][i], *down = unit[2][i];
-		for (int k = 0; k < n; k++) {
-			float sum = net->centre[i][0] * here[k + 1];
-			sum += net->centre[i][1] * (here[k] + here[k + 2]);
-			for (int j = 0; j < 3; j++) sum += net->outer[i][j] * (up[k + j] + down[k + 2 - j]);
-			units[VI_FLAT + i][k] = sum;
+#pragma GCC unroll 3
+		for (int j = 0; j < 3; j++) sums[2 * VI_WIDTH + j] = load(row[0] + k + VI_REACH + j - 1) + load(row[5] + k + VI_REACH + 1 - j);
+#pragma GCC unroll 2
+		for (int i = 0; i < VI_FLAT; i++) {
+			vf sum = splat(net->flat_bias[i]);
+#pragma GCC unroll 17
+			for (int j = 0; j < VI_SUMS; j++) sum += net->flat[i][j] * sums[j];
+			units[i] = magnitude(sum);
 		}
-	}
-	float most = (1 << lines.depth) - 1;
-	for (int k = 0; k < n; k++) {
-		float weights = net->mean, total = 0.5f * sums[VI_REACH][k] * net->mean;
+#pragma GCC unroll 4
+		for (int i = 0; i < VI_PAIRS; i++) {
+			const float *up = c->unit[(above - 1) & 3][i] + k, *here = c->unit[above & 3][i] + k, *down = c->unit[(above + 1) & 3][i] + k;
+			vf sum = net->centre[i][0] * load(here + 1);
+			sum += net->centre[i][1] * (load(here) + load(here + 2));
+#pragma GCC unroll 3
+			for (int j = 0; j < 3; j++) sum += net->outer[i][j] * (load(up + j) + load(down + 2 - j));
+			units[VI_FLAT + i] = sum;
+		}
+		vf weights = splat(net->mean), total = 0.5f * sums[VI_REACH] * net->mean;
+#pragma GCC unroll 3
 		for (int i = 0; i < VI_GATES; i++) {
-			float gate = net->gate_bias[i], filtered = 0;
-			for (int j = 0; j < VI_FLAT + VI_PAIRS; j++) gate += net->gate[i][j] * units[j][k];
-			gate = gate > 0 ? gate : 0;
-			for (int j = 0; j < VI_SUMS; j++) filtered += net->filter[i][j] * sums[j][k];
+			vf gate = splat(net->gate_bias[i]), filtered = {};
+#pragma GCC unroll 6
+			for (int j = 0; j < VI_FLAT + VI_PAIRS; j++) gate += net->gate[i][j] * units[j];
+			gate = where_so(gate > 0, gate, (vf){});
+#pragma GCC unroll 17
+			for (int j = 0; j < VI_SUMS; j++) filtered += net->filter[i][j] * sums[j];
 			weights += gate;
 			total += gate * filtered;
 		}
-		float v = (total / weights + net->bias) * step + 0.5f;
-		v = v > 0 ? v : 0;
-		v = v < most ? v : most;
-		out[k] = (int)v;
+		vf v = (total / weights + net->bias) * step + 0.5f;
+		v = where_so(v > 0, v, (vf){});
+		v = where_so(v < most, v, splat(most));
+		vs s = __builtin_convertvector(__builtin_convertvector(v, vi), vs);
+		memcpy(out + k, &s, sizeof s);
 	}
 }
 
 void NAME(vi_estimate)(vi_plane to, vi_plane lines, int parity, const vi_net *net, int y0, int y1)
 {
-	float step = 1 << (to.depth - 8), scale = 1 / step;
+	float step = 1 << (to.depth - 8), scale = 1 / step, most = (1 << to.depth) - 1;
 	for (int x = 0; x < to.width; x += CHUNK) {
 		int n = to.width - x < CHUNK ? to.width - x : CHUNK;
-		float units[3][VI_PAIRS][UNITS]; // of three gaps, by their row above
-		int first = 1;
+		chunk c;
+		int rows = -VI_PAD, gaps = -VI_PAD; // the next to be loaded, and compared
 		for (int y = y0; y < y1; y++) {
 			sample *out = row_of(to, y) + x;
 			if ((y & 1) == parity) {
@@ -86,13 +114,12 @@ void NAME(vi_estimate)(vi_plane to, vi_plane lines, int parity, const vi_net *ne
 				continue;
 			}
 			int above = y / 2 - parity;
-			float(*unit[3])[UNITS];
-			for (int i = 0; i < 3; i++) {
-				unit[i] = units[(above + i + 2) % 3];
-				if (first || i == 2) compare(unit[i], net, lines, above - 1 + i, x, n, scale);
-			}
-			first = 0;
-			estimate_row(out, net, lines, above, unit, x, n, scale, step);
+			if (rows < above - 2) rows = above - 2, gaps = above - 1;
+			for (; rows <= above + 3; rows++) load_levels(c.row[rows & 7], lines, rows, x, scale);
+			for (; gaps <= above + 1; gaps++) compare(c.unit[gaps & 3], net, c.row[gaps & 7], c.row[(gaps + 1) & 7]);
+			sample made[CHUNK];
+			estimate_row(made, net, &c, above, step, most);
+			memcpy(out, made, n * sizeof *out);
 		}
 	}
 }
