@@ -5,17 +5,44 @@ enum { ACROSS = 8, BESIDE = 2, COMPARED = ACROSS + 2 * BESIDE, STILL_MEAN = 86, 
 
 typedef float vf8 __attribute__((vector_size(32)));
 typedef int32_t vi8 __attribute__((vector_size(32)));
-typedef sample vs8 __attribute__((vector_size(ACROSS * sizeof(sample))));
 
 INLINE vf8 chosen(vi8 mask, vf8 a, vf8 b) { return (vf8)(((vi8)a & mask) | ((vi8)b & ~mask)); }
 
-// eight loads samples side by side.
+// eight loads samples side by side, put_eight stores whole numbers in their range.
+
+#ifdef __AVX2__
+
+INLINE vi8 eight(const sample *p)
+{
+	if (SAMPLE_BITS == 8) return (vi8)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p));
+	return (vi8)_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p));
+}
+
+INLINE void put_eight(sample *p, vi8 v)
+{
+	__m128i words = _mm_packus_epi32(_mm256_castsi256_si128((__m256i)v), _mm256_extracti128_si256((__m256i)v, 1));
+	if (SAMPLE_BITS == 8) _mm_storel_epi64((__m128i *)p, _mm_packus_epi16(words, words));
+	else _mm_storeu_si128((__m128i *)p, words);
+}
+
+#else
+
+typedef sample vs8 __attribute__((vector_size(ACROSS * sizeof(sample))));
+
 INLINE vi8 eight(const sample *p)
 {
 	vs8 v;
 	memcpy(&v, p, sizeof v);
 	return __builtin_convertvector(v, vi8);
 }
+
+INLINE void put_eight(sample *p, vi8 v)
+{
+	vs8 s = __builtin_convertvector(v, vs8);
+	memcpy(p, &s, sizeof s);
+}
+
+#endif
 
 // where is a place in a plane.
 typedef struct {
@@ -120,15 +147,12 @@ INLINE void move(moved *m, const vi_pass *p, where here, const vi_vector *v, int
 INLINE void store_eight(const vi_pass *p, int x, int y, vf8 v)
 {
 	float most = (1 << p->out.depth) - 1;
-	sample row[ACROSS];
 	v = chosen(v > 0, v, (vf8){});
-	v = chosen(v < most, v, most - (vf8){});
-	vs8 s = __builtin_convertvector(__builtin_convertvector(v, vi8), vs8);
-	memcpy(row, &s, sizeof row);
+	vi8 whole = __builtin_convertvector(chosen(v < most, v, most - (vf8){}), vi8);
 	int n = p->out.width - x < ACROSS ? p->out.width - x : ACROSS;
-	sample *out = row_of(p->out, y) + x;
-	if (n == ACROSS) memcpy(out, row, sizeof row);
-	else memcpy(out, row, n * sizeof *row);
+	sample *out = row_of(p->out, y) + x, row[ACROSS];
+	put_eight(n == ACROSS ? out : row, whole);
+	if (n < ACROSS) memcpy(out, row, n * sizeof *row);
 }
 
 // mix adds up the weighted samples around those of a row, which is row j of the block.
