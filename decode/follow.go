@@ -8,12 +8,23 @@ import (
 // Follow reads on without decoding until the video reaches the frame with the given PTS, in the
 // stream's unit, and returns that frame's duration. Other packets are passed on as by Next. A
 // PartError means that the video has no such frame, or is past it. Track must have been called.
+//
+// Of pictures between frames, whose times are in halves of the unit, one that lies at none lasts for
+// 0; so does each frame.
 func (in *Input) Follow(ctx context.Context, pts int64) (duration int64, err error) {
 	in.opts.undecoded = true
+	between := false
+	if in.halves {
+		between, pts = pts%2 != 0, pts>>1
+	}
 	for {
 		d, ok := in.tracked[pts]
 		// Packets that belong beside the frame may follow it in the file.
-		if ok && (in.eof || in.reached > pts+2*in.times.second) {
+		reached := in.eof || in.reached > pts+2*in.times.second
+		if in.halves && reached && (between || !ok) {
+			return 0, in.pending.release(max(in.last, toMicros(pts, in.video.TimeBase())), in.onPacket)
+		}
+		if ok && reached {
 			delete(in.tracked, pts)
 			in.followed = append(in.followed, pts)
 			if d <= 0 {
@@ -21,6 +32,9 @@ func (in *Input) Follow(ctx context.Context, pts int64) (duration int64, err err
 			}
 			in.emitted++
 			in.last = max(in.last, toMicros(pts+d, in.video.TimeBase()))
+			if in.halves {
+				d = 0
+			}
 			return d, in.pending.release(in.last, in.onPacket)
 		}
 		switch {
@@ -60,8 +74,9 @@ func (in *Input) Rest(ctx context.Context) error {
 }
 
 // Track keeps the video's times for Follow, which goes on when the context of Open ends. It must be
-// called before the first frame is read.
-func (in *Input) Track() {
+// called before the first frame is read. halves says that there are pictures between frames.
+func (in *Input) Track(halves bool) {
+	in.halves = halves
 	in.opts.onVideo = in.track
 	in.unwatch()
 }

@@ -32,14 +32,6 @@ func (d Deinterlace) options() interlace.Options {
 // Window implements Stage.
 func (d Deinterlace) Window() pipeline.Window { return d.options().Reads() }
 
-// Whole implements Undivided.
-func (d Deinterlace) Whole() string {
-	if d.Single {
-		return ""
-	}
-	return "--deinterlace makes two frames of one"
-}
-
 // On returns the filter by an engine.
 func (d Deinterlace) On(e interlace.Engine, pool *pipeline.Pool) pipeline.Filter {
 	return interlace.NewFilter(e, pool, d.options())

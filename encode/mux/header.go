@@ -329,7 +329,8 @@ func (m header) exactTimes(d **C.AVDictionary) error {
 	if den <= 0 || den > finest {
 		return target.Refusal("filter the file whole", "a part cannot be exact in units of %d/%d s", m.Unit.Num, den)
 	}
-	if fraction(m.Unit) != rational(m.In.Video.TimeBase()) {
+	in, half := rational(m.In.Video.TimeBase()), C.AVRational{1, 2} // where each field has a picture
+	if unit := fraction(m.Unit); unit != in && C.av_cmp_q(unit, C.av_mul_q(in, half)) != 0 {
 		return target.Refusal("filter the file whole", "a part has the times of its source, and the filters change their unit")
 	}
 	set(d, "video_track_timescale", strconv.Itoa(den))

@@ -94,7 +94,7 @@ type Template struct {
 	Again bool
 
 	// Part writes the video alone, without metadata, into an mp4 or mov. Times count from the
-	// first frame and are exact in the unit of Video, which must be that of frames. Tag then adds
+	// first frame and are exact in the unit of frames: that of Video, or half of it. Tag then adds
 	// a tag to the file.
 	Part bool
 	Tag  func(first int64) (key, value string)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/asticode/go-astiav"
 
+	"vidfilter/internal/units"
 	"vidfilter/pipeline"
 )
 
@@ -67,5 +68,26 @@ func TestLayouts(t *testing.T) {
 		if got, lost := NearestLayout(astiav.FindPixelFormatByName(name), pipeline.Layout.Valid); got != want || lost != "" {
 			t.Errorf("%s: %v, %q", name, got, lost)
 		}
+	}
+}
+
+// TestAgain: what is read once is not in the properties of a second picture, the rest is.
+func TestAgain(t *testing.T) {
+	f := astiav.AllocFrame()
+	defer f.Free()
+	f.SetColorRange(astiav.ColorRangeJpeg)
+	p := PropsOf(f)
+	defer p.Release()
+	p.Transfer, p.Timecode = 18, "01:02:03:04"
+	for _, k := range []units.Kind{units.Captions, units.MasteringDisplay, units.Timecode, units.HDR10Plus} {
+		p.Units = append(p.Units, units.Unit{Kind: k})
+	}
+	again := p.Again().(*Props)
+	defer again.Release()
+	if len(again.Units) != 2 || again.Units[0].Kind != units.MasteringDisplay || again.Units[1].Kind != units.HDR10Plus {
+		t.Errorf("%v", again.Units)
+	}
+	if again.Transfer != 18 || again.Timecode != "" || len(p.Units) != 4 || again.frame == p.frame || again.frame.color_range != p.frame.color_range {
+		t.Errorf("%+v of %+v", again, p)
 	}
 }

@@ -77,7 +77,19 @@ func (j *job) inputs() ([]string, error) {
 
 // partTag records the place of a part.
 func (j *job) partTag(first int64) (key, value string) {
-	return encode.PartTag, fmt.Sprintf("%d %s", first, j.in.Video().TimeBase())
+	return encode.PartTag, fmt.Sprintf("%d %s", first, j.unit())
+}
+
+// unit is that of the times of pictures.
+func (j *job) unit() astiav.Rational {
+	unit := j.in.Video().TimeBase()
+	switch {
+	case !j.to.halves:
+		return unit
+	case unit.Num()%2 == 0:
+		return astiav.NewRational(unit.Num()/2, unit.Den())
+	}
+	return astiav.NewRational(unit.Num(), 2*unit.Den())
 }
 
 // frameCount returns the frames written so far.
@@ -88,19 +100,23 @@ func (j *job) frameCount() int64 { return j.meters.Encode.Frames() + j.copied.Lo
 // missing frames. Begin asks the encoder to code the first frame, so that headers are those of
 // an ordinary job. x264's output depends on its threads, so equal parts need equal --threads.
 func (j *job) join(ctx context.Context) error {
-	parts, err := decode.OpenParts(j.o.Join, encode.PartTag, j.in.Video().TimeBase())
+	parts, err := decode.OpenParts(j.o.Join, encode.PartTag, j.unit())
 	if err != nil {
 		return err
 	}
 	defer parts.Close()
-	j.in.Track()
+	j.in.Track(j.to.halves)
 	defer j.ui.Track(j.snapshot)()
 	first, err := j.in.Next(ctx)
 	if err != nil {
 		return err
 	}
-	if at := parts.First(); at != first.PTS {
-		err = encode.PartsErrorf("the parts begin at %d, the source at %d", at, first.PTS)
+	at := first.PTS
+	if j.to.halves {
+		at *= 2
+	}
+	if parts.First() != at {
+		err = encode.PartsErrorf("the parts begin at %d, the source at %d", parts.First(), at)
 		first.Release()
 	} else if first, err = j.filtered(ctx, first); err != nil {
 		err = encode.PartsErrorf("%v", err)
@@ -131,7 +147,9 @@ func (j *job) place(ctx context.Context, p *astiav.Packet) error {
 	if err != nil {
 		return err
 	}
-	p.SetDuration(duration)
+	if duration > 0 {
+		p.SetDuration(duration)
+	}
 	return j.out.WriteVideo(p)
 }
 

@@ -235,7 +235,7 @@ func asApart(err error) error {
 // runParts filters parts of the video side by side and writes them in order, with everything else
 // that the input holds.
 func (j *job) runParts(ctx context.Context, d division) error {
-	j.in.Track()
+	j.in.Track(j.to.halves)
 	first, err := j.in.Next(ctx)
 	switch {
 	case err != nil && j.stopped():

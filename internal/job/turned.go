@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"vidfilter/internal/cli"
 	"vidfilter/internal/fidelity"
@@ -17,7 +18,8 @@ type turned struct {
 	depth         int    // 0: that of the input
 	progressive   bool   // frames that may be interlaced are not any more
 	hdr           bool   // the transfer function is another
-	retimed       string // how the times of frames change; "": they do not
+	retimed       string // how the times of frames change; "": they do not, but for halves
+	halves        bool   // pictures of second fields lie between frames, in half the unit
 	changed       string // what makes pictures unlike those of the input; "": they are alike
 }
 
@@ -83,6 +85,8 @@ func (j *job) filtered(ctx context.Context, f *pipeline.Frame) (*pipeline.Frame,
 		return nil, err
 	case out == nil:
 		return nil, errors.New("the filters drop the first frame")
+	case j.to.halves && out.PTS == 2*at && isHalf(out.Video.TimeBase, unit):
+		return out, nil
 	case out.PTS != at || out.Video.TimeBase != unit:
 		out.Release()
 		return nil, errors.New(retimes)
@@ -122,8 +126,24 @@ func (j *job) foresee(ctx context.Context) error {
 	for _, key := range look.Turned(fidelity.LookOf(out)) {
 		j.to.hdr = j.to.hdr || key == "transfer"
 	}
+	if j.to.halves = j.o.doublesFields() && isHalf(out.Video.TimeBase, from.TimeBase) && isHalf(from.Rate, out.Video.Rate); j.to.halves {
+		from.Rate, from.TimeBase, more = out.Video.Rate, out.Video.TimeBase, false
+	}
 	j.to.describe(from, format, out, more)
+	if j.to.halves && j.to.changed == "" {
+		j.to.changed = retimes
+	}
 	return j.fits()
+}
+
+// doublesFields reports whether a filter makes frames of fields.
+func (o *Options) doublesFields() bool {
+	return slices.ContainsFunc(o.filters(), func(s kernels.Stage) bool { d, is := s.(kernels.Deinterlace); return is && !d.Single })
+}
+
+// isHalf reports whether a is half of b.
+func isHalf(a, b pipeline.Ratio) bool {
+	return a.Known() && b.Known() && 2*int64(a.Num)*int64(b.Den) == int64(b.Num)*int64(a.Den)
 }
 
 // describe compares the first result for a frame at time 0 with that.

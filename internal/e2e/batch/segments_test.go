@@ -109,7 +109,7 @@ defaults: {radius: 0, preset: ultrafast, crf: 0, threads: 1, device: cpu}
 jobs:
   - {input: `+in+`, name: "{stem}-parts.mkv", options: {crop: auto, scale: 0.5, sharpen: 0.3, after: eq=gamma=1.1}}
   - {input: `+in+`, name: "{stem}-whole.mkv", options: {deinterlace: bob, fps: 30}}
-  - {input: `+tape+`, name: "{stem}-fields.mkv", options: {deinterlace: single}}
+  - {input: `+tape+`, name: "{stem}-fields.mkv", options: {deinterlace: best}}
 `))
 	b := begin(t, "batch", file)
 	b.Until("a part", func() bool { return finishedParts(out) > 0 })
@@ -120,7 +120,7 @@ jobs:
 	lacks(t, b.Err.String(), "starting over")
 	for name, options := range map[string]string{
 		"a-parts.mkv": "--crop auto --scale 0.5 --sharpen 0.3 --after eq=gamma=1.1", "a-whole.mkv": "--deinterlace bob --fps 30",
-		"tape-fields.mkv": "--deinterlace single --field-order bff",
+		"tape-fields.mkv": "--deinterlace best --field-order bff",
 	} {
 		hand, made := filepath.Join(dir, name), filepath.Join(out, name)
 		from := tape

@@ -31,6 +31,16 @@ func TestRetimed(t *testing.T) {
 	graphs := []string{"bwdif=1", "fps=source_fps/2", "decimate", "fps=30000/1001", "setpts=1.5*PTS", "telecine", "scale=64:48", "null"}
 	ways := []string{"", "--start 0.41 --duration 1", "--frames 21", "--parts 3"}
 	ends := []string{"mp4", "mkv", "ts", "mov"}
+	const fields = "setfield=tff,bwdif=1" // whose times are those of --deinterlace
+	for i, src := range sources {
+		t.Run(src.name+"/fields", func(t *testing.T) {
+			e2e.Start(t, true)
+			clip(t, "retime.mp4", retimed)
+			in := clip(t, "retime-"+src.name, src.args)
+			out, _ := filter(t, in, ends[i], "--deinterlace --field-order tff "+ways[i])
+			isRetimed(t, in, out, fields, ways[i])
+		})
+	}
 	all := os.Getenv("VIDFILTER_TEST_ALL") != ""
 	for i, src := range sources {
 		for k, graph := range graphs {

@@ -114,6 +114,26 @@ func TestStagesOfTape(t *testing.T) {
 	}
 }
 
+// Parts of an interlaced video give the frames of the whole, at their times and beside its sound.
+func TestStagesOfFieldsInParts(t *testing.T) {
+	e2e.Start(t, false)
+	tape := clip(t, "stages-parts.mp4", "-f lavfi -i testsrc2=s=96x64:r=50:d=25 -f lavfi -i anoisesrc=a=0.1:d=25 -vf "+
+		"noise=alls=8:allf=t,interlace=lowpass=off,select='mod(n\\,97)-40' -vsync vfr -c:v libx264 -preset fast -g 25 -flags +ildct+ilme")
+	var want []byte
+	var at []float64
+	for _, parts := range []string{"1", "2"} {
+		out, said := filter(t, tape, "mkv", "--filter denoise --quality fast --noise 8 --deinterlace --crf 0 --preset fast --threads 4 --verbose --parts "+parts)
+		if parts == "1" {
+			want, at = raw(t, out, "yuv420p"), times(t, out)
+			continue
+		}
+		if !strings.Contains(said, "encoding 2 parts") || !bytes.Equal(raw(t, out, "yuv420p"), want) {
+			t.Errorf("parts differ from the whole: %s", said)
+		}
+		sameTimes(t, "parts", times(t, out), at, 0.0001)
+	}
+}
+
 // Options that cannot work are refused before the input is opened.
 func TestStagesRefused(t *testing.T) {
 	e2e.Start(t, true)
