@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"context"
+	"unsafe"
 
 	"gorgonia.org/cu"
 
@@ -37,7 +38,10 @@ type weaver struct {
 	slots   *slots // nil if it is idle
 	kernels cu.Stream
 	layout  *fields.Layout
-	memory  buffers
+	table   buffer
+	work    buffer
+	memory  buffers // of fields
+	made    buffers // of estimates
 }
 
 var _ interlace.Engine = (*weaver)(nil)
@@ -50,11 +54,12 @@ type cudaField struct {
 	slots   *slots
 	bottom  bool
 	memory  buffer
-	retired bool // another field may use the memory
+	made    [interlace.Passes]buffer // estimates, while others are made of them
+	retired bool                     // another field may use the memory
 }
 
-// weaver returns the engine of a deinterlacer, on the first device. Its errors wrap ErrDevice unless
-// they are the context's.
+// weaver returns the engine of a deinterlacer, on the first device. Its errors wrap ErrDevice
+// unless they are the context's.
 func (b *Backend) weaver() interlace.Engine { return &weaver{backend: b, unit: b.units[0]} }
 
 func (w *weaver) Depth() int { return depth }
@@ -86,13 +91,26 @@ func (w *weaver) open(f pipeline.Format) error {
 	if err := w.unit.loadAll(fields.Kernels(f.Layout.Info().Depth)); err != nil { // if not ahead
 		return w.unit.failed(err, "prepare a field on %s, %s", w.unit, f)
 	}
+	layout, err := fields.NewLayout(shapeOf(f))
+	if err != nil {
+		return err
+	}
 	s, err := newSlots(w.backend, w.unit, f, "deinterlace on", 1, nil)
 	if err != nil {
 		return err
 	}
-	w.slots, w.layout = s, fields.NewLayout(shapeOf(f))
+	w.slots, w.layout = s, layout
 	w.backend.using(w, true)
-	return nil
+	return s.do(func() error {
+		table := fields.Table()
+		if err := w.table.grow(w.unit, len(table)); err != nil {
+			return err
+		}
+		if err := cu.MemcpyHtoD(w.table.address, unsafe.Pointer(&table[0]), int64(len(table))); err != nil {
+			return err
+		}
+		return w.work.grow(w.unit, layout.Work)
+	})
 }
 
 // prepare must be called on the work thread, like all unexported methods below.
@@ -125,10 +143,24 @@ func (w *weaver) prepare(e *cudaField, part part) error {
 
 // Retire lets the next field use the memory: its kernels run after those of the jobs in progress.
 func (e *cudaField) Retire() {
-	if !e.retired && e.memory.size > 0 {
-		e.weaver.memory.put(e.memory)
+	if e.retired {
+		return
 	}
 	e.retired = true
+	if e.memory.size > 0 {
+		e.weaver.memory.put(e.memory)
+	}
+	for pass := range e.made {
+		e.forget(pass)
+	}
+}
+
+// forget gives an estimate back that no other one is made of.
+func (e *cudaField) forget(pass int) {
+	if e.made[pass].size > 0 {
+		e.weaver.made.put(e.made[pass])
+		e.made[pass] = buffer{}
+	}
 }
 
 // Release waits until the field's samples are copied.
@@ -142,38 +174,106 @@ func (w *weaver) Fill(ctx context.Context, j interlace.Job) (interlace.Wait, err
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	r, of := &job{frames: 1}, fields.Job{}
+	r := &job{frames: 1}
+	var window window
 	for i, f := range j.Window {
 		if f == nil {
 			continue
 		}
-		field := f.(*cudaField)
+		window[i] = f.(*cudaField)
 		if i == interlace.Reach {
-			r.centre, of.Bottom = len(r.reads), field.bottom
+			r.centre = len(r.reads)
 		}
-		r.reads = append(r.reads, &field.upload)
-		of.Window[i] = uint64(field.memory.address)
+		r.reads = append(r.reads, &window[i].upload)
 	}
 	part := w.backend.resultOf(j.Out, w.unit)
 	part.place.pin(j.Out, &r.pins)
-	if err := w.slots.queue(r, func() error { return w.fill(r, of, part) }); err != nil {
+	if err := w.slots.queue(r, func() error { return w.fill(r, &window, part) }); err != nil {
 		return nil, err
 	}
+	window.forget()
 	return r.wait, nil
 }
 
-func (w *weaver) fill(r *job, j fields.Job, part part) error {
+func (w *weaver) fill(r *job, window *window, part part) error {
 	to, err := w.slots.stage(outward, part.place.size)
 	if err != nil {
 		return err
 	}
-	j.Result = part.components(to.address)
 	var c calls
-	c.wait(w.kernels, to.free)
 	c.record(r.start, w.kernels)
-	c.do(func() error { return w.slots.launch(w.kernels, w.layout.Fill(j)) })
+	c.do(func() error {
+		job, err := w.better(window, interlace.Reach, interlace.Passes)
+		if err != nil {
+			return err
+		}
+		if err := w.kernels.Wait(to.free, 0); err != nil {
+			return err
+		}
+		return w.slots.launch(w.kernels, w.layout.Finish(job, part.components(to.address)))
+	})
 	c.do(func() error { return w.slots.copyOut(r, part.place, to, w.kernels) })
 	return c.err
+}
+
+// window is that of a picture.
+type window [2*interlace.Reach + 1]*cudaField
+
+func (w *window) there(place int) bool { return place >= 0 && place < len(w) && w[place] != nil }
+
+// forget gives back the estimates that the pictures to come do not depend on.
+func (w *window) forget() {
+	for pass := range interlace.Passes {
+		// The next one is made with estimates of fields up to so far behind the middle.
+		made := interlace.Reach + 2*(interlace.Passes-pass-1)
+		for place := 0; place <= made-2; place++ {
+			if w.there(place) {
+				w[place].forget(pass)
+			}
+		}
+	}
+}
+
+// better makes all that an estimate of a field is made of, and returns the job that makes it.
+func (w *weaver) better(all *window, place, pass int) (fields.Job, error) {
+	e := all[place]
+	if err := w.estimate(all, place, pass-1); err != nil {
+		return fields.Job{}, err
+	}
+	job := fields.Job{
+		Pass: pass - 1, Field: uint64(e.memory.address), Bottom: e.bottom, Estimate: uint64(e.made[pass-1].address),
+		Table: uint64(w.table.address), Work: uint64(w.work.address),
+	}
+	for i, k := range interlace.Neighbours {
+		n := interlace.StandIn(i, place, all.there)
+		if err := w.estimate(all, n, pass-1); err != nil {
+			return job, err
+		}
+		job.Neighbours[i] = fields.Neighbour{Estimate: uint64(all[n].made[pass-1].address), Bottom: all[n].bottom, StandsIn: n != place+k}
+	}
+	return job, nil
+}
+
+// estimate makes an estimate of a field, unless it is there.
+func (w *weaver) estimate(all *window, place, pass int) (err error) {
+	e := all[place]
+	if e.made[pass].size > 0 {
+		return nil
+	}
+	var job fields.Job
+	if pass > 0 {
+		if job, err = w.better(all, place, pass); err != nil {
+			return err
+		}
+	}
+	if e.made[pass], err = w.made.take(w.unit, w.layout.Estimate); err != nil {
+		return err
+	}
+	to := uint64(e.made[pass].address)
+	if pass > 0 {
+		return w.slots.launch(w.kernels, w.layout.Better(job, to))
+	}
+	return w.slots.launch(w.kernels, w.layout.First(uint64(e.memory.address), e.bottom, to, uint64(w.work.address)))
 }
 
 // Discard is Idle, for the backend's end.
@@ -185,15 +285,21 @@ func (w *weaver) Idle() {
 	if w.slots == nil {
 		return
 	}
-	w.slots.close(w.memory.free)
-	w.slots, w.layout, w.memory = nil, nil, buffers{}
+	w.slots.close(func() {
+		w.table.free()
+		w.work.free()
+		w.memory.free()
+		w.made.free()
+	})
+	w.slots, w.layout, w.memory, w.made = nil, nil, buffers{}, buffers{}
 	w.backend.using(w, false)
 }
 
 // shapeOf returns the shape of the fields of a format's frames.
 func shapeOf(f pipeline.Format) (s fields.Shape) {
 	info := f.Layout.Info()
-	s.Depth, s.Shift = info.Depth, info.Shift
+	s.Depth, s.Shift, s.ShiftX, s.ShiftY = info.Depth, info.Shift, info.SubX, info.SubY
+	s.Searched = interlace.Searched(f.Layout)
 	whole := part{format: f}
 	for i := range f.NumPlanes() {
 		_, whole.rows[i] = f.PlaneSize(i)
@@ -228,13 +334,4 @@ func (b *Backend) resultOf(f *pipeline.Frame, u *unit) part {
 		p.place.copies = append(p.place.copies, inOneGo(f, whole).copies...)
 	}
 	return p
-}
-
-// interlaceBytes plans a device's memory: the fields of a window, what the work takes, and copies on
-// their way.
-func interlaceBytes(f pipeline.Format) int {
-	l := fields.NewLayout(shapeOf(f))
-	_, _, size := f.PlanLayout(pipeline.PitchAlign)
-	const kept = 2*interlace.Reach + 2
-	return kept*l.Field + stagesFor(1)*(size/2+size)
 }

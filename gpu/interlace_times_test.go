@@ -11,7 +11,6 @@ import (
 	"vidfilter/denoise/device"
 	"vidfilter/denoise/plane"
 	"vidfilter/interlace"
-	fields "vidfilter/interlace/device"
 	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
@@ -81,13 +80,11 @@ func TestInterlaceTimes(t *testing.T) {
 // runsOf returns the launches for a field and the picture in the middle of a window.
 func (w *weaver) runsOf(t *testing.T, frames []*pipeline.Frame) (runs []device.Run) {
 	t.Helper()
-	var job fields.Job
-	var kept []interlace.Field
-	for i := range job.Window {
+	var all window
+	for i := range all {
 		e, err := w.Prepare(context.Background(), frames[i/2], plane.Top+plane.Field(i%2))
 		e2e.Must(t, err)
-		kept = append(kept, e)
-		job.Window[i] = uint64(e.(*cudaField).memory.address)
+		all[i] = e.(*cudaField)
 	}
 	field, whole := w.backend.partOf(frames[0], w.unit, plane.Top), w.backend.resultOf(frames[0], w.unit)
 	e2e.Must(t, w.slots.do(func() error {
@@ -96,11 +93,27 @@ func (w *weaver) runsOf(t *testing.T, frames []*pipeline.Frame) (runs []device.R
 			return err
 		}
 		result, err := w.slots.stage(outward, whole.place.size)
-		job.Result = whole.components(result.address)
-		runs = append(w.layout.Keep(job.Window[interlace.Reach], field.components(source.address)), w.layout.Fill(job)...)
-		return err
+		if err != nil {
+			return err
+		}
+		last, err := w.better(&all, interlace.Reach, interlace.Passes)
+		if err != nil {
+			return err
+		}
+		first, err := w.better(&all, interlace.Reach, 1)
+		if err != nil {
+			return err
+		}
+		e := all[interlace.Reach]
+		runs = slices.Concat(
+			w.layout.Keep(uint64(e.memory.address), field.components(source.address)),
+			w.layout.First(uint64(e.memory.address), e.bottom, uint64(e.made[0].address), uint64(w.work.address)),
+			w.layout.Better(first, uint64(e.made[1].address)),
+			w.layout.Finish(last, whole.components(result.address)),
+		)
+		return nil
 	}))
-	for _, e := range kept {
+	for _, e := range all {
 		e.Release()
 	}
 	return runs

@@ -14,7 +14,7 @@ import (
 var modules embed.FS
 
 // Library holds the kernels, which jobs do not choose from by themselves.
-var Library = kernels.NewLibrary("interlace/device", modules, both("interlace_lines"), both("interlace_fill"))
+var Library = kernels.NewLibrary("interlace/device", modules, both("interlace_lines"), both("interlace_estimate"), both("interlace_blend"))
 
 // both returns the form of a source, with a kernel for each size of samples.
 func both(name string) *kernels.Form {

@@ -56,5 +56,11 @@ DEVICE void store_four(uint8_t *p, const four &s) {
 		store_u64(p, packed_words(s));
 }
 
-// row_at is four samples of a row from column x on; beyond the edges it is the nearest row.
-DEVICE four row_at(const plane &p, int x, int y) { return load_four(p.at + (int64_t)clamp(y, 0, p.rows - 1) * p.pitch + x * BYTES); }
+// rounded is a value as a sample.
+DEVICE int rounded(const vi_args &args, float v) {
+	float r = v + 0.5f, top = (float)((1 << args.depth) - 1);
+	return (int)(r < 0 ? 0 : r > top ? top : r);
+}
+
+// row_of is a row; beyond the edges it is the nearest one.
+DEVICE const uint8_t *row_of(const plane &p, int y) { return p.at + (int64_t)clamp(y, 0, p.rows - 1) * p.pitch; }
