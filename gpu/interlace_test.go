@@ -25,15 +25,28 @@ func weaving(e interlace.Engine, pool *pipeline.Pool, topFirst bool) pipeline.Fi
 	return &ordered{Filter: interlace.NewFilter(e, pool, interlace.Options{}), topFirst: topFirst}
 }
 
-// ordered has the top field of each frame first, or the bottom field, and numbers pictures.
+// ordered has the top field of each frame first, or the bottom field, and numbers pictures. On the
+// right frames stand still.
 type ordered struct {
 	*interlace.Filter
 	topFirst bool
+	first    *pipeline.Frame
 	made     int64
 }
 
 func (o *ordered) Process(ctx context.Context, f *pipeline.Frame, emit pipeline.Emit) error {
 	f.TopFieldFirst = o.topFirst
+	switch {
+	case f.Planes[0].Data == nil:
+	case o.first == nil || o.first.Format != f.Format:
+		o.first = pipeline.Blank(f.Format)
+		o.first.CopySamples(f)
+	default:
+		for i, y := range f.Rows() {
+			half := len(f.Row(i, y)) / 2
+			copy(f.Row(i, y)[half:], o.first.Row(i, y)[half:])
+		}
+	}
 	return o.Filter.Process(ctx, f, o.numbered(emit))
 }
 

@@ -44,13 +44,13 @@ DEVICE strip strip_at(const phase &p, int x, int y) {
 		return s;
 	}
 	UNROLL
-	for (int i = 0; i < WORDS; i++) {
-		s.w[i] = 0;
+	for (int i = 0; i < WORDS; i++) s.w[i] = 0;
+	NO_UNROLL
+	for (int i = 0; i < COLUMNS; i++) { // each sample moves those before it down
+		const uint8_t *from = row + clamp(x + i, 0, p.width - 1) * BYTES;
+		uint32_t next = BYTES == 1 ? load_u8(from) : load_u16(from);
 		UNROLL
-		for (int k = 0; k < 4 / BYTES; k++) {
-			const uint8_t *from = row + clamp(x + i * (4 / BYTES) + k, 0, p.width - 1) * BYTES;
-			s.w[i] |= (BYTES == 1 ? load_u8(from) : load_u16(from)) << 8 * BYTES * k;
-		}
+		for (int k = 0; k < WORDS; k++) s.w[k] = funnel(s.w[k], k + 1 < WORDS ? s.w[k + 1] : next, 8 * BYTES);
 	}
 	return s;
 }
@@ -125,28 +125,36 @@ DEVICE int kind_of(const neighbour &n, int y0) {
 	return q == 0 ? 0 : q == 2 ? 2 : 1;
 }
 
-// compare sets the neighbours' differences from the field's rows, and returns those of the two
-// nearest from each other in the missing rows.
-DEVICE uint32_t compare(const vi_args &args, neighbour *n, int c, int x0, int y0, const strip *own) {
-	UNROLL
-	for (int k = 0; k < VI_NEIGHBOURS; k++) {
-		view v = view_of(args, n[k], c, x0);
-		n[k].d = 0;
-		UNROLL
-		for (int i = 0; i < 3; i++) n[k].d += difference(own[i], row_of(v, y0 - 1 + 2 * i));
-	}
-	if (!args.there[BEFORE] || !args.there[AFTER]) return 2 * n[BEFORE].d / 3;
-	view before = view_of(args, n[BEFORE], c, x0), after = view_of(args, n[AFTER], c, x0);
-	return difference(row_of(before, y0), row_of(after, y0)) + difference(row_of(before, y0 + 2), row_of(after, y0 + 2));
-}
-
 // Values are picked, not their places, which would keep them from registers.
 DEVICE neighbour picked(bool second, const neighbour &a, const neighbour &b) {
 	return {second ? +b.estimate : +a.estimate, {second ? +b.v.x : +a.v.x, second ? +b.v.y : +a.v.y}, second ? +b.bottom : +a.bottom, second ? +b.d : +a.d};
 }
+DEVICE neighbour nth(const neighbour *n, int k) {
+	neighbour out = n[0];
+	UNROLL
+	for (int i = 1; i < VI_NEIGHBOURS; i++) out = picked(i == k, out, n[i]);
+	return out;
+}
 DEVICE void swap_if(bool yes, neighbour &a, neighbour &b) {
 	neighbour first = picked(yes, a, b), second = picked(!yes, a, b);
 	a = first, b = second;
+}
+
+// compare sets the neighbours' differences from the field's rows, and returns those of the two
+// nearest from each other in the missing rows.
+DEVICE uint32_t compare(const vi_args &args, neighbour *n, int c, int x0, int y0, const strip *own) {
+	NO_UNROLL
+	for (int k = 0; k < VI_NEIGHBOURS; k++) {
+		view v = view_of(args, nth(n, k), c, x0);
+		uint32_t d = 0;
+		UNROLL
+		for (int i = 0; i < 3; i++) d += difference(own[i], row_of(v, y0 - 1 + 2 * i));
+		UNROLL
+		for (int i = 0; i < VI_NEIGHBOURS; i++) n[i].d = i == k ? +d : +n[i].d;
+	}
+	if (!args.there[BEFORE] || !args.there[AFTER]) return 2 * n[BEFORE].d / 3;
+	view before = view_of(args, n[BEFORE], c, x0), after = view_of(args, n[AFTER], c, x0);
+	return difference(row_of(before, y0), row_of(after, y0)) + difference(row_of(before, y0 + 2), row_of(after, y0 + 2));
 }
 
 // bin is that of a mean of n differences, of which times make a level.
@@ -197,13 +205,14 @@ DEVICE void blend(const vi_args &args, int c, int x0, int y0, int bottom, const 
 	neighbour n[VI_NEIGHBOURS];
 	UNROLL
 	for (int k = 0; k < VI_NEIGHBOURS; k++) n[k] = {args.to[k], vector_of(args, k, c, x0, y0), args.plane[c].height > 1 ? args.bottoms[k] : 0, 0};
-	uint32_t dm = compare(args, n, c, x0, y0, own);
-	uint32_t d2 = n[2].d < n[3].d ? n[2].d : n[3].d;
-	if (known && z <= (3 * dm > 2 * d2 ? 3 * dm : 2 * d2)) {
-		UNROLL
-		for (int k = 0; k < VI_NEIGHBOURS; k++) n[k].v = {0, 0};
+	uint32_t dm, d2;
+	NO_UNROLL
+	for (bool again = false;; again = true) {
 		dm = compare(args, n, c, x0, y0, own);
 		d2 = n[2].d < n[3].d ? n[2].d : n[3].d;
+		if (again || !known || z > (3 * dm > 2 * d2 ? 3 * dm : 2 * d2)) break;
+		UNROLL
+		for (int k = 0; k < VI_NEIGHBOURS; k++) n[k].v = {0, 0};
 	}
 	swap_if(n[1].d < n[0].d, n[0], n[1]);
 	swap_if(n[3].d < n[2].d, n[2], n[3]);
@@ -212,14 +221,8 @@ DEVICE void blend(const vi_args &args, int c, int x0, int y0, int bottom, const 
 	kind = ((kind * 4 + bin(dm, 24, s)) * 4 + bin(contrast, 32, s)) * 4 + bin(n[0].d, 36, s);
 	kind = kind * 4 + bin(d2, 36, s);
 
-	float w[VI_WEIGHTS];
 	const uint8_t *code = (const uint8_t *)args.codes + 2 * VI_WEIGHTS * load_u8((const uint8_t *)args.classes + kind);
-	UNROLL
-	for (int i = 0; i < VI_WEIGHTS; i += 8) {
-		uint4 v = load_u128(code + 2 * i);
-		UNROLL
-		for (int k = 0; k < 8; k++) w[i + k] = (float)(int16_t)(v[k / 2] >> 16 * (k % 2)) / 4096;
-	}
+	auto weight = [&](int i) { return (float)(int16_t)load_u16(code + 2 * i) / 4096; };
 	// Sums are in the reference's order.
 	strip outer[2] = {strip_at(now, x, y0 - 3), strip_at(now, x, y0 + 5)};
 	int base[2][ACROSS];
@@ -231,11 +234,12 @@ DEVICE void blend(const vi_args &args, int c, int x0, int y0, int bottom, const 
 			int at = BESIDE + k;
 			base[i][k] = sample_of(own[i], at) + sample_of(own[i + 1], at);
 			int further = i ? sample_of(own[0], at) + sample_of(outer[1], at) : sample_of(outer[0], at) + sample_of(own[2], at);
-			sums[i][k] = (float)base[i][k] + w[0] * (float)(further - base[i][k]);
+			sums[i][k] = (float)base[i][k] + weight(0) * (float)(further - base[i][k]);
 		}
-	UNROLL
+	NO_UNROLL
 	for (int m = 0; m < VI_NEIGHBOURS; m++) {
-		view v = view_of(args, n[m], c, x0);
+		view v = view_of(args, nth(n, m), c, x0);
+		float here = weight(1 + 3 * m), beside = weight(2 + 3 * m), beyond = weight(3 + 3 * m);
 		strip row[7];
 		UNROLL
 		for (int i = 0; i < 7; i++) row[i] = row_of(v, y0 - 2 + i);
@@ -245,9 +249,9 @@ DEVICE void blend(const vi_args &args, int c, int x0, int y0, int bottom, const 
 			for (int k = 0; k < ACROSS; k++) {
 				const strip *q = row + 2 + 2 * i;
 				int at = BESIDE + k;
-				sums[i][k] += w[1 + 3 * m] * (float)(2 * sample_of(q[0], at) - base[i][k]);
-				sums[i][k] += w[2 + 3 * m] * (float)(sample_of(q[-1], at) + sample_of(q[1], at) - base[i][k]);
-				sums[i][k] += w[3 + 3 * m] * (float)(sample_of(q[-2], at) + sample_of(q[2], at) - base[i][k]);
+				sums[i][k] += here * (float)(2 * sample_of(q[0], at) - base[i][k]);
+				sums[i][k] += beside * (float)(sample_of(q[-1], at) + sample_of(q[1], at) - base[i][k]);
+				sums[i][k] += beyond * (float)(sample_of(q[-2], at) + sample_of(q[2], at) - base[i][k]);
 			}
 	}
 	UNROLL
@@ -255,7 +259,7 @@ DEVICE void blend(const vi_args &args, int c, int x0, int y0, int bottom, const 
 		strip e = strip_at(now, x, y0 + 2 * i);
 		UNROLL
 		for (int k = 0; k < ACROSS; k++) {
-			float sum = sums[i][k] + w[13] * (float)(2 * sample_of(e, BESIDE + k) - base[i][k]);
+			float sum = sums[i][k] + weight(13) * (float)(2 * sample_of(e, BESIDE + k) - base[i][k]);
 			out.v[i][k] = rounded(args, sum * 0.5f);
 		}
 	}
