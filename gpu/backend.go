@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"vidfilter/denoise/device"
+	fields "vidfilter/interlace/device"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
@@ -182,6 +183,8 @@ func (b *Backend) formOf(s kernels.Stage) (form, error) {
 	switch s := s.(type) {
 	case kernels.Denoise:
 		return denoised{b, s}, nil
+	case kernels.Deinterlace:
+		return deinterlaced{b, s}, nil
 	case kernels.Planned:
 		return planned{b, s}, nil
 	case kernels.OnHost:
@@ -280,8 +283,8 @@ func (b *Backend) CompileAll(ctx context.Context) (n int, err error) {
 			n += len(all)
 		}
 	}
-	deep := device.Deep()
-	return n + len(deep), b.load(deep)
+	others := append(device.Deep(), fields.Library.Variants()...)
+	return n + len(others), b.load(others)
 }
 
 func (b *Backend) compile(s kernels.Stage) error {

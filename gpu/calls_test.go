@@ -37,6 +37,7 @@ var jobs = map[string]func(t *testing.T) error{
 			return inTurn(b, 2, o, c)
 		})
 	},
+	"deinterlace": func(t *testing.T) error { return runInterlace(t) },
 }
 
 // patient is less than a test's limit, and more than a busy machine needs.

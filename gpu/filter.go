@@ -115,7 +115,7 @@ func (f *filter) send(in, out *pipeline.Frame) error {
 	f.next = (f.next + 1) % len(f.slots)
 	fl := &flight{in: in, out: out}
 	fl.reads, fl.frames = []*upload{&fl.upload}, 1
-	src, dst := f.backend.placeOf(in, s.unit), f.backend.placeOf(out, s.unit)
+	src, dst := f.backend.placeOf(in, s.unit), f.backend.resultOf(out, s.unit).place
 	src.pin(in, &fl.upload.pins)
 	dst.pin(out, &fl.job.pins)
 	if err := s.queue(&fl.job, func() error { return fl.queue(f.plan, src, dst) }); err != nil {

@@ -350,6 +350,30 @@ func (b *Backend) KeepBetween(p *pipeline.Pool) {
 	p.OnDevice(results{b}, func(pipeline.Layout) bool { return true })
 }
 
+// KeepBoth has a pool for the results of a filter, which another one of the same backend takes and
+// the CPU reads, be in the host's memory and in that of the only device.
+func (b *Backend) KeepBoth(p *pipeline.Pool) {
+	p.OnDevice(inBoth{b}, func(pipeline.Layout) bool { return true })
+}
+
+type inBoth struct{ *Backend }
+
+func (b inBoth) Alloc(size int) (pipeline.Memory, error) {
+	host, err := b.Backend.Alloc(size)
+	if err != nil {
+		return pipeline.Memory{}, err
+	}
+	onDevice, err := results{b.Backend}.Alloc(size)
+	if err != nil {
+		host.Free()
+		return pipeline.Memory{}, err
+	}
+	return pipeline.Memory{Bytes: host.Bytes, Device: onDevice.Device, Free: func() {
+		onDevice.Free()
+		host.Free()
+	}}, nil
+}
+
 type results struct{ *Backend }
 
 func (r results) Alloc(size int) (pipeline.Memory, error) {

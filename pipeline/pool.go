@@ -9,9 +9,9 @@ import (
 )
 
 // Memory is a block of host memory outside the Go heap, to which C code and devices may keep
-// pointers, or of a device's memory.
+// pointers, or of a device's memory, or one of each for the same samples.
 type Memory struct {
-	Bytes  []byte // at least as many as asked for; nil in a device's memory
+	Bytes  []byte // at least as many as asked for; nil in a device's memory alone
 	Device DeviceSamples
 	Free   func() // gives the block back to the allocator; called once
 }
@@ -258,7 +258,7 @@ func (p *Pool) Close() {
 }
 
 // OnDevice has the pool's frames of some layouts be in the memory of a device, which alloc returns.
-// They have no Planes. It must come before the first frame.
+// They have no Planes unless its blocks are in both memories. It must come before the first frame.
 func (p *Pool) OnDevice(alloc Allocator, takes func(Layout) bool) {
 	p.device, p.onDevice = alloc, takes
 }
@@ -306,7 +306,9 @@ func (m Memory) frame(format Format, props Props, put func()) *Frame {
 		f.Device = m.Device
 		return f
 	}
-	return FrameIn(m.bytes(format.bytes()), format, props, put)
+	f := FrameIn(m.bytes(format.bytes()), format, props, put)
+	f.Device = m.Device
+	return f
 }
 
 func (f Format) bytes() int {

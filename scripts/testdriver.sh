@@ -35,10 +35,10 @@ fi
 
 ffmpeg=$("$here/ffmpeg.sh" --path)
 list=${1:-}
-if [ -n "$list" ]; then extra="$list $(cut -d ' ' -f 2 "$list" | sort -u)"; else extra=$(ls kernels/*.go denoise/device/*.go gpu/surface/*.go lab/papers/*.go); fi
+if [ -n "$list" ]; then extra="$list $(cut -d ' ' -f 2 "$list" | sort -u)"; else extra=$(ls kernels/*.go denoise/device/*.go interlace/device/*.go gpu/surface/*.go lab/papers/*.go); fi
 # shellcheck disable=SC2086
 key=$({ $cc --version && echo "$flags ${CPPFLAGS:-} $ffmpeg" && cat "$here/testdriver.sh" $src/* gpu/testdriver/nvcuvid/* gpu/testdriver/nvenc/* gpu/libcuda/include/cuda.h \
-	gpu/libcuda/src/symbols.h kernels/common.h kernels/layouts.h kernels/cuda/* denoise/device/cuda/* gpu/surface/cuda/* lab/papers/cuda/* $extra; } | sha256sum | cut -c1-12)
+	gpu/libcuda/src/symbols.h kernels/common.h kernels/layouts.h kernels/cuda/* denoise/device/cuda/* interlace/device/cuda/* gpu/surface/cuda/* lab/papers/cuda/* $extra; } | sha256sum | cut -c1-12)
 prefix=$cache/testdriver-$key
 if [ -d "$prefix" ]; then
 	echo "$prefix"

@@ -151,11 +151,7 @@ func (w *work) setFrames() {
 func (w *work) setSearch() {
 	a := &w.args
 	s := motion.NewSearch(w.Settings.Motion, w.scaled.Sigma[0])
-	a.penalty, a.refined = C.int32_t(s.Penalty), C.int32_t(s.Refined)
-	for i, p := range s.Length {
-		a.length[i] = C.int32_t(p)
-	}
-	a.misfit = math.MaxInt64
+	w.searchBy(s)
 	if w.Settings.FrameGate {
 		a.misfit = C.int64_t(s.Misfit) * C.int64_t(a.level[0].cells_x) * C.int64_t(a.level[0].cells_y)
 	}

@@ -21,6 +21,7 @@ type Shape struct {
 	Depth          int     // bits of a sample, in a byte or two
 	Shift          int     // of a sample in the two bytes of a frame's
 	Cell           int     // side of the search's cells
+	Searched       bool    // pictures are searched, no more
 }
 
 // Layout says where the planes of pictures of one shape lie in their memory, and all else in the
@@ -141,6 +142,12 @@ func (l *Layout) take(n int) (at int) {
 func (l *Layout) planWork() {
 	take := l.take
 	a, w := &l.args, &l.work
+	w.vectors = take(C.VD_NEIGHBOURS * int(a.vector_stride))
+	w.fields = take(C.VD_NEIGHBOURS * int(a.field_stride))
+	w.gates = take(8 * C.VD_NEIGHBOURS)
+	if l.Shape.Searched {
+		return
+	}
 	for i, p := range a.noisy {
 		width, height := int(p.width), int(p.height)
 		w.sums[i] = take(bytesOfSum * width * height)
@@ -153,9 +160,6 @@ func (l *Layout) planWork() {
 	}
 	pitch := int(a.level[0].pitch)
 	w.pilotLuma = take(pitch*(int(a.level[0].height)+2*C.VD_RIM)) + C.VD_RIM*(pitch+1)
-	w.vectors = take(C.VD_NEIGHBOURS * int(a.vector_stride))
-	w.fields = take(C.VD_NEIGHBOURS * int(a.field_stride))
-	w.gates = take(8 * C.VD_NEIGHBOURS)
 }
 
 // at sets the addresses of the memory for the work.

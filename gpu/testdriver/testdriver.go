@@ -125,7 +125,7 @@ func Build(list string) (string, error) {
 }
 
 // sources are the driver's sources, relative to the folder with go.mod.
-var sources = []string{"scripts/testdriver.sh", "gpu/testdriver/src", "gpu/testdriver/nvcuvid", "gpu/testdriver/nvenc", "gpu/libcuda/include", "gpu/libcuda/src", "kernels/common.h", "kernels/layouts.h", "kernels/cuda", "denoise/device/cuda", "gpu/surface/cuda", "lab/papers/cuda"}
+var sources = []string{"scripts/testdriver.sh", "gpu/testdriver/src", "gpu/testdriver/nvcuvid", "gpu/testdriver/nvenc", "gpu/libcuda/include", "gpu/libcuda/src", "kernels/common.h", "kernels/layouts.h", "kernels/cuda", "denoise/device/cuda", "interlace/device/cuda", "gpu/surface/cuda", "lab/papers/cuda"}
 
 // look accesses the sources, so that the go command does not reuse cached test results when they
 // change.

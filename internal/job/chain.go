@@ -60,9 +60,9 @@ func (j *job) chainOf(b kernels.Backend, all []kernels.Stage, waiting int) *pipe
 
 // link describes a filter on a backend.
 func (j *job) link(b kernels.Backend, s kernels.Stage) pipeline.Link {
-	_, onDevice := s.(kernels.Planned)
+	onDevice := onDevice(b, s)
 	return pipeline.Link{
-		Name: s.Filter().Name, Window: s.Window(), Results: b.Held(s), OnDevice: onDevice,
+		Name: s.Filter().Name, Window: s.Window(), Results: b.Held(s), OnDevice: onDevice, InBoth: inBoth(b, s),
 		Pool: func(limit int, next *pipeline.Link) *pipeline.Pool {
 			results := pipeline.NewPool(b, limit)
 			if onDevice {
@@ -93,6 +93,23 @@ func (j *job) link(b kernels.Backend, s kernels.Stage) pipeline.Link {
 	}
 }
 
+// onDevice reports whether a filter reads frames whose samples are in its device's memory alone.
+func onDevice(b kernels.Backend, s kernels.Stage) bool {
+	if _, planned := s.(kernels.Planned); planned {
+		return true
+	}
+	_, deinterlaces := s.(kernels.Deinterlace)
+	_, onGPU := b.(holder)
+	return deinterlaces && onGPU
+}
+
+// inBoth reports whether a filter reads samples on its device and on the CPU.
+func inBoth(b kernels.Backend, s kernels.Stage) bool {
+	_, denoises := s.(kernels.Denoise)
+	_, onGPU := b.(holder)
+	return denoises && onGPU
+}
+
 // setting describes the job around a stage on the host.
 func (j *job) setting(next *pipeline.Link, later int) kernels.Setting {
 	in := kernels.Setting{Later: later, Progressive: j.o.progressive(j.in), MaxPixels: j.o.MaxPixels, Threads: j.o.Threads, Trial: j.trial,
@@ -118,6 +135,8 @@ func (j *job) keepOnDevice(b kernels.Backend, results *pipeline.Pool, next *pipe
 		h.KeepResults(results)
 	case next != nil && next.OnDevice && h.Devices() == 1:
 		h.KeepBetween(results)
+	case next != nil && next.InBoth && h.Devices() == 1:
+		h.KeepBoth(results)
 	}
 }
 

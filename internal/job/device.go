@@ -38,6 +38,7 @@ type (
 		Free() int64
 		KeepResults(p *pipeline.Pool)
 		KeepBetween(p *pipeline.Pool)
+		KeepBoth(p *pipeline.Pool)
 	}
 	// sharer backends filter several streams side by side, each on one device.
 	sharer interface{ Share() (*gpu.Backend, func()) }
@@ -110,7 +111,7 @@ func (j *job) decodeOptions(filters kernels.Backend) (o decode.Options, d *gpu.D
 func (j *job) onlyDevice(b kernels.Backend) bool {
 	encodes := j.encoding != nil && j.encoding.Beside(b)
 	for _, s := range j.o.Stages() {
-		if _, ok := s.(kernels.Planned); !ok {
+		if !onDevice(b, s) {
 			return false
 		}
 	}

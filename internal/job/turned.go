@@ -60,7 +60,9 @@ func (j *job) through(ctx context.Context, f *pipeline.Frame) (first *pipeline.F
 				return err
 			}
 			first = own
-			first.CopySamples(out)
+			if out.Planes[0].Data != nil { // otherwise a device has the samples, which nothing reads here
+				first.CopySamples(out)
+			}
 			first.CopyTiming(out)
 		}
 		return nil

@@ -31,11 +31,12 @@ import (
 
 	"vidfilter/denoise/device"
 	"vidfilter/gpu/surface"
+	fields "vidfilter/interlace/device"
 	"vidfilter/kernels"
 	"vidfilter/lab/papers"
 )
 
-var libraries = []*kernels.Library{kernels.Builtin, device.Library, surface.Library, papers.Library}
+var libraries = []*kernels.Library{kernels.Builtin, device.Library, fields.Library, surface.Library, papers.Library}
 
 func main() {
 	list := flag.Bool("list", false, "print the variants, and compile nothing")

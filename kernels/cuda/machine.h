@@ -1,4 +1,5 @@
-// What the denoiser's kernels need of the machine beyond device.h, on a GPU and in the test driver.
+// What the kernels of the denoiser and of fields need of the machine beyond device.h, on a GPU and
+// in the test driver.
 #pragma once
 
 #include "device.h"

@@ -1,0 +1,61 @@
+package device
+
+// #include "cuda/denoise_args.h"
+import "C"
+
+import (
+	"math"
+
+	"vidfilter/denoise/motion"
+)
+
+// VectorBytes are those of memory for the vectors of a search in so many pictures.
+func (l *Layout) VectorBytes(others int) int { return others * int(l.args.field_stride) }
+
+// Search returns the runs that search a smoothed picture's cells in others, VD_NEIGHBOURS at the
+// most. The vectors of each, as Field says, go to an address.
+func (l *Layout) Search(work, vectors, picture uint64, others []uint64, s *motion.Search) []Run {
+	w := l.searchOf(work, vectors, picture, others, s)
+	w.search()
+	return w.all
+}
+
+// Refine is Search from the vectors that are there.
+func (l *Layout) Refine(work, vectors, picture uint64, others []uint64, s *motion.Search) []Run {
+	w := l.searchOf(work, vectors, picture, others, s)
+	w.args.pilot_luma = C.uint64_t(picture) + w.args.level[0].offset
+	w.searching("denoise_refine", 0, 0, len(others))
+	return w.all
+}
+
+func (l *Layout) searchOf(memory, vectors, picture uint64, others []uint64, s *motion.Search) *work {
+	w := &work{Layout: l, args: l.args, near: [2]int{0, len(others)}}
+	l.at(&w.args, memory)
+	w.args.centre, w.args.fields = C.uint64_t(picture), C.uint64_t(vectors)
+	for i, other := range others {
+		w.args.to[i], w.args.from[i] = C.uint64_t(other), C.int32_t(i)
+	}
+	w.searchBy(s)
+	return w
+}
+
+// searchBy sets what a search goes by.
+func (w *work) searchBy(s *motion.Search) {
+	a := &w.args
+	a.penalty, a.refined, a.misfit = C.int32_t(s.Penalty), C.int32_t(s.Refined), math.MaxInt64
+	for i, p := range s.Length {
+		a.length[i] = C.int32_t(p)
+	}
+}
+
+// Plane returns where the samples of a plane lie in a picture, and by how many bytes the planes
+// follow that are half a pel to the right, down, and both.
+func (l *Layout) Plane(i int) (offset, phase uint64, pitch int) {
+	p := l.args.noisy[i]
+	return uint64(p.offset), uint64(p.phase), int(p.pitch)
+}
+
+// Cells returns how many cells a picture has.
+func (l *Layout) Cells() (across, down int) {
+	return int(l.args.level[0].cells_x), int(l.args.level[0].cells_y)
+}

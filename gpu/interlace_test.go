@@ -1,0 +1,283 @@
+package gpu
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"gorgonia.org/cu"
+
+	"vidfilter/denoise"
+	"vidfilter/denoise/enginetest"
+	"vidfilter/interlace"
+	fields "vidfilter/interlace/device"
+	"vidfilter/internal/e2e"
+	"vidfilter/pipeline"
+)
+
+// weaving returns a deinterlacer of clips.
+func weaving(e interlace.Engine, pool *pipeline.Pool, topFirst bool) pipeline.Filter {
+	return &ordered{Filter: interlace.NewFilter(e, pool, interlace.Options{}), topFirst: topFirst}
+}
+
+// ordered has the top field of each frame first, or the bottom field, and numbers pictures. On the
+// right frames stand still.
+type ordered struct {
+	*interlace.Filter
+	topFirst bool
+	first    *pipeline.Frame
+	made     int64
+}
+
+func (o *ordered) Process(ctx context.Context, f *pipeline.Frame, emit pipeline.Emit) error {
+	f.TopFieldFirst = o.topFirst
+	switch {
+	case f.Planes[0].Data == nil:
+	case o.first == nil || o.first.Format != f.Format:
+		o.first = pipeline.Blank(f.Format)
+		o.first.CopySamples(f)
+	default:
+		for i, y := range f.Rows() {
+			half := len(f.Row(i, y)) / 2
+			copy(f.Row(i, y)[half:], o.first.Row(i, y)[half:])
+		}
+	}
+	return o.Filter.Process(ctx, f, o.numbered(emit))
+}
+
+func (o *ordered) Flush(ctx context.Context, emit pipeline.Emit) error {
+	return o.Filter.Flush(ctx, o.numbered(emit))
+}
+
+func (o *ordered) numbered(emit pipeline.Emit) pipeline.Emit {
+	return func(f *pipeline.Frame) error {
+		f.PTS = o.made
+		o.made++
+		return emit(f)
+	}
+}
+
+// wovenBy returns the bytes of the pictures of clips by an engine.
+func wovenBy(e interlace.Engine, alloc, input pipeline.Allocator, topFirst bool, clips ...noisyClip) ([][]byte, error) {
+	return denoisedBy(context.Background(), alloc, input, clips, func(p *pipeline.Pool) pipeline.Filter { return weaving(e, p, topFirst) })
+}
+
+// wovenPlainly does it by the reference.
+func wovenPlainly(t *testing.T, topFirst bool, clips ...noisyClip) [][]byte {
+	t.Helper()
+	all, err := wovenBy(interlace.Plain{}, enginetest.Memory{}, enginetest.Memory{}, topFirst, clips...)
+	e2e.Must(t, err)
+	return all
+}
+
+// fieldsOf is a clip of interlaced frames.
+func fieldsOf(l pipeline.Layout, width, height, frames int) noisyClip {
+	return noisyClip{yuv(l, width, height), frames, true}
+}
+
+// TestInterlace holds every layout and depth, both orders of fields, odd and small pictures, videos
+// of one frame, and changes in between to the reference, bit by bit.
+func TestInterlace(t *testing.T) {
+	compares(t)
+	if !onDriver(t, "") {
+		return
+	}
+	b := open(t, Options{})
+	check := func(name string, topFirst bool, clips ...noisyClip) {
+		t.Run(fmt.Sprintf("%s, top first %v", name, topFirst), func(t *testing.T) {
+			got, err := wovenBy(b.weaver(), b, b.Input(), topFirst, clips...)
+			e2e.Must(t, err)
+			if want := wovenPlainly(t, topFirst, clips...); !slices.EqualFunc(got, want, bytes.Equal) {
+				t.Errorf("%d pictures differ from the reference's %d", len(got), len(want))
+			}
+		})
+	}
+	for i, l := range pipeline.Layouts() {
+		topFirst := i%2 == 0
+		if !slow {
+			check(l.String(), !topFirst, fieldsOf(l, 131, 77, 9))
+		} else if info := l.Info(); info.Depth != 8 && info.Depth != 10 && info.Depth != 16 {
+			continue
+		}
+		check(l.String(), topFirst, fieldsOf(l, 39-i%5, 22+i%4, 3))
+	}
+	for n, topFirst := range []bool{true, false} {
+		check("one frame", topFirst, fieldsOf(pipeline.YUV420P, 66, 46, 1))
+		check("large", topFirst, fieldsOf([]pipeline.Layout{pipeline.YUV420P, pipeline.YUV422P.At(10)}[n], 131, 77, 3))
+		check("tiny", topFirst, fieldsOf(pipeline.YUV420P, 1, 2, 3), fieldsOf(pipeline.NV12.At(10), 3, 3, 2), fieldsOf(pipeline.YUV422P, 2, 5, 2))
+		check("changes", topFirst, fieldsOf(pipeline.YUV420P, 40, 32, 3), noisyClip{yuv(pipeline.YUV420P, 40, 32), 2, false},
+			fieldsOf(pipeline.YUV420P, 40, 32, 2), fieldsOf(pipeline.RGBA, 33, 20, 2))
+	}
+}
+
+// TestInterlaceOrders: the driver may run streams in any order.
+func TestInterlaceOrders(t *testing.T) {
+	for order := range 3 {
+		t.Run(fmt.Sprint(order), func(t *testing.T) {
+			if !onDriver(t, fmt.Sprintf("order=%d", order+1)) {
+				return
+			}
+			clip := fieldsOf(pipeline.YUV420P, 40, 30, 6)
+			b := open(t, Options{All: true})
+			got, err := wovenBy(b.weaver(), b, b.Input(), true, clip)
+			e2e.Must(t, err)
+			if !slices.EqualFunc(got, wovenPlainly(t, true, clip), bytes.Equal) {
+				t.Error("pictures differ from the reference's")
+			}
+		})
+	}
+}
+
+// copier copies frames to memory of its pool.
+type copier struct {
+	pool *pipeline.Pool
+	unit *unit
+}
+
+func (copier) Held() int                                  { return 0 }
+func (copier) Flush(context.Context, pipeline.Emit) error { return nil }
+func (c copier) Process(ctx context.Context, in *pipeline.Frame, emit pipeline.Emit) error {
+	defer in.Release()
+	out, err := c.pool.NewFrame(ctx, in.Format)
+	if err != nil {
+		return err
+	}
+	out.CopyTiming(in)
+	to := out
+	if out.Planes[0].Data == nil {
+		to = pipeline.Blank(in.Format)
+	}
+	to.CopySamples(in)
+	if out.Planes[0].Data == nil {
+		size := frameBytes(in.Format)
+		err = c.unit.work.do(func() error {
+			return cu.MemcpyHtoD(cu.DevicePtr(out.Device.Address), unsafe.Pointer(&to.Planes[0].Data[0]), int64(size))
+		})
+	}
+	if err != nil {
+		out.Release()
+		return err
+	}
+	return emit(out)
+}
+
+// Frames that come in the device's memory alone, and pictures that stay there, or are in both
+// memories for the denoiser, change no bit of a chain.
+func TestInterlaceStays(t *testing.T) {
+	compares(t)
+	if !onDriver(t, "") {
+		return
+	}
+	b := open(t, Options{})
+	o := denoiseOptions(denoise.Fast)
+	o.Sigma = 0 // measured on the CPU
+	for i, l := range []pipeline.Layout{pipeline.YUV420P, pipeline.NV12, pipeline.YUV422P.At(10), pipeline.GRAY} {
+		t.Run(l.String(), func(t *testing.T) {
+			clip := fieldsOf(l, 36+i, 30-i, 5)
+			chain := func(first, second func(*pipeline.Pool)) [][]byte {
+				var c *pipeline.Chain
+				defer func() { c.Close() }()
+				got, err := denoisedBy(t.Context(), b, b.Input(), []noisyClip{clip}, func(last *pipeline.Pool) pipeline.Filter {
+					woven := func(limit int, where func(*pipeline.Pool)) func(int, *pipeline.Link) *pipeline.Pool {
+						return func(int, *pipeline.Link) *pipeline.Pool {
+							p := pipeline.NewPool(b, limit)
+							where(p)
+							return p
+						}
+					}
+					c = pipeline.NewChain([]pipeline.Link{
+						{Name: "copy", Results: 16, Pool: woven(32, first), Open: func(p *pipeline.Pool, _ *pipeline.Link, _ int) (pipeline.Filter, error) {
+							return copier{p, b.units[0]}, nil
+						}},
+						{Name: "weave", Results: 16, Pool: woven(64, second), Open: func(p *pipeline.Pool, _ *pipeline.Link, _ int) (pipeline.Filter, error) {
+							return weaving(b.weaver(), p, true), nil
+						}},
+						{Name: "denoise", Pool: func(int, *pipeline.Link) *pipeline.Pool { return last }, Open: func(p *pipeline.Pool, _ *pipeline.Link, _ int) (pipeline.Filter, error) {
+							return denoising(b, p, o), nil
+						}},
+					}, 0)
+					f, err := c.Open()
+					e2e.Must(t, err)
+					return f
+				})
+				e2e.Must(t, err)
+				return got
+			}
+			inHost := func(*pipeline.Pool) {}
+			want := chain(inHost, inHost)
+			if got := chain(b.KeepBetween, b.KeepBoth); !slices.EqualFunc(got, want, bytes.Equal) {
+				t.Error("the bits depend on where pictures are")
+			}
+			if len(want) != 2*clip.frames {
+				t.Errorf("%d pictures of %d frames", len(want), clip.frames)
+			}
+		})
+	}
+}
+
+// runInterlace is a job for TestEachCall.
+func runInterlace(t *testing.T) (err error) {
+	b, err := Open(Options{Patience: patient})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	clip := fieldsOf(pipeline.YUV420P, 40, 31, 5)
+	got, err := wovenBy(b.weaver(), b, b.Input(), true, clip)
+	if strings.Contains(fmt.Sprint(err), "not released") {
+		t.Error(err)
+	}
+	if err == nil && len(got) != 2*clip.frames {
+		t.Errorf("%d pictures of %d frames, and no error", len(got), clip.frames)
+	}
+	if len(got) > 0 && !slices.EqualFunc(got, wovenPlainly(t, true, clip)[:len(got)], bytes.Equal) {
+		t.Error("pictures differ from the reference's")
+	}
+	return err
+}
+
+// TestInterlaceMemory: memory is what the fields of a window, the work and the pictures under way
+// need.
+func TestInterlaceMemory(t *testing.T) {
+	if !onDriver(t, "") {
+		return
+	}
+	b := open(t, Options{})
+	u := b.units[0]
+	before := freeOn(t, u)
+	clip := fieldsOf(pipeline.YUV420P, 128, 96, 12)
+	pool, inputs := pipeline.NewPool(b, depth+1), pipeline.NewPool(b.Input(), 1)
+	defer pool.Close()
+	defer inputs.Close()
+	f := weaving(b.weaver(), pool, true)
+	for n := range clip.frames {
+		in, err := inputs.TakeFrame(clip.format, nil)
+		e2e.Must(t, err)
+		in.CopySamples(clip.frame(n))
+		in.PTS, in.Interlaced = int64(n), true
+		e2e.Must(t, f.Process(t.Context(), in, func(f *pipeline.Frame) error { f.Release(); return nil }))
+	}
+	if got, want := before-freeOn(t, u), int64(interlaceBytes(t, clip.format)); slow && (got > want || got < want*9/10) {
+		t.Errorf("%d bytes are in use, %d planned", got, want)
+	}
+	f.(*ordered).Discard()
+	if got := before - freeOn(t, u); slow && got != 0 {
+		t.Errorf("%d bytes are left", got)
+	}
+}
+
+// interlaceBytes plans a device's memory: the fields of a window and the estimates that they are
+// made better by, what the work takes, and copies on their way.
+func interlaceBytes(t *testing.T, f pipeline.Format) int {
+	t.Helper()
+	l, err := fields.NewLayout(shapeOf(f))
+	e2e.Must(t, err)
+	_, _, size := f.PlanLayout(pipeline.PitchAlign)
+	const kept, estimates = 2*interlace.Reach + 2, 2 * (2*2 + 1)
+	return kept*l.Field + estimates*l.Estimate + l.Work + len(fields.Table()) + stagesFor(1)*(size/2+size)
+}
