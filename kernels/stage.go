@@ -96,6 +96,7 @@ const (
 	PlaceBefore Place = iota
 	PlaceCrop
 	PlaceDeinterlace
+	PlaceDeflicker
 	PlaceMain
 	PlaceSharpen
 	PlaceDeband
