@@ -58,7 +58,9 @@ func (j *job) link(b kernels.Backend, s kernels.Stage) pipeline.Link {
 		},
 		Open: func(results *pipeline.Pool, next *pipeline.Link, later int) (pipeline.Filter, error) {
 			if h, ok := s.(kernels.OnHost); ok {
-				return h.OnHost(results, j.setting(next, later))
+				f, err := h.OnHost(results, j.setting(next, later))
+				j.flicker.watch(f)
+				return f, err
 			}
 			d, denoises := s.(kernels.Denoise)
 			if !denoises {
