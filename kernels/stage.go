@@ -102,6 +102,7 @@ const (
 	PlaceBefore Place = iota
 	PlaceCrop
 	PlaceDeinterlace
+	PlaceDeflicker
 	PlaceMain
 	PlaceSharpen
 	PlaceDeband

@@ -76,7 +76,9 @@ func (j *job) link(b kernels.Backend, s kernels.Stage) pipeline.Link {
 				return b.Filter(d, results)
 			}
 			if h, ok := s.(kernels.OnHost); ok {
-				return h.OnHost(results, j.setting(next, later))
+				f, err := h.OnHost(results, j.setting(next, later))
+				j.flicker.watch(f)
+				return f, err
 			}
 			d, denoises := s.(kernels.Denoise)
 			if !denoises {

@@ -67,6 +67,7 @@ type job struct {
 	meters  pipeline.Meters
 	ahead   *pipeline.Meters // of parts whose frames wait for the encoder; nil: there are none
 	noise   *noiseSeen
+	flicker *flickerSeen
 	damage  map[string]int64 // of parts
 
 	fallBack sync.Once // reports once that the CPU decodes a part
@@ -82,7 +83,7 @@ type job struct {
 // Run filters a file. The output gets its name once it is complete. Closing stop ends it early
 // and cleanly.
 func Run(ctx context.Context, o *Options, u *cli.UI, stop <-chan struct{}) (cli.Result, error) {
-	j := &job{o: o, ui: u, stop: stop, noise: &noiseSeen{}, started: time.Now()}
+	j := &job{o: o, ui: u, stop: stop, noise: &noiseSeen{}, flicker: &flickerSeen{}, started: time.Now()}
 	defer j.close()
 	LogTo(u)
 	if err := j.open(ctx); err != nil {
@@ -285,7 +286,7 @@ func (j *job) openOutput() (err error) {
 
 // reopen begins the input and the output again.
 func (j *job) reopen(ctx context.Context) error {
-	j.noise, j.ahead, j.extras, j.damage = &noiseSeen{}, nil, nil, nil
+	j.noise, j.flicker, j.ahead, j.extras, j.damage = &noiseSeen{}, &flickerSeen{}, nil, nil, nil
 	j.out.Close()
 	j.in.Close()
 	if j.decoding != nil {
@@ -389,6 +390,7 @@ func (j *job) run(ctx context.Context) error {
 	})
 	j.tellGPU()
 	j.tellNoise()
+	j.tellFlicker()
 	if err == nil {
 		j.tellGrain()
 	}

@@ -44,6 +44,8 @@ func (j *job) through(ctx context.Context, f *pipeline.Frame) (first *pipeline.F
 	if len(stages) == 0 {
 		return f, false, nil
 	}
+	defer func(seen *flickerSeen) { j.flicker = seen }(j.flicker)
+	j.flicker = &flickerSeen{} // the frame comes again
 	chain := j.chainOf(j.backend, stages, 1)
 	defer chain.Close()
 	filter, err := chain.Open()

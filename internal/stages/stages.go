@@ -1,10 +1,12 @@
-// Package stages registers the filters of FFmpeg that a job has around its main filter: --before,
-// --crop, --deinterlace, --sharpen, --deband, --scale, --fps and --after.
+// Package stages registers the filters that a job has around its main filter: --before, --crop,
+// --deinterlace, --deflicker, --sharpen, --deband, --scale, --fps and --after. Most are graphs of
+// FFmpeg.
 package stages
 
 import (
 	"fmt"
 
+	_ "vidfilter/deflicker" // registers it
 	"vidfilter/enhance"
 	"vidfilter/graph"
 	"vidfilter/internal/hint"
@@ -64,7 +66,7 @@ var (
 		Check: parses(enhance.ParseRate), Rivals: []string{"compare"},
 	}, graph: parsed(enhance.ParseRate), like: "fps", whole: "repeats and drops frames"})
 	After = register(kernels.PlaceAfter, Kind{option: kernels.Option{
-		Name: "after", Title: "After", Kind: kernels.Text, Metavar: "GRAPH", Help: "FFmpeg's filters after all others: eq=gamma=1.1",
+		Name: "after", Title: "After", Kind: kernels.Text, Metavar: "GRAPH", Help: "FFmpeg's filters after all others: hue=s=0",
 		Check: graph.Check,
 	}})
 )

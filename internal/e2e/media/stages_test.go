@@ -32,6 +32,7 @@ func TestStagesBesideFFmpeg(t *testing.T) {
 		{film, "--fps 10", "fps=10", "yuv420p"},
 		{film, "--sharpen 0.5", "unsharp=5:5:0.5:5:5:0", "yuv420p"},
 		{film, "--deinterlace", "null", "yuv420p"},
+		{film, "--deflicker", "null", "yuv420p"},
 		{deep, "--crop 160:96 --sharpen 0.5 --scale 96:-2", "crop=160:96:16:24,unsharp=5:5:0.5:5:5:0,zscale=w=96:h=58:filter=lanczos,setsar=1", "yuv422p10le"},
 		{rgb, "--before vflip --crop 160:96", "vflip,crop=160:96:16:24", "gbrp"},
 		{tape, "--deinterlace bob", "bwdif=mode=send_field:deint=interlaced", "yuv420p"},
@@ -47,6 +48,19 @@ func TestStagesBesideFFmpeg(t *testing.T) {
 			t.Errorf("%s: other samples than of %s: %s", c.with, c.graph, said)
 		}
 		sameTimes(t, c.with, times(t, out), times(t, want), 0.0011)
+	}
+}
+
+// A scene that flickers comes out close to what it is without flicker, and the job says so.
+func TestDeflicker(t *testing.T) {
+	e2e.Start(t, false)
+	steady := clip(t, "steady.mkv", "-f lavfi -i testsrc2=s=160x120:r=25:d=0.8 -c:v ffv1 -pix_fmt yuv420p")
+	in := clip(t, "flickers.mkv", "-i @steady.mkv -vf eq=gamma='1+0.08*sin(2.5*n)':eval=frame -c:v ffv1 -pix_fmt yuv420p")
+	out, said := filter(t, in, "mkv", "--codec ffv1 --deflicker")
+	luma := func(path string) []byte { return raw(t, path, "gray") }
+	was, is := psnr(luma(in), luma(steady)), psnr(luma(out), luma(steady))
+	if is < was+6 || !strings.Contains(said, "flicker: the brightness of 20 of 20 frames is changed") {
+		t.Errorf("%.1f dB, and %.1f dB before: %s", is, was, said)
 	}
 }
 
@@ -187,6 +201,9 @@ func TestStagesOfOddVideos(t *testing.T) {
 		{tiny, "mkv", "--codec ffv1 --crop auto", 3, "8x6"},
 		{uneven, "mkv", "--scale 0.5", 3, "32x24"},
 		{uneven, "mkv", "--deband --sharpen 0.3", 3, "65x49"},
+		{tiny, "mkv", "--codec ffv1 --deflicker", 3, "8x6"},
+		{mixed, "mkv", "--deflicker --scale 0.5 --deinterlace", 15, "32x32"},
+		{single, "mp4", "--deflicker", 1, "64x48"},
 		{single, "mp4", "--deinterlace bob", 2, "64x48"},
 		{single, "mkv", "--deinterlace best", 2, "64x48"},
 		{mixed, "mkv", "--deinterlace=single", 15, "64x64"},

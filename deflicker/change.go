@@ -1,0 +1,371 @@
+package deflicker
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+const (
+	side  = 8  // of a block, in samples of a thumb
+	reach = 20 // of the search, in samples of a thumb
+
+	dark, light = 0.03, 0.96 // the least and most level of a block that counts: beyond, samples are cut off
+
+	surest   = 0.002     // standard error of the best block
+	oneLevel = 1.0 / 255 // of 8 bits
+
+	// At a cut, as in denoise/noise, blocks differ by more than this, a sample, and by more than
+	// this share of their own deviation.
+	cutDifference = 8 * oneLevel
+	cutShare      = 0.85
+
+	// A larger change from one picture to the next is no flicker. Neither is a change of more than
+	// someLeap if blocks disagree by more than disagree.
+	leap, someLeap, disagree = 1.4, 0.1, 0.05
+)
+
+// block is the change of brightness of a part of the picture since the picture before.
+type block struct {
+	x, y  float64 // of its middle, as parts of the picture
+	level float64 // mean of both pictures
+	ratio float64 // of this picture's brightness to the other's
+	vary  float64 // square of the ratio's standard error
+}
+
+// change is what became of the brightness from one picture to the next: a ratio for the whole
+// picture, and deviations from it.
+type change struct {
+	cut   bool // another scene, or no flicker
+	gain  float64
+	parts parts
+	err   float64 // standard error of gain
+}
+
+// parts are deviations from the gain of the whole picture, as parts of it: at areas x areas nodes
+// across the picture, and at the levels of toneAt. Between nodes they are interpolated.
+type parts [areas*areas + tones]float64
+
+const (
+	areas = 3
+	tones = 4
+)
+
+// toneAt are the levels of nodes.
+var toneAt = [tones]float64{0.06, 0.2, 0.45, 0.9}
+
+// How much deviations are expected to be, as standard deviations.
+const areaSize, toneSize = 0.05, 0.02
+
+// compare returns the change from one thumb to another of the same size.
+func compare(old, cur *thumb, threads int) *change {
+	m := matcher{old: old, cur: cur, w: min(side, cur.w), h: min(side, cur.h)}
+	across, down := cur.w/m.w, cur.h/m.h
+	left, top := (cur.w-across*m.w)/2, (cur.h-down*m.h)/2
+	type row struct {
+		blocks       []block
+		matched, own float64
+	}
+	rows := make([]row, down)
+	inParts(down, threads, func(from, to int) {
+		for j := from; j < to; j++ {
+			r, v := &rows[j], vector{}
+			for i := range across {
+				x, y := left+i*m.w, top+j*m.h
+				var cost float32
+				v, cost = m.search(x, y, v)
+				r.matched += float64(cost)
+				r.own += float64(m.deviation(x, y))
+				if b, ok := m.block(x, y, v); ok {
+					r.blocks = append(r.blocks, b)
+				}
+			}
+		}
+	})
+	var all row
+	for _, r := range rows {
+		all.matched, all.own, all.blocks = all.matched+r.matched, all.own+r.own, append(all.blocks, r.blocks...)
+	}
+	samples := float64(across * down * m.w * m.h)
+	c := fit(all.blocks)
+	c.cut = c.cut || all.matched > cutDifference*samples && all.matched > cutShare*all.own
+	return c
+}
+
+// vector is where a block was in the picture before.
+type vector struct{ x, y int }
+
+// matcher finds the blocks of a thumb in the one before.
+type matcher struct {
+	old, cur *thumb
+	w, h     int // of a block
+}
+
+// cost is how much a block differs from the one at a vector, beyond its brightness.
+func (m *matcher) cost(x, y int, v vector) (cost float32) {
+	var differences [side * side]float32
+	var sum float32
+	n := 0
+	for j := range m.h {
+		cur := m.cur.pix[(y+j)*m.cur.w+x:][:m.w]
+		old := m.old.pix[(y+v.y+j)*m.old.w+x+v.x:][:m.w]
+		for i, s := range cur {
+			d := s - old[i]
+			differences[n] = d
+			sum += d
+			n++
+		}
+	}
+	mean := sum / float32(n)
+	for _, d := range differences[:n] {
+		cost += max(d-mean, mean-d)
+	}
+	return cost
+}
+
+// deviation is how much the samples of a block differ from their mean, in all.
+func (m *matcher) deviation(x, y int) (all float32) {
+	var sum float32
+	for j := range m.h {
+		for _, s := range m.cur.pix[(y+j)*m.cur.w+x:][:m.w] {
+			sum += s
+		}
+	}
+	mean := sum / float32(m.w*m.h)
+	for j := range m.h {
+		for _, s := range m.cur.pix[(y+j)*m.cur.w+x:][:m.w] {
+			all += max(s-mean, mean-s)
+		}
+	}
+	return all
+}
+
+// search returns the best vector of a block, near 0 or near another one, and its cost.
+func (m *matcher) search(x, y int, near vector) (best vector, cost float32) {
+	cost = m.cost(x, y, best)
+	if cost < 0.5*oneLevel*float32(m.w*m.h) { // it stands still
+		return best, cost
+	}
+	try := func(v vector) {
+		if max(v.x, -v.x, v.y, -v.y) > reach || x+v.x < 0 || y+v.y < 0 || x+v.x+m.w > m.old.w || y+v.y+m.h > m.old.h {
+			return
+		}
+		if c := m.cost(x, y, v); c < cost {
+			best, cost = v, c
+		}
+	}
+	if near != best {
+		try(near)
+	}
+	for step := 4; step > 0; step /= 2 {
+		for range 4 {
+			at := best
+			for dy := -step; dy <= step; dy += step {
+				for dx := -step; dx <= step; dx += step {
+					if dx != 0 || dy != 0 {
+						try(vector{at.x + dx, at.y + dy})
+					}
+				}
+			}
+			if best == at {
+				break
+			}
+		}
+	}
+	return best, cost
+}
+
+// block measures a block at a vector: the differences are fitted by a change of brightness and a
+// shift of a part of a sample. It reports whether the block counts.
+func (m *matcher) block(x, y int, v vector) (b block, ok bool) {
+	const dx, dy, diff = 0, 1, 2 // slopes, and the difference
+	var sum [3]float64
+	var s [3][3]float64
+	for j := range m.h {
+		for i := range m.w {
+			cx, cy := x+i, y+j
+			ox, oy := cx+v.x, cy+v.y
+			cur, old := m.cur.at(cx, cy), m.old.at(ox, oy)
+			t := [3]float64{
+				(m.cur.at(cx+1, cy) - m.cur.at(cx-1, cy) + m.old.at(ox+1, oy) - m.old.at(ox-1, oy)) / 4,
+				(m.cur.at(cx, cy+1) - m.cur.at(cx, cy-1) + m.old.at(ox, oy+1) - m.old.at(ox, oy-1)) / 4,
+				cur - old,
+			}
+			b.level += cur + old
+			for p, a := range t {
+				sum[p] += a
+				for q := range p + 1 {
+					s[p][q] += a * t[q]
+				}
+			}
+		}
+	}
+	n := float64(m.w * m.h)
+	b.level /= 2 * n
+	if b.level < dark || b.level > light {
+		return b, false
+	}
+	for p := range sum {
+		for q := range p + 1 {
+			s[p][q] -= sum[p] * sum[q] / n
+		}
+	}
+	const floor = 0.1 * oneLevel * 0.1 * oneLevel // of the differences, squared
+	ridge := 4 * (s[diff][diff]/n + floor)        // shifts of half a sample are expected
+	xx, xy, yy := s[dx][dx]+ridge, s[dy][dx], s[dy][dy]+ridge
+	det := xx*yy - xy*xy
+	u, w := (yy*s[diff][dx]-xy*s[diff][dy])/det, (xx*s[diff][dy]-xy*s[diff][dx])/det
+	rest := s[diff][diff] - 2*u*s[diff][dx] - 2*w*s[diff][dy] + u*u*s[dx][dx] + 2*u*w*xy + w*w*s[dy][dy]
+	step := (sum[diff] - u*sum[dx] - w*sum[dy]) / n
+	// Neighbouring differences are not independent: a quarter of them counts.
+	noise, mx, my := 4*(max(rest, 0)/n+floor), sum[dx]/n, sum[dy]/n
+	b.vary = noise * (1/n + (yy*mx*mx-2*xy*mx*my+xx*my*my)/det) / (b.level * b.level)
+	b.ratio = (b.level + step/2) / (b.level - step/2)
+	b.x, b.y = (float64(x)+float64(m.w)/2)/float64(m.cur.w), (float64(y)+float64(m.h)/2)/float64(m.cur.h)
+	return b, b.ratio > 0.25 && b.ratio < 4
+}
+
+// terms are those of fit: the gain, and its deviations.
+const terms = 1 + len(parts{})
+
+// share is how much a term counts for a block.
+type share struct {
+	term int
+	w    float64
+}
+
+// place returns the first of two nodes around a place, and how near the second one is, 0 to 1.
+func place(at float64, nodes int) (i int, near float64) {
+	i = min(max(int(at), 0), nodes-2)
+	return i, min(max(at-float64(i), 0), 1)
+}
+
+// areaOf returns the nodes at a part of the picture's width or height.
+func areaOf(part float64) (i int, near float64) { return place(part*areas-0.5, areas) }
+
+// toneOf returns the nodes at a level.
+func toneOf(level float64) (i int, near float64) {
+	for i < tones-2 && level >= toneAt[i+1] {
+		i++
+	}
+	return place(float64(i)+(level-toneAt[i])/(toneAt[i+1]-toneAt[i]), tones)
+}
+
+func (b *block) shares() [7]share {
+	ix, x := areaOf(b.x)
+	iy, y := areaOf(b.y)
+	it, t := toneOf(b.level)
+	area, tone := 1+iy*areas+ix, 1+areas*areas+it
+	return [7]share{
+		{0, 1},
+		{area, (1 - x) * (1 - y)}, {area + 1, x * (1 - y)}, {area + areas, (1 - x) * y}, {area + areas + 1, x * y},
+		{tone, 1 - t}, {tone + 1, t},
+	}
+}
+
+// fit returns the change that most blocks agree on. Weights fall with the distance from it
+// (Beaton and Tukey 1974), so blocks of what moves or shines by itself do not count.
+func fit(blocks []block) *change {
+	c := &change{gain: 1, cut: true}
+	if len(blocks) == 0 {
+		return c
+	}
+	shares, rest := make([][7]share, len(blocks)), make([]float64, len(blocks))
+	for i := range blocks {
+		shares[i], rest[i] = blocks[i].shares(), blocks[i].ratio
+	}
+	c.gain = weightedMedian(rest, blocks)
+	var spread float64
+	var x [terms]float64
+	for round := range 12 {
+		for i, b := range blocks {
+			rest[i] = b.ratio/c.gain - 1
+			for _, s := range shares[i] {
+				rest[i] -= s.w * x[s.term]
+			}
+		}
+		distance := make([]float64, len(rest))
+		for i, r := range rest {
+			distance[i] = math.Abs(r)
+		}
+		spread = 1.48 * weightedMedian(distance, blocks)
+		limit := 4*spread + surest
+		if round == 0 {
+			limit += areaSize
+		}
+		var m [terms][terms + 1]float64
+		for i := 1; i < terms; i++ {
+			m[i][i] = 1 / (areaSize * areaSize)
+			if i > areas*areas {
+				m[i][i] = 1 / (toneSize * toneSize)
+			}
+		}
+		var sum, squares float64
+		for i, b := range blocks {
+			e := rest[i] / limit
+			if e < -1 || e > 1 {
+				continue
+			}
+			k := (1 - e*e) * (1 - e*e) / (b.vary + surest*surest + spread*spread)
+			sum += k
+			squares += k * k * rest[i] * rest[i]
+			for _, s := range shares[i] { // a quarter of the blocks is independent
+				for _, r := range shares[i] {
+					m[s.term][r.term] += k * s.w * r.w / 4
+				}
+				m[s.term][terms] += k * s.w * (b.ratio/c.gain - 1) / 4
+			}
+		}
+		if sum == 0 {
+			return c
+		}
+		x = solve(m)
+		for i := range x {
+			x[i] = min(max(x[i], -0.2), 0.2)
+		}
+		c.gain *= 1 + x[0]
+		x[0] = 0
+		c.err = math.Sqrt(squares) / sum
+	}
+	copy(c.parts[:], x[1:])
+	c.cut = c.gain > leap || c.gain < 1/leap || spread > disagree && math.Abs(c.gain-1) > someLeap
+	return c
+}
+
+// weightedMedian returns the median of a value of each block, by what the blocks' ratios are worth.
+func weightedMedian(values []float64, blocks []block) float64 {
+	type entry struct{ v, w float64 }
+	all, total := make([]entry, len(values)), 0.0
+	for i, v := range values {
+		all[i] = entry{v, 1 / (blocks[i].vary + surest*surest)}
+		total += all[i].w
+	}
+	slices.SortStableFunc(all, func(a, b entry) int { return cmp.Compare(a.v, b.v) })
+	half := 0.0
+	for _, e := range all {
+		if half += e.w; half >= total/2 {
+			return e.v
+		}
+	}
+	return all[len(all)-1].v
+}
+
+// solve solves equations with a positive definite matrix, whose last column is the right side.
+func solve(m [terms][terms + 1]float64) (x [terms]float64) {
+	for i := range m {
+		for j := i + 1; j < terms; j++ {
+			f := m[j][i] / m[i][i]
+			for k := i; k <= terms; k++ {
+				m[j][k] -= f * m[i][k]
+			}
+		}
+	}
+	for i := terms - 1; i >= 0; i-- {
+		x[i] = m[i][terms]
+		for j := i + 1; j < terms; j++ {
+			x[i] -= m[i][j] * x[j]
+		}
+		x[i] /= m[i][i]
+	}
+	return x
+}

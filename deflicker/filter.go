@@ -1,0 +1,136 @@
+package deflicker
+
+import (
+	"context"
+	"runtime"
+
+	"vidfilter/denoise/plane"
+	"vidfilter/pipeline"
+)
+
+// ahead is how many frames before and after one it is compared with.
+const ahead = 7
+
+// Filter steadies the brightness of a stream of frames. It holds back as many as a result depends
+// on after its own. Frames of another format, or woven of fields where those before were not, begin
+// anew.
+type Filter struct {
+	pool    *pipeline.Pool
+	threads int
+	seen    func(gain float64, changed bool) // may be nil
+
+	format  pipeline.Format
+	courses []course // of the frames, or of their top and bottom fields
+	waiting []*pipeline.Frame
+	next    int // index in the courses of the first frame that waits
+}
+
+// course is how the brightness of frames goes, or of their top or bottom fields. Both fields of a
+// frame have the same brightness in a fade by frames, so one course of all fields would have steps.
+type course struct {
+	field   plane.Field
+	last    *thumb    // of the latest frame
+	changes []*change // of each frame from the one before: those that results depend on
+}
+
+// NewFilter returns a filter whose results are frames of pool, or frames that need no change. It
+// runs so many threads; 0: as many as the program may use.
+func NewFilter(pool *pipeline.Pool, threads int) *Filter {
+	if threads <= 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	return &Filter{pool: pool, threads: threads}
+}
+
+// OnGain has the gain of each frame reported, the mean of its fields, and whether it has changed.
+func (f *Filter) OnGain(seen func(gain float64, changed bool)) { f.seen = seen }
+
+// Held implements pipeline.Filter.
+func (f *Filter) Held() int { return ahead }
+
+// Process takes a frame, and emits the result of the one whose window it completes.
+func (f *Filter) Process(ctx context.Context, in *pipeline.Frame, emit pipeline.Emit) error {
+	if fields := plane.Fields(in); in.Format != f.format || len(fields) != len(f.courses) {
+		if err := f.Flush(ctx, emit); err != nil {
+			in.Release()
+			return err
+		}
+		f.format = in.Format
+		for _, field := range fields {
+			f.courses = append(f.courses, course{field: field})
+		}
+	}
+	for i := range f.courses {
+		c := &f.courses[i]
+		t, now := thumbOf(in, c.field, f.threads), &change{cut: true}
+		if c.last != nil {
+			now = compare(c.last, t, f.threads)
+		}
+		c.last, c.changes = t, append(c.changes, now)
+	}
+	f.waiting = append(f.waiting, in)
+	if len(f.waiting) <= ahead {
+		return nil
+	}
+	return f.finish(ctx, emit)
+}
+
+// finish emits the result of the oldest frame that waits.
+func (f *Filter) finish(ctx context.Context, emit pipeline.Emit) error {
+	in := f.waiting[0]
+	f.waiting = f.waiting[1:]
+	all, changes := make([]correction, len(f.courses)), false
+	f.next++
+	before := max(f.next-ahead, 0)
+	for i := range all {
+		c := &f.courses[i]
+		all[i] = steady(c.changes, f.next-1)
+		changes = changes || all[i] != none
+		c.changes = c.changes[before:]
+	}
+	f.next -= before
+	if f.seen != nil && !in.Context {
+		f.seen(meanGain(all), changes)
+	}
+	if !changes {
+		return emit(in)
+	}
+	out, err := f.pool.NewFrame(ctx, in.Format)
+	if err == nil {
+		out.CopyTiming(in)
+		for i, c := range f.courses {
+			all[i].apply(out, in, c.field, f.threads)
+		}
+	}
+	in.Release()
+	if err != nil {
+		return err
+	}
+	return emit(out)
+}
+
+func meanGain(all []correction) (mean float64) {
+	for _, c := range all {
+		mean += c.gain / float64(len(all))
+	}
+	return mean
+}
+
+// Flush emits the results of all frames, and forgets them.
+func (f *Filter) Flush(ctx context.Context, emit pipeline.Emit) error {
+	for len(f.waiting) > 0 {
+		if err := f.finish(ctx, emit); err != nil {
+			return err
+		}
+	}
+	f.Discard()
+	return nil
+}
+
+// Discard releases all frames.
+func (f *Filter) Discard() {
+	for _, frame := range f.waiting {
+		frame.Release()
+	}
+	f.waiting, f.courses, f.next = nil, nil, 0
+}

@@ -1,0 +1,41 @@
+package job
+
+import (
+	"fmt"
+	"math"
+	"sync/atomic"
+
+	"vidfilter/pipeline"
+)
+
+// flickerSeen sums up by how much the brightness of a job's frames is changed. Several filters may
+// add at once.
+type flickerSeen struct{ frames, changed, sum atomic.Int64 } // sum is in millionths of the brightness
+
+// watch adds every frame of a filter that steadies the brightness.
+func (s *flickerSeen) watch(f pipeline.Filter) {
+	if d, ok := f.(interface {
+		OnGain(func(gain float64, changed bool))
+	}); ok {
+		d.OnGain(func(gain float64, changed bool) {
+			s.frames.Add(1)
+			if changed {
+				s.changed.Add(1)
+				s.sum.Add(int64(math.Round(1e6 * math.Abs(gain-1))))
+			}
+		})
+	}
+}
+
+// tellFlicker reports how much flicker there was.
+func (j *job) tellFlicker() {
+	frames, changed := j.flicker.frames.Load(), j.flicker.changed.Load()
+	switch {
+	case frames == 0 || j.o.Part != nil:
+	case changed == 0:
+		j.ui.Info("found no flicker: --deflicker leaves the brightness as it is")
+	default:
+		mean := float64(j.flicker.sum.Load()) / 1e4 / float64(changed)
+		j.ui.Info(fmt.Sprintf("flicker: the brightness of %d of %d frames is changed, by %.1f%% on average", changed, frames, mean))
+	}
+}
