@@ -47,7 +47,20 @@ func ApplyEnvironment(fs *pflag.FlagSet, env []string) (err error) {
 	return err
 }
 
-// FromEnvironment reports whether a variable set the flag.
+// SetFor sets a flag for another option, named by source, and reports whether it did. A flag that was
+// given stays, and so does one that a given flag excludes.
+func SetFor(fs *pflag.FlagSet, name, value, source string) (bool, error) {
+	if slices.Contains(hiddenFromEnvironment(fs), name) {
+		return false, nil
+	}
+	if err := fs.Set(name, value); err != nil {
+		return false, err
+	}
+	fs.Lookup(name).Annotations[sourceKey] = []string{source}
+	return true, nil
+}
+
+// FromEnvironment reports whether a variable or another option set the flag.
 func FromEnvironment(f *pflag.Flag) bool { return f.Annotations[sourceKey] != nil }
 
 // Source returns the name by which a flag was set, for messages.
