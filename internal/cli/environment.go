@@ -47,8 +47,8 @@ func ApplyEnvironment(fs *pflag.FlagSet, env []string) (err error) {
 	return err
 }
 
-// SetFor sets a flag for another option, named by source, and reports whether it did. A flag that was
-// given stays, and so does one that a given flag excludes.
+// SetFor sets a flag for another option, named by source, and reports whether it did. A flag that
+// was given stays, and so does one that a given flag excludes.
 func SetFor(fs *pflag.FlagSet, name, value, source string) (bool, error) {
 	if slices.Contains(hiddenFromEnvironment(fs), name) {
 		return false, nil

@@ -19,7 +19,7 @@ const (
 	chromaDown  = 2        // and below, in lines of a frame
 	lineJitter  = 0.35     // the deviation of a line's place
 	switching   = 8        // lines at the bottom where the heads change
-	dropouts    = 1.2      // in a field
+	dropouts    = 2.5      // in a field
 	tapeAspect  = 59. / 54 // of a sample: 4:3 is 702.9 samples wide
 )
 
