@@ -1,8 +1,13 @@
 package job
 
 import (
+	"cmp"
+	"flag"
 	"fmt"
+	"os"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -34,59 +39,74 @@ func TestFootages(t *testing.T) {
 	}
 }
 
+// but returns the options of a kind, as typed, without some of them.
+func but(kind string, names ...string) string {
+	i := slices.IndexFunc(Footages, func(f Footage) bool { return f.Name == kind })
+	rest := slices.DeleteFunc(slices.Clone(Footages[i].Options), func(c Choice) bool { return slices.Contains(names, c.Name) })
+	return cmp.Or(typed(rest), "no option")
+}
+
 // TestFootageYields: options that are given win, and so do those that exclude one of the kind's.
 func TestFootageYields(t *testing.T) {
 	for _, c := range []struct{ args, env, line string }{
-		{"--footage tape --crop 704:576", "", "--footage tape: --deinterlace auto --depth auto"},
-		{"--crop 704:576 --deinterlace off --depth 8 --footage tape", "", "--footage tape: no option"},
-		{"--footage tape --compare split", "", "--footage tape: --deinterlace auto --depth auto"},
-		{"--footage tape", "VIDFILTER_DEINTERLACE=bob", "--footage tape: --crop auto --depth auto"},
-		{"", "VIDFILTER_FOOTAGE=film", "--footage film: --grain 0.3 --depth auto"},
-		{"--footage anime", "VIDFILTER_FOOTAGE=film", "--footage anime: --deband --depth auto"},
-		{"--footage film -r 2", "", "--footage film: --depth auto; not possible here: --grain 0.3"},
-		{"--footage film", "VIDFILTER_RADIUS=2", "--footage film: --depth auto; not possible here: --grain 0.3"},
-		{"--footage tape -i -", "", "--footage tape: --deinterlace auto --depth auto; not possible here: --crop auto"},
-		{"--footage tape --before hflip", "", "--footage tape: --deinterlace auto --depth auto; not possible here: --crop auto"},
+		{"--footage tape --crop 704:576", "", "--footage tape: " + but("tape", "crop")},
+		{"--crop 704:576 --deinterlace off --depth 8 --footage tape", "", "--footage tape: " + but("tape", "crop", "deinterlace", "depth")},
+		{"--footage film --grain 0 --depth 8", "", "--footage film: " + but("film", "grain", "depth")},
+		{"--footage tape --compare split --deinterlace off", "", "--footage tape: " + but("tape", "crop", "deinterlace")},
+		{"--footage tape", "VIDFILTER_DEINTERLACE=bob", "--footage tape: " + but("tape", "deinterlace")},
+		{"", "VIDFILTER_FOOTAGE=film", "--footage film: " + but("film")},
+		{"--footage anime", "VIDFILTER_FOOTAGE=film", "--footage anime: " + but("anime")},
+		{"--footage film -r 2", "", "--footage film: " + but("film", "grain") + "; not possible here: --grain 0.3"},
+		{"--footage film", "VIDFILTER_RADIUS=2", "--footage film: " + but("film", "grain") + "; not possible here: --grain 0.3"},
+		{"--footage tape --before hflip", "", "--footage tape: " + but("tape", "crop") + "; not possible here: --crop auto"},
 		{"--crf 20", "", ""},
 	} {
-		args := []string{"-i", "in.mp4", "-o", "out.mp4"}
-		if strings.Contains(c.args, "-i") {
-			args = args[2:]
-		}
-		o, err := Parse(append(args, strings.Fields(c.args)...), []string{c.env})
+		o, err := Parse(base(strings.Fields(c.args)...), []string{c.env})
 		if err != nil || o.FootageLine() != c.line {
 			t.Errorf("%s %s: %q, %v; want %q", c.env, c.args, o.FootageLine(), err, c.line)
 		}
 	}
-	_, err := Parse(base("--footage", "tap"), nil)
+	pipe := []string{"-i", "-", "-o", "out.mp4", "--footage", "tape"}
+	if o, err := Parse(pipe, nil); err != nil || !strings.Contains(o.FootageLine(), "; not possible here: --crop auto") {
+		t.Errorf("%q, %v", o.FootageLine(), err)
+	}
+	_, err := Parse(append(pipe, "--crop", "auto"), nil)
+	wantUsage(t, err, "--crop auto reads the input twice")
+	_, err = Parse(base("--footage", "tap"), nil)
 	wantUsage(t, err, `did you mean "tape"?`)
-	_, err = Parse(base("--footage", "tape", "--crop", "auto", "-i", "-"), nil)
-	wantUsage(t, err)
 }
 
 // TestFootageLive: live pictures get those options that they can have.
 func TestFootageLive(t *testing.T) {
-	for kind, line := range map[string]string{
-		"tape": "no option; not for live pictures: --deinterlace auto --crop auto --depth auto",
-		"film": "--grain 0.3; not for live pictures: --depth auto",
+	for kind, want := range map[string][]string{
+		"tape": {"no option; not for live pictures: --deinterlace auto --crop auto"}, "film": {" --grain 0.3; not for live pictures: ", "--depth auto"},
 	} {
 		o, fs := NewOptions(), cli.NewFlagSet()
 		o.PictureFlags(cli.NewTable(fs, "Filter"), kernels.Place.Live)
 		e2e.Must(t, fs.Parse([]string{"--footage", kind}))
 		e2e.Must(t, o.CheckFilter(fs))
-		if line = "--footage " + kind + ": " + line; o.FootageLine() != line {
-			t.Errorf("%q, want %q", o.FootageLine(), line)
+		for _, part := range want {
+			if !strings.Contains(o.FootageLine(), part) {
+				t.Errorf("%q lacks %q", o.FootageLine(), part)
+			}
 		}
 	}
 }
 
-// TestFootageDocs: docs/enhance.md has the table.
+var update = flag.Bool("update", false, "write the table of docs/enhance.md")
+
+// TestFootageDocs compares the table of docs/enhance.md with the program's.
 func TestFootageDocs(t *testing.T) {
-	page := string(e2e.Read(t, "../../docs/enhance.md"))
+	const file = "../../docs/enhance.md"
+	page, table := string(e2e.Read(t, file)), "| `--footage` | footage | options |\n| --- | --- | --- |\n"
 	for _, f := range Footages {
-		if row := fmt.Sprintf("| `%s` | %s | `%s` |\n", f.Name, f.Of, typed(f.Options)); !strings.Contains(page, row) {
-			t.Errorf("docs/enhance.md lacks %s", row)
-		}
+		table += fmt.Sprintf("| `%s` | %s | `%s` |\n", f.Name, f.Of, typed(f.Options))
+	}
+	old := regexp.MustCompile("(?m)^\\| `--footage` \\|.*\n(\\|.*\n)*").FindString(page)
+	if *update {
+		e2e.Must(t, os.WriteFile(file, []byte(strings.Replace(page, old, table, 1)), 0o666))
+	} else if old != table {
+		t.Errorf("go test -run FootageDocs ./internal/job -args -update: the table is\n%s, not\n%s", old, table)
 	}
 }
 
