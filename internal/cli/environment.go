@@ -47,17 +47,15 @@ func ApplyEnvironment(fs *pflag.FlagSet, env []string) (err error) {
 	return err
 }
 
-// SetFor sets a flag for another option, named by source, and reports whether it did. A flag that
-// was given stays, and so does one that a given flag excludes.
-func SetFor(fs *pflag.FlagSet, name, value, source string) (bool, error) {
-	if slices.Contains(hiddenFromEnvironment(fs), name) {
-		return false, nil
-	}
-	if err := fs.Set(name, value); err != nil {
-		return false, err
-	}
+// Overruled reports whether a flag was given, or a given flag excludes it.
+func Overruled(fs *pflag.FlagSet, name string) bool {
+	return slices.Contains(hiddenFromEnvironment(fs), name)
+}
+
+// SetFor sets a flag for another option, named by source.
+func SetFor(fs *pflag.FlagSet, name, value, source string) error {
 	fs.Lookup(name).Annotations[sourceKey] = []string{source}
-	return true, nil
+	return fs.Set(name, value)
 }
 
 // FromEnvironment reports whether a variable or another option set the flag.

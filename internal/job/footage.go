@@ -58,16 +58,15 @@ func (o *Options) applyFootage(fs *pflag.FlagSet) error {
 			continue
 		}
 		for _, c := range f.Options {
-			if fs.Lookup(c.Name) == nil || !o.suits(c) {
+			switch {
+			case cli.Overruled(fs, c.Name):
+			case fs.Lookup(c.Name) == nil || !o.suits(c):
 				o.FootageUnfit = append(o.FootageUnfit, c)
-				continue
-			}
-			set, err := cli.SetFor(fs, c.Name, c.Value, "--"+footageFlag+" "+o.Footage)
-			if err != nil {
-				return err
-			}
-			if set {
+			default:
 				o.footageSet = append(o.footageSet, c)
+				if err := cli.SetFor(fs, c.Name, c.Value, "--"+footageFlag+" "+o.Footage); err != nil {
+					return err
+				}
 			}
 		}
 	}
