@@ -58,7 +58,6 @@ func TestFootageYields(t *testing.T) {
 		{"--footage anime", "VIDFILTER_FOOTAGE=film", "--footage anime: " + but("anime")},
 		{"--footage film -r 2", "", "--footage film: " + but("film", "grain") + "; not possible here: --grain 0.3"},
 		{"--footage film", "VIDFILTER_RADIUS=2", "--footage film: " + but("film", "grain") + "; not possible here: --grain 0.3"},
-		{"--footage tape --before hflip", "", "--footage tape: " + but("tape", "crop") + "; not possible here: --crop auto"},
 		{"--crf 20", "", ""},
 	} {
 		o, err := Parse(base(strings.Fields(c.args)...), []string{c.env})
@@ -67,8 +66,10 @@ func TestFootageYields(t *testing.T) {
 		}
 	}
 	pipe := []string{"-i", "-", "-o", "out.mp4", "--footage", "tape"}
-	if o, err := Parse(pipe, nil); err != nil || !strings.Contains(o.FootageLine(), "; not possible here: --crop auto") {
-		t.Errorf("%q, %v", o.FootageLine(), err)
+	for _, args := range [][]string{pipe, base("--before", "hflip", "--footage", "tape")} {
+		if o, err := Parse(args, nil); err != nil || !strings.Contains(o.FootageLine(), "; not possible here: --crop auto") {
+			t.Errorf("%q, %v", o.FootageLine(), err)
+		}
 	}
 	_, err := Parse(append(pipe, "--crop", "auto"), nil)
 	wantUsage(t, err, "--crop auto reads the input twice")
