@@ -1,7 +1,9 @@
 #!/bin/sh
 # Makes the sample clips. Without an argument: clean.mp4 and noisy.mp4, which are committed;
 # their bits depend on the version of the encoder, so do that only when the scene changes. With the
-# argument "bench": 4k.mp4 and 8k.mp4, for measuring, which are not committed.
+# argument "bench": 4k.mp4 and 8k.mp4, for measuring, which are not committed. With "tape": ../docs/tape.jpg,
+# a drawn tape before and after --footage tape, and tape.mkv, which is not committed. It needs the program
+# (make build, or set VIDFILTER to one).
 # Needs go and an ffmpeg program with libx264 (or set FFMPEG to one).
 set -eu
 
@@ -55,8 +57,19 @@ bench)
 	clip 4k 3840x2160 48 9 -preset veryfast -crf 26
 	clip 8k 7680x4320 16 9 -preset veryfast -crf 26
 	;;
+tape)
+	"$tmp/gen" -tape -size 720x576 -rate 25 -frames 25 -noise 5 |
+		"$ffmpeg" -v error -y -i - -c:v ffv1 -level 3 -g 1 -slicecrc 1 tape.mkv
+	"${VIDFILTER:-../bin/vidfilter}" -i tape.mkv -o "$tmp/clean.mkv" --footage tape --codec ffv1
+	# The same time of both, at 4:3: the left part of each.
+	half="select='gte(t,0.159)',crop=380:ih:0:0,pad=380:576"
+	"$ffmpeg" -v error -y -i tape.mkv -i "$tmp/clean.mkv" -frames:v 1 -filter_complex \
+		"[0]${half}[a];[1]${half}[b];[a][b]hstack,scale=810:576:flags=lanczos+accurate_rnd+full_chroma_int,format=yuvj444p" \
+		-q:v 4 -fflags +bitexact -flags:v +bitexact ../docs/tape.jpg
+	ls -l tape.mkv ../docs/tape.jpg
+	;;
 *)
-	echo "usage: samples/make.sh [bench]" >&2
+	echo "usage: samples/make.sh [bench|tape]" >&2
 	exit 2
 	;;
 esac

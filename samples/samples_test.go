@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"os/exec"
@@ -63,13 +64,14 @@ func TestGenerated(t *testing.T) {
 	long.Frames = frames
 	e2e.Must(t, scene.WriteTracks(dir, long))
 	odd := scene.Config{Width: 1441, Height: 811, Frames: 2, RateNum: 30000, RateDen: 1001, Noise: 2500, Seed: 7}
-	names := []string{"clean.y4m", "noisy.y4m", "odd.y4m", "audio.wav", "subtitles.srt", "chapters.txt"}
+	names := []string{"clean.y4m", "noisy.y4m", "odd.y4m", "tape.y4m", "audio.wav", "subtitles.srt", "chapters.txt"}
 	made := map[string][]byte{
 		"clean.y4m": clips[0](),
 		"noisy.y4m": clips[noise](),
 		"odd.y4m":   render(odd),
+		"tape.y4m":  tape(720, 576, 5*256),
 	}
-	for _, name := range names[3:] {
+	for _, name := range names[4:] {
 		made[name] = e2e.Read(t, filepath.Join(dir, name))
 	}
 	if *update {
@@ -88,6 +90,45 @@ func TestGenerated(t *testing.T) {
 	}
 	if len(made) > 0 {
 		t.Errorf("%d sums are missing", len(made))
+	}
+}
+
+// tape draws a frame.
+func tape(width, height, noise int) []byte {
+	var b bytes.Buffer
+	if err := scene.WriteTape(&b, scene.Config{Width: width, Height: height, Frames: 1, RateNum: 25, RateDen: 1, Noise: noise, Seed: 1}); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+// TestTape checks that frames have fields in 4:2:2, and that noise brings the faults of a tape.
+func TestTape(t *testing.T) {
+	const w, h = 192, 144
+	clean, worn := tape(w, h, 0), tape(w, h, 6*256)
+	header, _, _ := bytes.Cut(clean, []byte("\n"))
+	if want := len(header) + 1 + len("FRAME\n") + 2*w*h; len(clean) != want || len(worn) != want || !bytes.Contains(header, []byte(" It ")) {
+		t.Errorf("%d and %d bytes, want %d: %s", len(clean), len(worn), want, header)
+	}
+	clean, worn = clean[len(clean)-2*w*h:], worn[len(worn)-2*w*h:]
+	lost, sky := 0, 0.0
+	for k := range w * h / 4 {
+		if d := float64(worn[k]) - float64(clean[k]); d > 60 {
+			lost++
+		} else {
+			sky += d * d
+		}
+	}
+	if sigma := math.Sqrt(sky / (w * h / 4)); sigma < 5 || sigma > 7.5 || lost < 20 {
+		t.Errorf("noise of 6 in the sky is %.2f beside %d samples lost", sigma, lost)
+	}
+	lines := func(plane []byte, from int) []byte { return plane[w*(h-from) : w*(h-from+8)] }
+	above, switched := psnr(lines(clean, 32), lines(worn, 32)), psnr(lines(clean, 8), lines(worn, 8))
+	if switched > above-1 {
+		t.Errorf("the lines where the heads change have a PSNR of %.1f dB, and some above %.1f dB", switched, above)
+	}
+	if err := scene.WriteTape(io.Discard, scene.Config{Width: 33, Height: 32, Frames: 1, RateNum: 25, RateDen: 1}); err == nil {
+		t.Error("a line of 33 samples has no error")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"text/tabwriter"
 
 	"vidfilter/internal/batchrun"
 	"vidfilter/internal/cli"
@@ -94,6 +95,22 @@ func newOptionsTopic(cli.Stdio) *cobra.Command {
 		Long: "Options of vidfilter -i IN -o OUT. VIDFILTER_CRF=20 sets the default of --crf.\n" +
 			groupedFlags(job.NewOptions().Flags()) + "\n" + exitHelp(),
 	}
+}
+
+// newFootageTopic is vidfilter help footage.
+func newFootageTopic(cli.Stdio) *cobra.Command {
+	b := new(strings.Builder)
+	fmt.Fprint(b, text.Wrap("--footage NAME stands for the options that suit a kind of video. Options that you give win. "+
+		"No kind is needed for a good result.", helpWidth))
+	for _, f := range job.Footages {
+		fmt.Fprintf(b, "\n--footage %s (%s):\n", f.Name, f.Of)
+		t := tabwriter.NewWriter(b, 0, 0, 3, ' ', 0)
+		for _, c := range f.Options {
+			fmt.Fprintf(t, "  %s\t%s\n", c, c.Why)
+		}
+		t.Flush()
+	}
+	return &cobra.Command{Use: "footage", Short: "the kinds of --footage", Long: b.String()}
 }
 
 // exitHelp lists exit codes with their meanings; all without an argument.

@@ -68,8 +68,9 @@ type infoOptions struct {
 // fileInfo is a file as info prints it.
 type fileInfo struct {
 	decode.Info
-	Noise *noise.Summary `json:"noise,omitempty"`
-	model noise.Model
+	Noise  *noise.Summary `json:"noise,omitempty"`
+	Advice []job.Advice   `json:"advice,omitempty"`
+	model  noise.Model
 }
 
 // runInfo describes each file, also after one that cannot be read.
@@ -135,6 +136,7 @@ func inspect(ctx context.Context, path string, measure bool) (info fileInfo, err
 		f.Release()
 	}
 	info.Info = in.Describe()
+	info.Advice = job.Advise(info.Info, info.Noise)
 	return info, err
 }
 
@@ -219,6 +221,9 @@ func printInfo(w io.Writer, info fileInfo) error {
 	}
 	if info.Noise != nil {
 		printNoise(&b, info.Noise)
+	}
+	for _, a := range info.Advice {
+		fmt.Fprintf(&b, "  advice: %s (%s)\n", a.Option, a.Reason)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

@@ -173,7 +173,7 @@ func TestCompletionOffersEveryFlag(t *testing.T) {
 func allCommands() []*cobra.Command {
 	root := new(app).command()
 	return slices.DeleteFunc(append(root.Commands(), root), func(c *cobra.Command) bool {
-		return c.Name() == "help" || c.Name() == "completion" || c.Name() == "options"
+		return slices.Contains([]string{"help", "completion", "options", "footage"}, c.Name())
 	})
 }
 

@@ -201,6 +201,9 @@ func (b *batchJob) sayPlan() error {
 		if len(item.Args) > 0 {
 			line += "  " + strings.Join(item.Args, " ")
 		}
+		if o, err := parseMedia(item.Output, item.Args); err == nil && o.Footage != "" {
+			line += "  [" + o.FootageLine() + "]"
+		}
 		if why != "" {
 			line += "  (" + why + ")"
 		}

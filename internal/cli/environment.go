@@ -47,7 +47,18 @@ func ApplyEnvironment(fs *pflag.FlagSet, env []string) (err error) {
 	return err
 }
 
-// FromEnvironment reports whether a variable set the flag.
+// Overruled reports whether a flag was given, or a given flag excludes it.
+func Overruled(fs *pflag.FlagSet, name string) bool {
+	return slices.Contains(hiddenFromEnvironment(fs), name)
+}
+
+// SetFor sets a flag for another option, named by source.
+func SetFor(fs *pflag.FlagSet, name, value, source string) error {
+	fs.Lookup(name).Annotations[sourceKey] = []string{source}
+	return fs.Set(name, value)
+}
+
+// FromEnvironment reports whether a variable or another option set the flag.
 func FromEnvironment(f *pflag.Flag) bool { return f.Annotations[sourceKey] != nil }
 
 // Source returns the name by which a flag was set, for messages.

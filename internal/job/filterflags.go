@@ -22,6 +22,8 @@ func (o *Options) filterFlags(t cli.Table) {
 
 // PictureFlags are the options of the picture, for jobs and live: those of filters of some places.
 func (o *Options) PictureFlags(t cli.Table, which func(kernels.Place) bool) {
+	o.live = !which(kernels.PlaceDeinterlace)
+	t.Add(cli.OneOf(&o.Footage, FootageNames()), footageFlag, "", strings.Join(FootageNames(), " ")+": vidfilter help footage")
 	for _, opt := range kernels.Flags() {
 		if !opt.Within(which) {
 			continue
@@ -110,6 +112,9 @@ func (o *Options) CheckFilter(fs *pflag.FlagSet) error {
 	}
 	if i := without(o.Filters.Chosen(), given); i >= 0 {
 		return o.misplaced(fs, given, given[i], infer)
+	}
+	if err := o.applyFootage(fs); err != nil {
+		return err
 	}
 	o.Filters = o.Filters.WithDefaults()
 	if err := o.Filters.Validate(); err != nil {

@@ -215,6 +215,9 @@ func (j *job) open(ctx context.Context) (err error) {
 	if err := j.openInput(watched); err != nil {
 		return err
 	}
+	if line := j.o.FootageLine(); line != "" && j.o.Part == nil && j.o.Join == "" {
+		j.ui.Info(line)
+	}
 	if err := j.look(watched); err != nil {
 		return j.orStopped(err)
 	}

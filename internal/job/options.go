@@ -31,6 +31,7 @@ type Options struct {
 	InputFormat   string // FFmpeg's name of a demuxer; "" to detect it
 	Format        string // as OutputFormat returns it
 
+	Footage   string // of FootageNames; "": none
 	Filters   kernels.Selection
 	NoiseFrom *NoiseFrom   // nil: not there
 	Profile   *noise.Model // nil: none
@@ -85,6 +86,12 @@ type Options struct {
 	Quiet, Verbose         bool
 
 	patience time.Duration // with GPUs; 0: as long as gpu has
+
+	live       bool     // options of live pictures
+	footageSet []Choice // options that Footage set
+
+	// FootageUnfit are options that Footage stands for and this job, or live, cannot have.
+	FootageUnfit []Choice
 }
 
 // Device is the value of --device.

@@ -65,6 +65,7 @@ var goodFlags = []struct {
 	{"output", "x.mkv", func(o *Options) any { return o.Output + o.Format }, "x.mkvmatroska"},
 	{"input-format", "hls", func(o *Options) any { return o.InputFormat }, "hls"},
 	{"format", "ts", func(o *Options) any { return o.Format }, "mpegts"},
+	{"footage", "tape", func(o *Options) any { return o.Footage + stages.Crop.Of(o.Filters).Text + o.Depth }, "tapeautoauto"},
 	{"filter", "recursive", func(o *Options) any { return o.Filters.Main() }, kernels.Recursive{SigmaS: 10, SigmaR: 20, Iterations: 2}},
 	{"iterations", "3", func(o *Options) any { return o.Filters.Main().(kernels.Recursive).Iterations }, 3},
 	{"filter", "denoise", func(o *Options) any { return o.Filters.Main().(kernels.Denoise).Strength }, 1.0},

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"vidfilter/batch"
+	"vidfilter/internal/cli"
 	"vidfilter/internal/hint"
 	"vidfilter/internal/job"
 	"vidfilter/kernels"
@@ -44,9 +45,10 @@ func (o *Options) readJobFile(data []byte) (f live.Filter, others []string, err 
 		return f, nil, withHint(err)
 	}
 	own = job.NewOptions() // reading has set values to check them
-	fs = own.Flags()
+	fs = cli.NewFlagSet()
+	own.PictureFlags(cli.NewTable(fs, "Filter"), kernels.Place.Live)
 	for _, s := range all {
-		if opt, some := kernels.OptionNamed(s.Name); (!some || !opt.Within(kernels.Place.Live)) && s.Name != kernels.FieldOrder.Name {
+		if fs.Lookup(s.Name) == nil || s.Name == "noise-profile" {
 			others = append(others, s.Name)
 			continue
 		}
@@ -56,6 +58,9 @@ func (o *Options) readJobFile(data []byte) (f live.Filter, others []string, err 
 	}
 	if err := own.CheckFilter(fs); err != nil {
 		return f, nil, withHint(err)
+	}
+	for _, c := range own.FootageUnfit {
+		others = append(others, c.Name)
 	}
 	return live.FilterOf(own.Filters, own.FieldOrder), others, nil
 }

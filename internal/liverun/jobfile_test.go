@@ -36,6 +36,10 @@ func TestJobFile(t *testing.T) {
 	if err != nil || !slices.Equal(others, []string{"crf"}) {
 		t.Errorf("%v, %v", others, err)
 	}
+	f, others, err := o.readJobFile([]byte("jobs: [a]\ndefaults: {footage: film}"))
+	if err != nil || kernels.Of[kernels.Denoise](f.Selection).Grain == 0 || !slices.Equal(others, []string{"depth"}) {
+		t.Errorf("footage: %+v, %v, %v", f, others, err)
+	}
 	for text, want := range map[string]string{
 		"":                                   "is empty",
 		"jobs: [a]\ndefaults: {strength: 9}": "job file:2: strength",

@@ -59,6 +59,9 @@ func Run(o *Options, fs *pflag.FlagSet, s cli.Stdio, unknown []string) error {
 	for _, line := range unknown {
 		l.ui.Warn(line)
 	}
+	if line := o.FootageLine(); line != "" {
+		l.ui.Info(line)
+	}
 	defer l.close()
 	err := l.run(ctx)
 	if i := (cli.Interruption{}); errors.As(err, &i) && i.Signal != syscall.SIGQUIT {

@@ -26,17 +26,20 @@ func main() {
 }
 
 func run(args []string, stdout io.Writer) error {
-	cfg, tracks, err := parse(args)
+	cfg, tape, tracks, err := parse(args)
 	if err != nil {
 		return err
 	}
 	if tracks != "" {
 		return scene.WriteTracks(tracks, cfg)
 	}
+	if tape {
+		return scene.WriteTape(stdout, cfg)
+	}
 	return scene.WriteY4M(stdout, cfg)
 }
 
-func parse(args []string) (cfg scene.Config, tracks string, err error) {
+func parse(args []string) (cfg scene.Config, tape bool, tracks string, err error) {
 	cfg = scene.Config{Width: 640, Height: 360, RateNum: 24, RateDen: 1}
 	f := flag.NewFlagSet("gen", flag.ContinueOnError)
 	f.Func("size", "`WxH` of the picture in pixels (default 640x360)", func(v string) (err error) {
@@ -60,14 +63,15 @@ func parse(args []string) (cfg scene.Config, tracks string, err error) {
 	})
 	f.IntVar(&cfg.Frames, "frames", 120, "how many frames")
 	f.Uint64Var(&cfg.Seed, "seed", 1, "seed of the grain")
+	f.BoolVar(&tape, "tape", false, "fields of VHS tape in 4:2:2, worn if it has noise; for -size 720x576 -rate 25")
 	f.StringVar(&tracks, "tracks", "", "write audio.wav, subtitles.srt and chapters.txt of the same length into `DIR`, and no picture")
 	if err := f.Parse(args); err != nil {
-		return cfg, "", err
+		return cfg, tape, "", err
 	}
 	if f.NArg() > 0 {
-		return cfg, "", fmt.Errorf("unexpected argument %q", f.Arg(0))
+		return cfg, tape, "", fmt.Errorf("unexpected argument %q", f.Arg(0))
 	}
-	return cfg, tracks, nil
+	return cfg, tape, tracks, nil
 }
 
 func pair(v, sep string) (a, b int, err error) {

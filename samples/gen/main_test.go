@@ -22,6 +22,14 @@ func TestPicture(t *testing.T) {
 	}
 }
 
+func TestTapePicture(t *testing.T) {
+	var out bytes.Buffer
+	e2e.Must(t, run([]string{"-tape", "-size", "64x48", "-frames", "2", "-rate", "25", "-noise", "5"}, &out))
+	if header := "YUV4MPEG2 W64 H48 F25:1 It A59:54 C422 "; !strings.HasPrefix(out.String(), header) {
+		t.Errorf("header %q, want %q", out.Bytes()[:min(out.Len(), 80)], header)
+	}
+}
+
 func TestTracks(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	var out bytes.Buffer

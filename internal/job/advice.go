@@ -1,0 +1,61 @@
+package job
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"vidfilter/decode"
+	"vidfilter/denoise/noise"
+	"vidfilter/internal/stages"
+)
+
+// Advice is an option that suits a file, with the evidence for it that the file has.
+type Advice struct {
+	Option string `json:"option"`
+	Reason string `json:"reason"`
+}
+
+// masters are the codecs of captures and scans, before they are coded for viewers.
+var masters = strings.Fields("cfhd dnxhd ffv1 ffvhuff huffyuv jpeg2000 lagarith magicyuv prores rawvideo utvideo v210 v410")
+
+// Advise returns advice on a file. seen is the noise, nil if it was not measured. It has no advice
+// where the evidence would suit another kind of video.
+func Advise(info decode.Info, seen *noise.Summary) (all []Advice) {
+	i := slices.IndexFunc(info.Streams, func(s decode.StreamInfo) bool { return s.Role == "filtered" && !s.Cover })
+	if i < 0 {
+		return nil
+	}
+	v := info.Streams[i]
+	chroma, master := v.Properties["chroma"], slices.Contains(masters, v.Codec)
+	standard := v.Width >= 640 && v.Width <= 768 && v.Height >= 480 && v.Height <= 608
+	switch interlaced := strings.Contains(v.Properties["field_order"], "field first"); {
+	case interlaced && standard && (v.Codec == "dvvideo" || master || chroma == "4:1:1" || chroma == "4:2:2"):
+		return []Advice{{footage("tape"), fmt.Sprintf("interlaced %s, %dx%d, chroma %s", v.Codec, v.Width, v.Height, chroma)}}
+	case interlaced:
+		return []Advice{{"--" + stages.Deinterlace.Name, "interlaced, and screens show whole pictures"}}
+	case master && (v.Rate == 16 || v.Rate == 18):
+		return []Advice{{footage("film"), fmt.Sprintf("%g frames a second, the rate of silent and amateur film", v.Rate)}}
+	case master && v.Rate > 0 && math.Abs(v.Rate-24) < 0.03 && chroma == "none" && grainy(seen):
+		return []Advice{{footage("film"), fmt.Sprintf("%.4g frames a second in black and white, with film grain", v.Rate)}}
+	}
+	return nil
+}
+
+func footage(name string) string { return "--" + footageFlag + " " + name }
+
+// grainy reports whether noise has the grains of film: larger than a sample, and strongest in
+// mid-tones, in most of the frames.
+func grainy(seen *noise.Summary) bool {
+	if seen == nil {
+		return false
+	}
+	frames := 0
+	for _, s := range seen.Scenes {
+		if n := len(s.Bright); !s.Clean && n > 0 && s.Grain >= 1.5 && s.Bright[n/2].Sigma > 1.3*s.Bright[0].Sigma {
+			frames += s.Frames
+		}
+	}
+	return 2*frames > seen.Frames
+}

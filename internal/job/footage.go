@@ -1,0 +1,118 @@
+package job
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"vidfilter/internal/cli"
+	"vidfilter/kernels"
+)
+
+// Footage is a value of --footage: a kind of video, and the options that it stands for.
+type Footage struct {
+	Name, Of string
+	Options  []Choice
+}
+
+// Choice is an option with a value, and the reason for it.
+type Choice struct{ Name, Value, Why string }
+
+func (c Choice) String() string { return strings.TrimSuffix("--"+c.Name+" "+c.Value, " true") }
+
+// Footages is the table of --footage. Strength and chroma are missing, as the denoiser's own
+// measurement was the best on tape, film, phones and webcams.
+var Footages = []Footage{
+	{"tape", "VHS, Hi8, Betacam, DV", []Choice{
+		{"deinterlace", "auto", "screens show whole pictures"},
+		{"crop", "auto", "takes off black edges and head switching"},
+		{"depth", "auto", "10 bits keep smooth gradients, in HEVC and AV1"},
+	}},
+	{"film", "scans of film", []Choice{
+		{"grain", "0.3", "keeps the look of film"},
+		{"depth", "auto", "10 bits keep smooth gradients, in HEVC and AV1"},
+	}},
+	{"anime", "drawn pictures", []Choice{
+		{"deband", "true", "dissolves the steps of gradients"},
+		{"depth", "auto", "10 bits keep them smooth, in HEVC and AV1"},
+	}},
+}
+
+const footageFlag = "footage"
+
+// FootageNames lists the values of --footage.
+func FootageNames() (all []string) {
+	for _, f := range Footages {
+		all = append(all, f.Name)
+	}
+	return all
+}
+
+// applyFootage sets the options that --footage stands for. Those that were given win.
+func (o *Options) applyFootage(fs *pflag.FlagSet) error {
+	for _, f := range Footages {
+		if f.Name != o.Footage {
+			continue
+		}
+		for _, c := range f.Options {
+			switch {
+			case cli.Overruled(fs, c.Name):
+			case fs.Lookup(c.Name) == nil || !o.suits(c):
+				o.FootageUnfit = append(o.FootageUnfit, c)
+			default:
+				o.footageSet = append(o.footageSet, c)
+				if err := cli.SetFor(fs, c.Name, c.Value, "--"+footageFlag+" "+o.Footage); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// suits reports whether a job can have an option. Its main filter is chosen.
+func (o *Options) suits(c Choice) bool {
+	opt, ofFilter := kernels.OptionNamed(c.Name)
+	if !ofFilter {
+		return true
+	}
+	trial := *o
+	var err error
+	if trial.Filters, err = o.withFilterOption(opt, c.Value); err != nil {
+		return true // setting it reports the error
+	}
+	return slices.Contains(opt.Filters(), o.Filters.Chosen()) && trial.checkStages() == nil &&
+		!(o.live && slices.ContainsFunc(trial.Stages(), notLive))
+}
+
+// notLive reports whether a filter refuses live pictures.
+func notLive(s kernels.Stage) bool {
+	l, ok := s.(interface{ Live() error })
+	return ok && l.Live() != nil
+}
+
+// FootageLine lists the options that --footage stands for in this job; "" without it.
+func (o *Options) FootageLine() string {
+	if o.Footage == "" {
+		return ""
+	}
+	line := fmt.Sprintf("--%s %s: %s", footageFlag, o.Footage, cmp.Or(typed(o.footageSet), "no option"))
+	if unfit := typed(o.FootageUnfit); o.live && unfit != "" {
+		line += "; not for live pictures: " + unfit
+	} else if unfit != "" {
+		line += "; not possible here: " + unfit
+	}
+	return line
+}
+
+// typed returns options as a user types them.
+func typed(all []Choice) string {
+	var words []string
+	for _, c := range all {
+		words = append(words, c.String())
+	}
+	return strings.Join(words, " ")
+}
