@@ -621,3 +621,9 @@ func (f Found) shownRagged() [4]int {
 	}
 	return r
 }
+
+// Value returns the value of --crop that was found, and what to say of it.
+func (b *Bars) Value() (value, report string) {
+	f := b.Find()
+	return f.Crop(), f.String()
+}

@@ -96,6 +96,7 @@ const (
 	PlaceBefore Place = iota
 	PlaceCrop
 	PlaceDeinterlace
+	PlaceChromaShift
 	PlaceMain
 	PlaceSharpen
 	PlaceDeband
