@@ -262,7 +262,7 @@ func summit(before, at, after float64) float64 {
 // Aligned is where chroma lies.
 type Aligned struct {
 	Frames         int     // looked at
-	X, Y           float64 // how far chroma lies right of luma and below it, in luma samples as shown; 0 if it fits
+	X, Y           float64 // how far chroma lies right of luma and below it as shown, in luma samples
 	KnownX, KnownY bool    // it could be measured
 	layout         pipeline.Layout
 }

@@ -136,8 +136,8 @@ func sinc(x float64) float64 {
 }
 
 // Shift copies luma of a frame and moves its chroma; edges are repeated. The frames have one
-// format. The fields of an interlaced frame are moved apart. It runs on up to so many threads, 0 for
-// as many as the program may use, with the same result. Frames without chroma are an error.
+// format. The fields of an interlaced frame are moved apart. Any number of threads gives the same
+// result; 0 takes as many as the program may use. Frames without chroma are an error.
 func (c ChromaShift) Shift(out, in *pipeline.Frame, threads int) error {
 	if err := hasChroma(in.Layout); err != nil {
 		return err

@@ -1,4 +1,4 @@
-// Package stages registers the filters that a job has around its main filter, most of them FFmpeg's:
+// Package stages registers the filters that a job has around its main one, most of them FFmpeg's:
 // --before, --crop, --deinterlace, --chroma-shift, --sharpen, --deband, --scale, --fps and --after.
 package stages
 
