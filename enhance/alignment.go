@@ -297,8 +297,8 @@ func (a *Alignment) Find() Aligned {
 	return found
 }
 
-// settle returns a distance to a quarter of a sample or row, 0 if it is small, and whether the votes
-// agree. A unit of the votes has so many samples or rows.
+// settle returns a distance to a quarter of a sample or row, 0 if it is small, and whether votes
+// agree. A unit of votes has so many samples or rows.
 func settle(best float64, votes []float64, unit, least float64) (float64, bool) {
 	votes = slices.DeleteFunc(slices.Clone(votes), math.IsNaN)
 	if len(votes) < leastVoters || math.IsNaN(best) {
