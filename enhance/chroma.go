@@ -80,7 +80,7 @@ func (c ChromaShift) shown(f Facts) ChromaShift {
 func hasChroma(l pipeline.Layout) error {
 	switch info := l.Info(); {
 	case info.RGB:
-		return hint.Errorf("leave --chroma-shift out, or convert to YUV first: --before format=yuv444p",
+		return hint.Errorf("leave --chroma-shift out",
 			"--chroma-shift: RGB has no planes of chroma")
 	case info.Gray():
 		return hint.Errorf("leave --chroma-shift out", "--chroma-shift: a gray video has no chroma")

@@ -10,7 +10,7 @@ import (
 // tape finds rows of video from tape that are no picture.
 //
 // At the bottom the recorder switches heads: from there on, rows are displaced, bent or noisy. In a
-// picture each row resembles the one above it in its field. Where the heads switch, this ends at the
+// picture each row resembles the one above it in its field. Where heads switch, this ends at the
 // same row of nearly every frame, and the row is a displaced one, or noise follows. An edge in the
 // picture does neither.
 //
