@@ -26,6 +26,7 @@ type Bars struct {
 	line   []uint16     // of a frame, in 1/256 levels
 	sums   []uint32     // of columns
 	levels [][256]int   // how many samples of each level the parts of some rows have
+	tape   *tape        // nil: not from tape
 }
 
 // segment is what a part of a row or column was in all frames.
@@ -41,6 +42,8 @@ const (
 	litLevel = 14  // levels above a bar at which a segment is lit for certain
 	few      = 0.1 // a share that chance may take up
 	unit     = 256 // of a level, in Bars.line
+
+	tapeFrames = 20 // to look at, of video that may be from tape
 )
 
 // The sides of a picture.
@@ -60,6 +63,7 @@ func NewBars(f Facts) *Bars {
 	b.rows, b.cols = grid(f.Format.Height, f.Format.Width), grid(f.Format.Width, f.Format.Height)
 	b.levels = make([][256]int, len(b.rows[0]))
 	b.line, b.sums = make([]uint16, f.Format.Width), make([]uint32, f.Format.Width)
+	b.tape = b.newTape()
 	return b
 }
 
@@ -108,6 +112,9 @@ func (b *Bars) Add(f *pipeline.Frame) {
 		}
 	}
 	b.frames = append(b.frames, p)
+	if b.tape != nil {
+		b.tape.add(b, f)
+	}
 }
 
 // addRow adds the segments of the row that was read, and returns the level of the brightest.
@@ -237,7 +244,7 @@ func (b *Bars) Full() bool {
 			return false
 		}
 	}
-	return len(b.frames) > 0
+	return len(b.frames) > 0 && (b.tape == nil || len(b.frames) >= tapeFrames)
 }
 
 // Found is what a detector found.
@@ -250,6 +257,8 @@ type Found struct {
 	Sparse bool   // there are no more than a few lights on black, such as credits
 	Usual  Box    // of the most frames, where their picture is smaller than the box; else empty
 	Ragged [4]int // dark lines at the top, bottom, left and right that stay: there is something in them
+	Data   bool   // the box begins below rows of data
+	Heads  bool   // the box ends above the switching of heads
 	facts  Facts
 	whole  Box
 }
@@ -305,6 +314,14 @@ func (b *Bars) Find() Found {
 	}
 	if found.Black || found.Sparse {
 		found.Usual = Box{}
+		return found
+	}
+	if end := b.tape.find() / stepY * stepY; end > 0 && end < found.Box.Y+found.Box.Height {
+		found.Heads, found.Box.Height = true, end-found.Box.Y
+	}
+	if start := (b.tape.findTop() + stepY - 1) / stepY * stepY; start > found.Box.Y {
+		found.Data = true
+		found.Box.Y, found.Box.Height = start, found.Box.Height-(start-found.Box.Y)
 	}
 	return found
 }
@@ -566,6 +583,12 @@ func (f Found) String() string {
 	default:
 		fmt.Fprintf(&b, "crop: %dx%d at %d,%d: %s", shown.Width, shown.Height, shown.X, shown.Y, taken(shown, whole))
 	}
+	if f.Data {
+		b.WriteString("; the rows at the top are data or half a line")
+	}
+	if f.Heads {
+		b.WriteString("; at the bottom the heads of the recorder switch")
+	}
 	for side, n := range f.shownRagged() {
 		if n > 0 {
 			fmt.Fprintf(&b, "; %s stay: there is something in them", [4]string{
@@ -620,4 +643,10 @@ func (f Found) shownRagged() [4]int {
 		r[left], r[right] = r[right], r[left]
 	}
 	return r
+}
+
+// Value returns the value of --crop that was found, and what to say of it.
+func (b *Bars) Value() (value, report string) {
+	f := b.Find()
+	return f.Crop(), f.String()
 }

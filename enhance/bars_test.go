@@ -118,6 +118,24 @@ func TestBars(t *testing.T) {
 			return f(x, y, frame) + noisy(x, y, frame, 6)
 		}
 	}
+	heads := func(x, y, frame int) float64 { // the last rows come late, and bend
+		if y >= 567 {
+			return texture(x-24+y-567, y, frame) + noisy(x, y, frame, 12)
+		}
+		return texture(x, y, frame) + noisy(x, y, frame, 4)
+	}
+	table := func(x, y, frame int) float64 { // its edge lies there in all pictures
+		if y >= 567 {
+			return 60 + 50*math.Sin(float64(x)/7) + noisy(x, y, frame, 4)
+		}
+		return texture(x, y, frame) + noisy(x, y, frame, 4)
+	}
+	data := func(x, y, frame int) float64 {
+		if y == 0 && (x < 40 || (x/5+x*x/700+frame)%2 == 0) || y == 1 && x < 180 {
+			return 16
+		}
+		return max(60, texture(x, y, frame))
+	}
 	const frames = 24
 	rest := "there is something in them"
 	for _, c := range []struct {
@@ -164,8 +182,11 @@ func TestBars(t *testing.T) {
 		{"black and noise", hd, func(x, y, frame int) float64 { return 17 + noisy(x, y, frame, 2) }, Box{}, "whole picture stays"},
 		{"night sky", hd, night, Box{}, "whole picture stays"},
 		{"fireworks", hd, fireworks, Box{}, "a few lights on black"},
-		{"tape", tape, switching(inside(Box{340, 576, 8, 0}, texture)), Box{340, 576, 8, 0}, ""},
+		{"tape", tape, switching(inside(Box{340, 576, 8, 0}, texture)), Box{340, 566, 8, 0}, "heads of the recorder switch"},
 		{"tape, letterbox", tape, switching(inside(Box{340, 432, 8, 72}, texture)), Box{340, 432, 8, 72}, ""},
+		{"tape, heads", tape, heads, Box{360, 566, 0, 0}, "10 rows off the bottom; at the bottom the heads of the recorder switch"},
+		{"tape, a table", tape, table, Box{}, "no black bars: the whole picture stays"},
+		{"tape, data", tape, data, Box{360, 574, 0, 2}, "2 rows off the top; the rows at the top are data or half a line"},
 		{"10 bits", pipeline.Format{Layout: pipeline.YUV420P.At(10), Width: 320, Height: 180}, film, wide, ""},
 		{"P010", pipeline.Format{Layout: pipeline.NV12.At(10), Width: 320, Height: 180}, film, wide, ""},
 		{"full range", pipeline.Format{Layout: pipeline.YUV420P, FullRange: true, Width: 320, Height: 180}, inside(wide, dim), wide, ""},

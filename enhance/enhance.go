@@ -1,5 +1,6 @@
-// Package enhance turns plain options, such as --scale 1080p, into graphs in FFmpeg's syntax, and
-// finds the black bars around a picture. It has values and frames only: it opens no file.
+// Package enhance turns plain options, such as --scale 1080p, into graphs in FFmpeg's syntax. It
+// finds the black bars around a picture and how far chroma lies off luma, and moves chroma. It has
+// values and frames only: it opens no file.
 package enhance
 
 import (

@@ -102,6 +102,7 @@ const (
 	PlaceBefore Place = iota
 	PlaceCrop
 	PlaceDeinterlace
+	PlaceChromaShift
 	PlaceDeflicker
 	PlaceMain
 	PlaceSharpen

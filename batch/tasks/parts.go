@@ -20,10 +20,16 @@ import (
 // Part is the body of a task.
 type Part struct {
 	contract.Range
-	Blob  string  `json:"blob,omitempty"`  // its packets in the store
-	Noise string  `json:"noise,omitempty"` // a noise profile, if it was measured for all parts
-	Crop  *string `json:"crop,omitempty"`  // a box, likewise; empty for the whole picture
-	Order string  `json:"order,omitempty"` // of fields, likewise
+	Blob string `json:"blob,omitempty"` // its packets in the store
+	Measured
+}
+
+// Measured is what was measured once for all parts.
+type Measured struct {
+	Noise       string  `json:"noise,omitempty"`        // a profile
+	Crop        *string `json:"crop,omitempty"`         // a box, empty for the whole picture
+	ChromaShift *string `json:"chroma_shift,omitempty"` // X,Y, empty for none
+	Order       string  `json:"field_order,omitempty"`
 }
 
 // option returns the option of the main command.
@@ -46,15 +52,13 @@ func (k *task) parts(ctx context.Context) ([]Part, error) {
 	}
 	var found struct {
 		Parts []Part
-		Noise string
-		Crop  *string
-		Order string `json:"field_order"`
+		Measured
 	}
 	if err := json.Unmarshal(out, &found); err != nil {
 		return nil, fmt.Errorf("output of segments: %w", err)
 	}
 	for i := range found.Parts {
-		found.Parts[i].Noise, found.Parts[i].Crop, found.Parts[i].Order = found.Noise, found.Crop, found.Order
+		found.Parts[i].Measured = found.Measured
 	}
 	return found.Parts, nil
 }
@@ -91,6 +95,9 @@ func (k *task) part(ctx context.Context) (queue.Outcome, error) {
 	}
 	if p.Order != "" {
 		args = append(args, "--field-order="+p.Order)
+	}
+	if p.ChromaShift != nil {
+		args = append(args, "--chroma-shift="+*p.ChromaShift)
 	}
 	done, err := k.media(ctx, in, temp, args...)
 	if err != nil {

@@ -68,9 +68,10 @@ func SegmentsOf(o *SegmentOptions, fs *pflag.FlagSet, env []string) (any, error)
 	ctx := context.Background()
 	var found struct {
 		*decode.Cuts
-		Noise string  `json:"noise,omitempty"`       // for --noise-profile of the parts
-		Crop  *string `json:"crop,omitempty"`        // for --crop of the parts, empty for the whole picture
-		Order string  `json:"field_order,omitempty"` // for --field-order of the parts
+		Noise       string  `json:"noise,omitempty"`        // for --noise-profile of the parts
+		Crop        *string `json:"crop,omitempty"`         // for --crop of the parts, empty for the whole picture
+		ChromaShift *string `json:"chroma_shift,omitempty"` // for --chroma-shift of the parts, empty for none
+		Order       string  `json:"field_order,omitempty"`  // for --field-order of the parts
 	}
 	var err error
 	if found.Cuts, err = decode.Scan(ctx, o.Input, o.decodeOptions(), o.length, o.window()); err != nil {
@@ -84,11 +85,13 @@ func SegmentsOf(o *SegmentOptions, fs *pflag.FlagSet, env []string) (any, error)
 	if o.NoiseFrom != nil {
 		found.Noise = compact(*kernels.Of[kernels.Denoise](o.Filters).Known)
 	}
-	if o.cropsAuto() {
-		if err := o.measureCrop(ctx, pool, func(string) {}); err != nil {
-			return found, err
-		}
-		found.Crop = new(stages.Crop.Of(o.Filters).Text)
+	asked := o.automatics()
+	if err := o.survey(ctx, pool, func(string) {}); err != nil {
+		return found, err
+	}
+	for _, a := range asked {
+		to := map[*stages.Kind]**string{stages.Crop: &found.Crop, stages.ChromaShift: &found.ChromaShift}[a.kind]
+		*to = new(a.kind.Of(o.Filters).Text)
 	}
 	if o.looksAtFields() {
 		if err := o.measureFields(ctx, pool, func(string) {}); err != nil {

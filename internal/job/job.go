@@ -253,7 +253,7 @@ func (j *job) look(ctx context.Context) error {
 	if err := j.o.measureNoise(ctx, j.frames, func(s string) { j.ui.Warn(s) }); err != nil {
 		return err
 	}
-	if err := j.o.measureCrop(ctx, j.frames, func(s string) { j.ui.Info(s) }); err != nil {
+	if err := j.o.survey(ctx, j.frames, func(s string) { j.ui.Info(s) }); err != nil {
 		return err
 	}
 	return j.foresee(ctx)

@@ -1,9 +1,10 @@
-// Package stages registers the filters that a job has around its main filter: --before, --crop,
-// --deinterlace, --deflicker, --sharpen, --deband, --scale, --fps and --after. Most are graphs of
-// FFmpeg.
+// Package stages registers the filters that a job has around its main one, most of them FFmpeg's:
+// --before, --crop, --deinterlace, --chroma-shift, --deflicker, --sharpen, --deband, --scale, --fps
+// and --after.
 package stages
 
 import (
+	"context"
 	"fmt"
 
 	_ "vidfilter/deflicker" // registers it
@@ -22,13 +23,15 @@ type Stage struct {
 	Number float64 // of an option that is no text: its value, the index of its name, or 1 for on
 }
 
-// Kind is an option whose values stand for graphs. To add one, add it to the list below.
+// Kind is an option whose values stand for graphs, or for a filter in Go. To add one, add it to the
+// list below.
 type Kind struct {
 	kernels.Filter
 
 	option kernels.Option
 	graph  func(Stage) (graphOf, error) // nil: the text is the graph
 	like   string                       // a graph that keeps as many frames as any of the option's
+	host   hostOf                       // in place of a graph
 	first  bool                         // the first frame decides whether all are interlaced
 	whole  string                       // why a video stays whole; "": parts will do
 	live   func(Stage) error            // refuses values for live pictures; nil: all will do
@@ -36,6 +39,9 @@ type Kind struct {
 
 // graphOf returns the graph for frames, "" to leave them as they are.
 type graphOf = func(enhance.Facts) (string, error)
+
+// hostOf opens a filter of frames in the host's memory.
+type hostOf = func(Stage, *pipeline.Pool, kernels.Setting) (pipeline.Filter, error)
 
 // The kinds, in the order of the table of options.
 var (
@@ -51,6 +57,10 @@ var (
 		Name: "deinterlace", Title: "Deinterlace", Kind: kernels.Name, Names: enhance.DeinterlaceNames, Bare: "auto",
 		Help: "a frame of each field (auto, best; bob is quick), or of two (single)",
 	}, graph: number[enhance.Deinterlace], like: "bwdif", whole: "reads neighbouring frames"})
+	ChromaShift = register(kernels.PlaceChromaShift, Kind{option: kernels.Option{
+		Name: "chroma-shift", Title: "Chroma shift", Kind: kernels.Text, Metavar: "X,Y", Help: "move colour right and down in pixels, or to its place (auto)",
+		Check: parses(enhance.ParseChromaShift),
+	}, host: shiftsChroma})
 	Sharpen = register(kernels.PlaceSharpen, Kind{option: kernels.Option{
 		Name: "sharpen", Title: "Sharpen", Help: "0.3 is mild, and 1 is the most", Domain: kernels.Domain{Max: 1},
 	}, graph: number[enhance.Sharpen], like: "unsharp"})
@@ -87,7 +97,7 @@ type value interface {
 }
 
 // parses returns a check that a text can be parsed.
-func parses[T value](parse func(string) (T, error)) func(string) error {
+func parses[T any](parse func(string) (T, error)) func(string) error {
 	return func(s string) error {
 		_, err := parse(s)
 		return err
@@ -116,6 +126,20 @@ func hasBox(s Stage) error {
 	return hint.Errorf("give W:H:X:Y, or W:H", "crop auto looks at a whole video, which live has not")
 }
 
+// shiftsChroma moves chroma by the stage's value.
+func shiftsChroma(s Stage, pool *pipeline.Pool, in kernels.Setting) (pipeline.Filter, error) {
+	c, err := enhance.ParseChromaShift(s.Text)
+	if err != nil {
+		return nil, err
+	}
+	return kernels.PerFrame(pool, func(_ context.Context, out, frame *pipeline.Frame) error {
+		if err := c.Shift(out, frame, in.Threads); err != nil {
+			return hint.Says(err.Error(), hint.Of(err), graph.ErrGraph, err)
+		}
+		return nil
+	}), nil
+}
+
 // Of returns the stage of the kind in a selection.
 func (k *Kind) Of(all kernels.Selection) Stage { return all.Of(&k.Filter).(Stage) }
 
@@ -139,7 +163,7 @@ func (s Stage) Whole() string {
 	switch {
 	case s.kind.whole != "":
 		return fmt.Sprintf("--%s %s", s.kind.Name, s.kind.whole)
-	case s.kind.graph != nil:
+	case s.kind.graph != nil || s.kind.host != nil:
 		return ""
 	}
 	if f, err := graph.Open(s.Text, graph.Options{}); err != nil || f.Local() {
@@ -166,6 +190,9 @@ func (s Stage) Live() error {
 
 // OnHost implements kernels.OnHost.
 func (s Stage) OnHost(pool *pipeline.Pool, in kernels.Setting) (pipeline.Filter, error) {
+	if s.kind.host != nil {
+		return s.kind.host(s, pool, in)
+	}
 	o := graph.Options{
 		Name: "--" + s.kind.Name, Takes: in.Takes, MaxPixels: in.MaxPixels, Later: in.Later, Threads: in.Threads, Trial: in.Trial, Lost: in.Lost,
 	}

@@ -107,7 +107,7 @@ func TestChainedParts(t *testing.T) {
 batch: {segment: 1s, jobs: 1}
 defaults: {radius: 0, preset: ultrafast, crf: 0, threads: 1, device: cpu}
 jobs:
-  - {input: `+in+`, name: "{stem}-parts.mkv", options: {crop: auto, scale: 0.5, sharpen: 0.3, after: eq=gamma=1.1}}
+  - {input: `+in+`, name: "{stem}-parts.mkv", options: {crop: auto, chroma_shift: auto, scale: 0.5, sharpen: 0.3, after: eq=gamma=1.1}}
   - {input: `+in+`, name: "{stem}-whole.mkv", options: {deinterlace: bob, fps: 30}}
   - {input: `+tape+`, name: "{stem}-fields.mkv", options: {deinterlace: best}}
 `))
@@ -119,7 +119,7 @@ jobs:
 	contains(t, b.Err.String(), "filtering each video as one stream: --deinterlace reads neighbouring frames")
 	lacks(t, b.Err.String(), "starting over")
 	for name, options := range map[string]string{
-		"a-parts.mkv": "--crop auto --scale 0.5 --sharpen 0.3 --after eq=gamma=1.1", "a-whole.mkv": "--deinterlace bob --fps 30",
+		"a-parts.mkv": "--crop auto --chroma-shift auto --scale 0.5 --sharpen 0.3 --after eq=gamma=1.1", "a-whole.mkv": "--deinterlace bob --fps 30",
 		"tape-fields.mkv": "--deinterlace best --field-order bff",
 	} {
 		hand, made := filepath.Join(dir, name), filepath.Join(out, name)

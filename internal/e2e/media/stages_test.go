@@ -28,6 +28,7 @@ func TestStagesBesideFFmpeg(t *testing.T) {
 		{film, "--before hflip --after 'scale=96:-2,negate'", "hflip,scale=96:-2,negate", "yuv420p"},
 		{film, "--after curves=preset=negative", "curves=preset=negative", "yuv420p"},
 		{film, "--crop 160:96:16:24", "crop=160:96:16:24", "yuv420p"},
+		{film, "--chroma-shift -4,2", "chromashift=cbh=-2:cbv=1:crh=-2:crv=1:edge=smear", "yuv420p"},
 		{film, "--scale 0.5", "zscale=w=96:h=72:filter=lanczos,setsar=1", "yuv420p"},
 		{film, "--fps 10", "fps=10", "yuv420p"},
 		{film, "--sharpen 0.5", "unsharp=5:5:0.5:5:5:0", "yuv420p"},
@@ -171,6 +172,8 @@ func TestStagesRefused(t *testing.T) {
 		"--deinterlace bob --compare side":         "makes two of one",
 		"--deinterlace --compare side":             "--deinterlace single goes with it",
 		"--codec av1 --film-grain keep --fps 25":   "--fps changes them",
+		"--chroma-shift 4":                         "not X,Y",
+		"--chroma-shift auto --before transpose":   "--before moves its picture",
 		"--crop auto --before transpose":           "--before moves its picture",
 	} {
 		_, said, code := attempt(t, "nowhere.mkv", "mkv", args)

@@ -15,7 +15,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-func TestFindBars(t *testing.T) {
+func TestSurvey(t *testing.T) {
 	e2e.NeedsFFmpeg(t)
 	clip := func(name, source, codec string) string {
 		path := filepath.Join(t.TempDir(), name)
@@ -48,8 +48,10 @@ func TestFindBars(t *testing.T) {
 			}
 			pool := pipeline.NewPool(kernels.Host{}, 1)
 			defer pool.Close()
-			found, err := o.findBars(context.Background(), pool)
-			if text := found.String(); err != nil || !strings.HasPrefix(text, c.text) {
+			stages.Crop.Set(&o.Filters, "auto")
+			text := ""
+			err := o.survey(context.Background(), pool, func(s string) { text = s })
+			if err != nil || !strings.HasPrefix(text, c.text) {
 				t.Errorf("%q, %v; want %q", text, err, c.text)
 			}
 		})
@@ -62,7 +64,7 @@ func TestFindBars(t *testing.T) {
 		t.Errorf("a pipe: %v", err)
 	}
 	o.Input = "no such file"
-	if found, err := o.findBars(context.Background(), nil); err == nil {
-		t.Errorf("no file: %v", found)
+	if err := o.survey(context.Background(), nil, nil); err == nil {
+		t.Error("no file: no error")
 	}
 }
