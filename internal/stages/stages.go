@@ -58,7 +58,7 @@ var (
 		Help: "a frame of each field (auto, best; bob is quick), or of two (single)",
 	}, graph: number[enhance.Deinterlace], like: "bwdif", whole: "reads neighbouring frames"})
 	ChromaShift = register(kernels.PlaceChromaShift, Kind{option: kernels.Option{
-		Name: "chroma-shift", Title: "Chroma shift", Kind: kernels.Text, Metavar: "X,Y", Help: "move colour right and down in pixels, or to its place (auto)",
+		Name: "chroma-shift", Title: "Chroma shift", Kind: kernels.Text, Metavar: "X,Y", Help: "pixels to move colour right and down, or auto",
 		Check: parses(enhance.ParseChromaShift),
 	}, host: shiftsChroma})
 	Sharpen = register(kernels.PlaceSharpen, Kind{option: kernels.Option{

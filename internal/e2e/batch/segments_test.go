@@ -107,7 +107,7 @@ func TestChainedParts(t *testing.T) {
 batch: {segment: 1s, jobs: 1}
 defaults: {radius: 0, preset: ultrafast, crf: 0, threads: 1, device: cpu}
 jobs:
-  - {input: `+in+`, name: "{stem}-parts.mkv", options: {crop: auto, chroma_shift: auto, scale: 0.5, sharpen: 0.3, after: eq=gamma=1.1}}
+  - {input: `+in+`, name: "{stem}-parts.mkv", options: {crop: auto, chroma-shift: auto, scale: 0.5, sharpen: 0.3, after: eq=gamma=1.1}}
   - {input: `+in+`, name: "{stem}-whole.mkv", options: {deinterlace: bob, fps: 30}}
   - {input: `+tape+`, name: "{stem}-fields.mkv", options: {deinterlace: best}}
 `))
