@@ -21,15 +21,16 @@ import (
 )
 
 // weaving returns a deinterlacer of clips.
-func weaving(e interlace.Engine, pool *pipeline.Pool, topFirst bool) pipeline.Filter {
+func weaving(e interlace.Engine, pool *pipeline.Pool, topFirst bool) *ordered {
 	return &ordered{Filter: interlace.NewFilter(e, pool, interlace.Options{}), topFirst: topFirst}
 }
 
-// ordered has the top field of each frame first, or the bottom field, and numbers pictures. On the
-// right frames stand still.
+// ordered has the top field of each frame first, or the bottom field, and numbers pictures. If it
+// stands, the right half of frames is that of the first.
 type ordered struct {
 	*interlace.Filter
 	topFirst bool
+	stands   bool
 	first    *pipeline.Frame
 	made     int64
 }
@@ -37,7 +38,7 @@ type ordered struct {
 func (o *ordered) Process(ctx context.Context, f *pipeline.Frame, emit pipeline.Emit) error {
 	f.TopFieldFirst = o.topFirst
 	switch {
-	case f.Planes[0].Data == nil:
+	case !o.stands:
 	case o.first == nil || o.first.Format != f.Format:
 		o.first = pipeline.Blank(f.Format)
 		o.first.CopySamples(f)
@@ -64,7 +65,11 @@ func (o *ordered) numbered(emit pipeline.Emit) pipeline.Emit {
 
 // wovenBy returns the bytes of the pictures of clips by an engine.
 func wovenBy(e interlace.Engine, alloc, input pipeline.Allocator, topFirst bool, clips ...noisyClip) ([][]byte, error) {
-	return denoisedBy(context.Background(), alloc, input, clips, func(p *pipeline.Pool) pipeline.Filter { return weaving(e, p, topFirst) })
+	return denoisedBy(context.Background(), alloc, input, clips, func(p *pipeline.Pool) pipeline.Filter {
+		f := weaving(e, p, topFirst)
+		f.stands = true
+		return f
+	})
 }
 
 // wovenPlainly does it by the reference.
@@ -265,7 +270,7 @@ func TestInterlaceMemory(t *testing.T) {
 	if got, want := before-freeOn(t, u), int64(interlaceBytes(t, clip.format)); slow && (got > want || got < want*9/10) {
 		t.Errorf("%d bytes are in use, %d planned", got, want)
 	}
-	f.(*ordered).Discard()
+	f.Discard()
 	if got := before - freeOn(t, u); slow && got != 0 {
 		t.Errorf("%d bytes are left", got)
 	}

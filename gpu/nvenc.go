@@ -363,7 +363,7 @@ func (b inBoth) Alloc(size int) (pipeline.Memory, error) {
 	if err != nil {
 		return pipeline.Memory{}, err
 	}
-	onDevice, err := results{b.Backend}.Alloc(size)
+	onDevice, err := results(b).Alloc(size)
 	if err != nil {
 		host.Free()
 		return pipeline.Memory{}, err
