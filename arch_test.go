@@ -102,7 +102,7 @@ var rules = []rule{
 		imports: []string{"denoise/motion", "denoise/plane", "pipeline"},
 		why:     "the definition that the forms for the CPU and the GPU are held to: it needs neither"},
 	{folder: "interlace/device", what: "the deinterlacer's CUDA kernels and their launches",
-		imports: []string{"denoise/device", "denoise/motion", "denoise/plane", "interlace", "kernels", "C"},
+		imports: []string{"denoise/device", "denoise/plane", "interlace", "kernels", "C"},
 		why:     "plans work as the denoiser's does: the device is the caller's"},
 	{folder: "interlace/cpu", what: "frames of fields on the CPU: C with SIMD",
 		imports: []string{"denoise/cpu", "denoise/motion", "denoise/plane", "interlace", "internal/isa", "pipeline", "C"},

@@ -11,7 +11,7 @@ var Search = motion.NewSearch(motion.Constants{Cell: 8, Penalty: 2, RefinePenalt
 // LeastSearched is the least side of luma that is searched: smaller ones are enlarged.
 const LeastSearched = 16
 
-// Passes is how many times an estimate is made better. Each reads the estimates of two fields each way.
+// Passes is how many times an estimate is made better, from those of two fields each way.
 const Passes = 2
 
 // Neighbours are the fields that a better estimate reads, by their distance in time.

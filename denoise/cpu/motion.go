@@ -61,9 +61,9 @@ type Search struct {
 	c    C.vd_search
 }
 
-// NewSearch returns the search from a picture to another. The levels are smoothed, the finest first;
-// the half-pel planes, by their phase, are those of the finest level of to. Each level has its field
-// of vectors, of which the first is the result.
+// NewSearch returns the search from a picture to another. The levels are smoothed, the finest
+// first. The half-pel planes, by phase, are of the finest level of to. Each level has its field of
+// vectors, and the first is the result.
 func NewSearch(set isa.ISA, s *motion.Search, from, to []Plane, half [4]Plane, fields []*Vector) *Search {
 	out := &Search{isa: set, Cell: s.Cell, c: C.vd_search{
 		levels: C.int(len(from)), cell: C.int(s.Cell), penalty: C.int(s.Penalty), refine: C.int(s.Refined), pilot: from[0].c(),
@@ -81,8 +81,7 @@ func NewSearch(set isa.ISA, s *motion.Search, from, to []Plane, half [4]Plane, f
 	return out
 }
 
-// Find sets the vectors of rows y0 <= y < y1 of cells at one level, of which the next coarser one is
-// done.
+// Find sets the vectors of rows y0 <= y < y1 of cells at one level. The next coarser one is done.
 func (s *Search) Find(level, y0, y1 int) {
 	C.vd_find(C.int(s.isa), &s.c, C.int(level), C.int(y0), C.int(y1))
 }

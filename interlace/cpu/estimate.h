@@ -13,8 +13,8 @@ INLINE vf splat(float x) { return x - (vf){}; }
 INLINE vf where_so(vi mask, vf a, vf b) { return (vf)(((vi)a & mask) | ((vi)b & ~mask)); }
 INLINE vf magnitude(vf v) { return (vf)((vi)v & 0x7fffffff); }
 
-// A row of the lines in 8-bit levels, from EDGE columns before a chunk on. What is beyond the padding
-// is of no use, and the memory of the next row.
+// A row of the lines in 8-bit levels, from EDGE columns before a chunk on. What lies beyond the
+// padding belongs to the next row, and is not used.
 typedef float levels[CHUNK + 2 * VL];
 
 INLINE void load_levels(float *restrict out, vi_plane p, int y, int x, float scale)

@@ -1,6 +1,5 @@
-// All of the C code that is compiled for each instruction set, once for samples of a byte and once
-// for those of two. The including file defines ISA, the floats VL in a vector, and SAMPLE_BITS if it
-// is 16.
+// The C code that is compiled for each instruction set, for samples of a byte and for those of two.
+// The including file defines ISA, VL (the floats in a vector), and SAMPLE_BITS if it is 16.
 #include <string.h>
 
 // Products and sums stay apart, as in the reference. GCC keeps them so in standard C.
