@@ -24,7 +24,7 @@ type Engine struct {
 	isa    C.int
 	make   motion.Planes
 	each   Each
-	blocks *pipeline.Pool
+	blocks [kinds]*pipeline.Pool // a pool keeps blocks of one size
 }
 
 var _ interlace.Engine = (*Engine)(nil)
@@ -33,10 +33,22 @@ var _ interlace.Engine = (*Engine)(nil)
 // have once the context ends.
 type Each func(ctx context.Context, n int, do func(i int))
 
+// The kinds of blocks: the rows of a field, its estimates, and a result.
+const (
+	ofLines = iota
+	ofEstimate
+	ofResult = ofEstimate + interlace.Passes
+	kinds    = ofResult + 1
+)
+
 // New returns an engine whose work is shared by each. Its memory is of the C heap.
 func New(set isa.ISA, each Each, heap pipeline.Allocator) *Engine {
 	learn()
-	return &Engine{isa: C.int(set), make: motion.Planes(set), each: each, blocks: pipeline.NewPool(heap, 1)}
+	e := &Engine{isa: C.int(set), make: motion.Planes(set), each: each}
+	for i := range e.blocks {
+		e.blocks[i] = pipeline.NewPool(heap, 1)
+	}
+	return e
 }
 
 // learn copies interlace.Learned to where the C code reads it.
@@ -77,8 +89,8 @@ type block struct {
 	release func()
 }
 
-func (e *Engine) alloc(size int) (*block, error) {
-	memory, release, err := e.blocks.Take(size)
+func (e *Engine) alloc(kind, size int) (*block, error) {
+	memory, release, err := e.blocks[kind].Take(size)
 	if err != nil {
 		return nil, fmt.Errorf("interlace: %w", err)
 	}
@@ -178,7 +190,7 @@ func (e *Engine) Prepare(ctx context.Context, f *pipeline.Frame, which plane.Fie
 	for _, c := range own {
 		size += shapeOf(c).size()
 	}
-	b, err := e.alloc(size)
+	b, err := e.alloc(ofLines, size)
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +235,7 @@ func (f *field) newEstimate(pass int) (*estimate, error) {
 	for _, p := range f.parts {
 		size += 4 * shapeOf(p).size()
 	}
-	b, err := f.engine.alloc(size)
+	b, err := f.engine.alloc(ofEstimate+pass, size)
 	if err != nil {
 		return nil, err
 	}
@@ -318,7 +330,7 @@ func (e *Engine) Fill(ctx context.Context, j interlace.Job) (interlace.Wait, err
 	for _, p := range now.parts {
 		size += shapeOf(p).size()
 	}
-	b, err := e.alloc(size)
+	b, err := e.alloc(ofResult, size)
 	if err != nil {
 		return nil, err
 	}
@@ -396,7 +408,11 @@ func (e *Engine) better(ctx context.Context, window *[2*interlace.Reach + 1]*fie
 func (*Engine) Depth() int { return 0 }
 
 // Idle frees the engine's memory.
-func (e *Engine) Idle() { e.blocks.Trim() }
+func (e *Engine) Idle() {
+	for _, p := range e.blocks {
+		p.Trim()
+	}
+}
 
 const (
 	rowsPerTask     = 32 // enough work to be worth handing over; a multiple of 4
