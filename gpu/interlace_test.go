@@ -246,9 +246,12 @@ func runInterlace(t *testing.T) (err error) {
 	return err
 }
 
-// TestInterlaceMemory: memory is what the fields of a window, the work and the pictures under way
-// need.
+// TestInterlaceMemory: memory is what the fields of a window, their estimates, the work and the
+// pictures under way need, and at 4K less than 1.2 GB.
 func TestInterlaceMemory(t *testing.T) {
+	if n := interlaceBytes(t, yuv(pipeline.YUV420P, 3840, 2160)); n > 1200e6 {
+		t.Errorf("%s of a GPU at 4K", megabytes(int64(n)))
+	}
 	if !onDriver(t, "") {
 		return
 	}

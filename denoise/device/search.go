@@ -5,8 +5,10 @@ import "C"
 
 import (
 	"math"
+	"slices"
 
 	"vidfilter/denoise/motion"
+	"vidfilter/kernels"
 )
 
 // VectorBytes are those of memory for the vectors of a search in so many pictures.
@@ -58,4 +60,10 @@ func (l *Layout) Plane(i int) (offset, phase uint64, pitch int) {
 // Cells returns how many cells a picture has.
 func (l *Layout) Cells() (across, down int) {
 	return int(l.args.level[0].cells_x), int(l.args.level[0].cells_y)
+}
+
+// SearchKernels returns those of Kernels that Prepare, Smooth, Search and Refine run.
+func SearchKernels(depth int) []kernels.Variant {
+	forms := []string{"denoise_planes", "denoise_pyramid", "denoise_rim", "denoise_coarsest", "denoise_finer", "denoise_refine"}
+	return slices.DeleteFunc(Kernels(depth), func(v kernels.Variant) bool { return !slices.Contains(forms, v.Form.Name) })
 }

@@ -7,6 +7,7 @@ package device
 import (
 	"embed"
 
+	"vidfilter/denoise/device"
 	"vidfilter/kernels"
 )
 
@@ -27,8 +28,9 @@ func both(name string) *kernels.Form {
 // deep ends the names of the kernels for samples of more than 8 bits.
 const deep = "_16"
 
-// Kernels returns the kernels for samples of so many bits.
-func Kernels(depth int) (all []kernels.Variant) {
+// Kernels returns the kernels for samples of so many bits, the search's among them.
+func Kernels(depth int) []kernels.Variant {
+	all := device.SearchKernels(depth)
 	for _, v := range Library.Variants() {
 		if v.Name == v.Form.Name == (depth == 8) {
 			all = append(all, v)
