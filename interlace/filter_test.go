@@ -379,7 +379,11 @@ func TestChroma(t *testing.T) {
 			}
 		}
 	}
-	for field, f := range run(t, plain(interlace.Options{}), in) {
+	made := run(t, plain(interlace.Options{}), in)
+	for field, f := range made {
+		if field == 0 || field == len(made)-1 {
+			continue // changes of brightness cannot be followed with fields on one side alone
+		}
 		for r := 4; r < format.Height/2-4; r++ {
 			want := (colour(float64(2*r), field) + colour(float64(2*r+1), field)) / 2
 			if got := float64(f.Row(1, r)[1]); got < want-1 || got > want+1 {
