@@ -271,6 +271,7 @@ func (j *job) runParts(ctx context.Context, d division) error {
 	if !errors.As(err, new(apart)) {
 		j.tellGPU()
 		j.tellNoise()
+		j.tellRepairs()
 	}
 	j.vain.Store(j.meters.Encode.Frames() - j.out.Frames())
 	if j.stopped() && j.out.Frames() == 0 {
