@@ -26,21 +26,21 @@ type Filter struct {
 	window []*entry // oldest first
 	next   int      // index in the window of the frame whose result comes next
 	spare  []*picture
-	work   [3]work // of the planes
+	free   []*view // with memory for others
 }
 
 // entry is a frame of the window.
 type entry struct {
 	frame    *pipeline.Frame
 	pictures []*picture // of the frame, or of its fields
+	looks    []*look    // of each picture; none: it has not been looked at
 }
 
-// work is memory for a plane.
-type work struct {
-	before, after plane.Plane
-	cells         cells
-	noise         []int32
-	labels        []int32
+// look is what a picture has beside its neighbours.
+type look struct {
+	views []*view
+	found [3][]*patch // of each plane, what exceeds both neighbours
+	dense [3]bool     // there is too much of it
 }
 
 var _ pipeline.Filter = (*Filter)(nil)
@@ -86,10 +86,15 @@ func (f *Filter) Process(ctx context.Context, in *pipeline.Frame, emit pipeline.
 // picture reads a frame or a field.
 func (f *Filter) picture(ctx context.Context, in *pipeline.Frame, field plane.Field) (p *picture, err error) {
 	p = &picture{}
-	if n := len(f.spare); n > 0 {
-		p, f.spare = f.spare[n-1], f.spare[:n-1]
+	parts := componentsOf(in, field)
+	for i, spare := range f.spare {
+		if spare.fits(parts) {
+			p, f.spare = spare, slices.Delete(f.spare, i, i+1)
+			break
+		}
 	}
-	p.read(in, field, f.each)
+	p.ShiftX, p.ShiftY = in.ChromaShift()
+	p.read(parts, f.each)
 	p.search, err = f.form.prepare(ctx, p.Planes[0])
 	return p, err
 }
@@ -122,41 +127,38 @@ func (f *Filter) drop(e *entry) {
 		p.search = nil
 		f.spare = append(f.spare, p)
 	}
+	for _, l := range e.looks {
+		f.forget(l)
+	}
 	e.frame.Release()
 }
 
-// repaired returns the next frame, or a copy without its damage.
+// repaired returns the next frame, or a copy without its damage. The two frames at each end of a
+// video stay as they are.
 func (f *Filter) repaired(ctx context.Context, in *pipeline.Frame) (*pipeline.Frame, error) {
+	if f.next < around || f.next+around >= len(f.window) {
+		return in.Retain(), nil // what moves there cannot be told from damage
+	}
+	if err := f.lookAt(ctx); err != nil {
+		return nil, err
+	}
 	var out *pipeline.Frame
 	patches := 0
-	for i, field := range plane.Fields(in) {
-		if f.next == 0 || f.next == len(f.window)-1 {
-			break // it lacks a neighbour
-		}
-		views, damage, err := f.damage(ctx, i)
-		if err != nil {
-			if out != nil {
-				out.Release()
-			}
-			return nil, err
-		}
-		var parts []plane.Component
-		for c, all := range damage {
+	for i, l := range f.window[f.next].looks {
+		for c, all := range f.damage(i) {
 			for _, p := range all {
 				if out == nil {
+					var err error
 					if out, err = f.pool.NewFrame(ctx, in.Format); err != nil {
 						return nil, err
 					}
 					out.CopyTiming(in)
 					out.CopySamples(in)
 				}
-				if parts == nil {
-					parts = componentsOf(out, field)
+				if part := componentsOf(out, plane.Fields(in)[i])[c]; part.Own {
+					l.views[c].mend(part, p)
 				}
-				if parts[c].Own {
-					views[c].mend(parts[c], p)
-				}
-				if p.counts {
+				if !p.under {
 					patches++
 				}
 			}
@@ -171,39 +173,60 @@ func (f *Filter) repaired(ctx context.Context, in *pipeline.Frame) (*pipeline.Fr
 	return out, nil
 }
 
-// damage returns the damage in the planes of picture i of the next frame.
-func (f *Filter) damage(ctx context.Context, i int) (views []*view, all [3][]*patch, err error) {
-	at := func(d int) *picture { return f.window[f.next+d].pictures[i] }
-	now := at(0)
-	fields, err := f.form.find(ctx, now.search, at(-1).search, at(1).search)
-	if err != nil {
-		return nil, all, err
+// lookAt looks at the next frame and its neighbours, as far as they have not been.
+func (f *Filter) lookAt(ctx context.Context) error {
+	for at := f.next - 1; at <= f.next+1; at++ {
+		e, before, after := f.window[at], f.window[at-1], f.window[at+1]
+		for i := len(e.looks); i < len(e.pictures); i++ {
+			now, a, b := e.pictures[i], before.pictures[i], after.pictures[i]
+			fields, err := f.form.find(ctx, now.search, a.search, b.search)
+			if err != nil {
+				return err
+			}
+			l := &look{}
+			for c := range now.Planes {
+				v := f.compare(c, now, a, b, fields)
+				all, ok := v.candidates()
+				l.views = append(l.views, v)
+				l.found[c], l.dense[c] = all, !ok
+			}
+			e.looks = append(e.looks, l)
+		}
 	}
-	for c := range now.Planes {
-		v := f.compare(c, now, at(-1), at(1), &fields)
-		v.near = [2]plane.Plane{at(-1).Planes[c], at(1).Planes[c]}
-		for k, d := range [...]int{-2, 2} {
-			if n := f.next + d; n >= 0 && n < len(f.window) {
-				v.far[k] = at(d).Planes[c]
+	return nil
+}
+
+// damage returns the damage in the planes of picture i of the next frame.
+func (f *Filter) damage(i int) (all [3][]*patch) {
+	at := func(d int) *entry { return f.window[f.next+d] }
+	l, before, after := at(0).looks[i], at(-1).looks[i], at(1).looks[i]
+	for c, v := range l.views {
+		if l.dense[c] || before.dense[c] || after.dense[c] {
+			continue
+		}
+		v.near = [2]plane.Plane{at(-1).pictures[i].Planes[c], at(1).pictures[i].Planes[c]}
+		v.far = [2]plane.Plane{at(-2).pictures[i].Planes[c], at(2).pictures[i].Planes[c]}
+		for _, p := range l.found[c] {
+			if v.damage(p, l.found[c], [2][]*patch{before.found[c], after.found[c]}) {
+				p.under = slices.ContainsFunc(all[0], func(q *patch) bool { return c > 0 && v.meet(p, q) })
+				all[c] = append(all[c], p)
 			}
 		}
-		views = append(views, v)
+		for _, p := range all[0] {
+			if q := v.below(p, l.views[0].now.Width); c > 0 && q != nil {
+				all[c] = append(all[c], q)
+			}
+		}
 	}
-	return views, detect(views), nil
+	return all
 }
 
 // compare returns a plane beside those of the neighbours.
-func (f *Filter) compare(c int, now, before, after *picture, fields *[2]motion.Field) *view {
-	w := &f.work[c]
+func (f *Filter) compare(c int, now, before, after *picture, fields [2]motion.Field) *view {
 	p := now.Planes[c]
-	if w.before.Width != p.Width || w.before.Height != p.Height || w.before.Depth != p.Depth {
-		cells := newCells(p)
-		*w = work{p.Like(), p.Like(), cells, make([]int32, len(cells.sum)), make([]int32, len(p.Pix))}
-	}
-	for i := range w.noise {
-		w.noise[i] = -1
-	}
-	v := &view{now: p, before: w.before, after: w.after, vectors: fields, cells: w.cells, noise: w.noise, labels: w.labels}
+	v := f.memory(p)
+	v.now, v.vectors = p, fields
+	v.shiftX, v.shiftY = 0, 0
 	if c > 0 {
 		v.shiftX, v.shiftY = now.ShiftX, now.ShiftY
 	}
@@ -224,6 +247,28 @@ func (f *Filter) compare(c int, now, before, after *picture, fields *[2]motion.F
 	return v
 }
 
+// memory returns a view of a plane like p, without its samples.
+func (f *Filter) memory(p plane.Plane) *view {
+	i := slices.IndexFunc(f.free, func(v *view) bool {
+		return v.before.Width == p.Width && v.before.Height == p.Height && v.before.Depth == p.Depth
+	})
+	if i < 0 {
+		cells := newCells(p)
+		return &view{before: p.Like(), after: p.Like(), cells: cells, noise: make([]int32, len(cells.sum)), labels: make([]int32, len(p.Pix))}
+	}
+	v := f.free[i]
+	f.free = slices.Delete(f.free, i, i+1)
+	return v
+}
+
+// forget gives up a look. Its memory serves others.
+func (f *Filter) forget(l *look) {
+	for c, v := range l.views {
+		v.forget(l.found[c])
+		f.free = append(f.free, v)
+	}
+}
+
 // Flush emits the results of all frames, and forgets them.
 func (f *Filter) Flush(ctx context.Context, emit pipeline.Emit) error {
 	for f.next < len(f.window) {
@@ -240,5 +285,5 @@ func (f *Filter) Discard() {
 	for _, e := range f.window {
 		f.drop(e)
 	}
-	f.window, f.next, f.spare = nil, 0, nil
+	f.window, f.next, f.spare, f.free = nil, 0, nil, nil
 }

@@ -16,11 +16,14 @@ const (
 
 	agreement = 0.25 // of the contrast: how far neighbours may differ in a patch, and the three around it
 	similar   = 0.5  // of the contrast: what another place of a neighbour has in common with a patch
-	moved     = 0.3  // of the samples of a patch, that are similar in both neighbours if it has moved
-	both      = 0.35 // of the contrast: how far samples of both neighbours differ that show the same thing
+	moved     = 0.3  // of the samples of a patch, that neighbours have beside it if it is part of a thing that moves
+	both      = 0.3  // of the contrast: how far samples of both neighbours differ that show the same thing
 	either    = 0.15 // and those of one
+	one       = 0.4  // and those of one, where it has a patch as well
 	fainter   = 0.45 // of the contrast around a patch, that both neighbours have at its place
 	still     = 0.4  // of the contrast, that frames two away have where something flickers
+
+	swarm = 2 // patches nearby in both neighbours that make a swarm
 
 	mostOfPicture = 25 // one of so many samples may be in patches; more is no damage
 )
@@ -29,8 +32,8 @@ const (
 type view struct {
 	now, before, after plane.Plane
 	near               [2]plane.Plane // the neighbours, not moved
-	far                [2]plane.Plane // two frames before and after, not moved; without samples if there is none
-	vectors            *[2]motion.Field
+	far                [2]plane.Plane // two frames before and after, not moved
+	vectors            [2]motion.Field
 	shiftX, shiftY     int
 	cells              cells
 	noise              []int32 // of cells, in 1/16 of the samples' unit; -1: not known yet
@@ -42,11 +45,10 @@ type patch struct {
 	sign           int // 1: brighter, -1: darker, 0: both
 	samples        []int32
 	x0, y0, x1, y1 int
-	seeds          int
 	label          int32
-	counts         bool
 	contrast       int // root of the mean square of the difference from the neighbours' mean
 
+	under  bool    // it is chroma of a patch of luma
 	shares []uint8 // of the replacement, in the box enlarged by rim
 	from   *plane.Plane
 	offset int
@@ -85,6 +87,9 @@ func (v *view) threshold(x, y int, levels, noise float64) int {
 // candidates returns the parts of the plane that exceed both neighbours, and false if there are too
 // many.
 func (v *view) candidates() (all []*patch, ok bool) {
+	for i := range v.noise {
+		v.noise[i] = -1
+	}
 	budget := v.now.Width * v.now.Height / mostOfPicture
 	for i, peak := range v.cells.peak {
 		x0, y0 := i%v.cells.width*cellSide, i/v.cells.width*cellSide
@@ -101,11 +106,10 @@ func (v *view) candidates() (all []*patch, ok bool) {
 				if max(e, -e) <= least || !v.inside(x, y) {
 					continue
 				}
-				if n := v.labels[y*v.now.Width+x]; n > 0 {
-					all[n-1].seeds++
+				if v.labels[y*v.now.Width+x] != 0 {
 					continue
 				}
-				p := &patch{seeds: 1, label: int32(len(all) + 1), x0: x, y0: y, x1: x + 1, y1: y + 1}
+				p := &patch{label: int32(len(all) + 1), x0: x, y0: y, x1: x + 1, y1: y + 1}
 				all = append(all, p)
 				v.grow(p, x, y, budget)
 				if budget -= len(p.samples); budget <= 0 {
@@ -170,10 +174,47 @@ func (v *view) forget(all []*patch) {
 	}
 }
 
-// damage reports whether a patch is damage, and prepares its replacement.
-func (v *view) damage(p *patch) bool {
-	return len(p.samples) >= leastSamples && v.small(p) && v.surrounded(p) && !v.flickers(p) &&
-		!(v.found(p, 0, both) && v.found(p, 1, both)) && !v.found(p, 0, either) && !v.found(p, 1, either) && !v.moves(p)
+// damage reports whether a patch of some is damage, and prepares its replacement. Those of the
+// frames before and after are beside it.
+func (v *view) damage(p *patch, some []*patch, others [2][]*patch) bool {
+	if len(p.samples) < leastSamples || !v.small(p) || !v.surrounded(p) || v.flickers(p) || v.beside(p) || v.swarms(p, some, others) {
+		return false
+	}
+	o := v.outline(p)
+	return !v.travels(p, &o, others) && !v.found(p, &o)
+}
+
+// meet reports whether a patch of the plane lies over one of luma.
+func (v *view) meet(p, luma *patch) bool {
+	return p.x0<<v.shiftX < luma.x1 && luma.x0 < p.x1<<v.shiftX && p.y0<<v.shiftY < luma.y1 && luma.y0 < p.y1<<v.shiftY
+}
+
+// below returns the part of the plane that lies under damage in luma of some width, or nil if it is
+// not damaged.
+func (v *view) below(luma *patch, width int) *patch {
+	const leastLevels = 2
+	w := v.now.Width
+	p := &patch{under: true, x0: w, y0: v.now.Height}
+	seen := map[int32]bool{}
+	sum, squares := 0, 0
+	for _, s := range luma.samples {
+		x, y := int(s)%width>>v.shiftX, int(s)/width>>v.shiftY
+		q := int32(y*w + x)
+		if seen[q] {
+			continue
+		}
+		seen[q] = true
+		p.samples = append(p.samples, q)
+		p.x0, p.y0, p.x1, p.y1 = min(p.x0, x), min(p.y0, y), max(p.x1, x+1), max(p.y1, y+1)
+		d := 2*int(v.now.Pix[q]) - int(v.before.Pix[q]) - int(v.after.Pix[q])
+		sum, squares = sum+d, squares+d*d
+	}
+	n := len(p.samples)
+	p.contrast = int(math.Sqrt(float64(squares/n)) / 2)
+	if abs(sum) < 2*n*v.threshold(p.x0, p.y0, leastLevels, 0.5) || !v.surrounded(p) {
+		return nil
+	}
+	return p
 }
 
 // small reports whether a patch is a spot, or a line.
@@ -279,107 +320,190 @@ func (v *view) surrounded(p *patch) bool {
 	return true
 }
 
-// flickers reports whether a patch is there two frames before or after.
+// flickers reports whether a patch is there two frames before or after: at its place, or where the
+// motion leads.
 func (v *view) flickers(p *patch) bool {
 	for k, far := range v.far {
-		if far.Pix == nil {
-			continue
-		}
-		sum := 0
-		for _, q := range p.samples {
-			x, y := int(q)%v.now.Width, int(q)/v.now.Width
-			m := v.vectors[k].Of(x<<v.shiftX, y<<v.shiftY).Scaled(v.shiftX, v.shiftY)
-			a, b := int(v.before.Pix[q]), int(v.after.Pix[q])
-			d := 2*far.At(x+m.X, y+m.Y) - a - b
-			if 2*int(v.now.Pix[q]) < a+b {
-				d = -d
+		for _, times := range [...]int{0, 1} {
+			sum := 0
+			for _, q := range p.samples {
+				x, y := int(q)%v.now.Width, int(q)/v.now.Width
+				m := v.vectors[k].Of(x<<v.shiftX, y<<v.shiftY).Scaled(v.shiftX, v.shiftY)
+				a, b := int(v.before.Pix[q]), int(v.after.Pix[q])
+				d := 2*far.At(x+times*m.X, y+times*m.Y) - a - b
+				if 2*int(v.now.Pix[q]) < a+b {
+					d = -d
+				}
+				sum += d
 			}
-			sum += d
-		}
-		if sum > int(2*still*float64(p.contrast*len(p.samples))) {
-			return true
+			if sum > int(2*still*float64(p.contrast*len(p.samples))) {
+				return true
+			}
 		}
 	}
 	return false
 }
 
-// found reports whether a neighbour, before or after, has a patch with the samples around it near
-// the place where the motion leads: the motion may be another there.
-func (v *view) found(p *patch, k int, resembling float64) bool {
-	const most = 64 // samples that are compared, of the patch and of those around
-	var marks, rims [][2]int
+// outline are places of samples of a patch and around it, at which it is compared with others.
+type outline struct{ marks, rims [][2]int }
+
+func (v *view) outline(p *patch) (o outline) {
+	const most = 64 // of each
 	w := p.x1 - p.x0 + 2*rim
 	for i, share := range p.shares {
 		at := [2]int{p.x0 - rim + i%w, p.y0 - rim + i/w}
 		switch {
 		case at[0] < 0 || at[1] < 0 || at[0] >= v.now.Width || at[1] >= v.now.Height:
 		case share == 255 && v.labels[at[1]*v.now.Width+at[0]] == p.label:
-			marks = append(marks, at)
+			o.marks = append(o.marks, at)
 		case share > 0 && share < 255:
-			rims = append(rims, at)
+			o.rims = append(o.rims, at)
 		}
 	}
-	m := v.vectors[k].Of((p.x0+p.x1)/2<<v.shiftX, (p.y0+p.y1)/2<<v.shiftY).Scaled(v.shiftX, v.shiftY)
-	cx, cy := m.X>>1, m.Y>>1
-	reach := min(max(v.now.Width/32, 12), 48)
-	differs := func(all [][2]int, dx, dy int) bool {
-		step := max(1, len(all)/most)
-		left := int(resembling * float64(p.contrast) * float64((len(all)+step-1)/step))
-		for i := 0; i < len(all); i += step {
-			x, y := all[i][0], all[i][1]
-			d := int(v.now.Pix[y*v.now.Width+x]) - v.near[k].At(x+dx, y+dy)
-			if left -= max(d, -d); left < 0 {
-				return true
+	for _, all := range [...]*[][2]int{&o.marks, &o.rims} {
+		step := (len(*all) + most - 1) / most
+		for i := 0; step > 1 && i*step < len(*all); i++ {
+			(*all)[i] = (*all)[i*step]
+		}
+		if step > 1 {
+			*all = (*all)[:(len(*all)+step-1)/step]
+		}
+	}
+	return o
+}
+
+// shows reports whether neighbour k has an outline at a distance, up to a mean difference.
+func (v *view) shows(o *outline, k, dx, dy, most int) bool {
+	for _, all := range [...][][2]int{o.marks, o.rims} {
+		left := most * len(all)
+		for _, at := range all {
+			if left -= abs(int(v.now.Pix[at[1]*v.now.Width+at[0]]) - v.near[k].At(at[0]+dx, at[1]+dy)); left < 0 {
+				return false
 			}
 		}
-		return false
 	}
-	for dy := cy - reach; dy <= cy+reach; dy++ {
-		for dx := cx - reach; dx <= cx+reach; dx++ {
-			if !differs(marks, dx, dy) && !differs(rims, dx, dy) {
+	return true
+}
+
+// found reports whether both neighbours have a patch with the samples around it near the place
+// where the motion leads, or one of them has much the same: the motion may be another there.
+func (v *view) found(p *patch, o *outline) bool {
+	reach := min(max(v.now.Width/10, 12), 160)
+	count := 0
+	for k := range v.near {
+		m := v.vectors[k].Of((p.x0+p.x1)/2<<v.shiftX, (p.y0+p.y1)/2<<v.shiftY).Scaled(v.shiftX, v.shiftY)
+		here := false
+		for dy := m.Y>>1 - reach; dy <= m.Y>>1+reach; dy++ {
+			for dx := m.X>>1 - reach; dx <= m.X>>1+reach; dx++ {
+				if !v.shows(o, k, dx, dy, int(both*float64(p.contrast))) {
+					continue
+				}
+				here = true
+				if v.shows(o, k, dx, dy, int(either*float64(p.contrast))) {
+					return true
+				}
+			}
+		}
+		if here {
+			count++
+		}
+	}
+	return count == 2
+}
+
+// beside reports whether the neighbours disagree next to a patch as much as in one they have: it is
+// a part of a thing that moves.
+func (v *view) beside(p *patch) bool {
+	reach := max(12, v.now.Width/32)
+	x0, y0, x1, y1 := max(p.x0-reach, 0), max(p.y0-reach, 0), min(p.x1+reach, v.now.Width-1), min(p.y1+reach, v.now.Height-1)
+	least := int(similar * float64(p.contrast))
+	count := 0
+	for cy := y0 / cellSide; cy*cellSide < y1; cy++ {
+		for cx := x0 / cellSide; cx*cellSide < x1; cx++ {
+			if int(v.cells.split[cy*v.cells.width+cx]) < least {
+				continue
+			}
+			for y := max(y0, cy*cellSide); y < min(y1, (cy+1)*cellSide); y++ {
+				for x := max(x0, cx*cellSide); x < min(x1, (cx+1)*cellSide); x++ {
+					a, b, n := square(v.before, x, y), square(v.after, x, y), square(v.now, x, y)
+					if p.alike(a-b, 4*least) && p.alike(a-n, 4*least) || p.alike(b-a, 4*least) && p.alike(b-n, 4*least) {
+						count++
+					}
+				}
+			}
+		}
+	}
+	return count >= max(1, int(moved*float64(len(p.samples))))
+}
+
+// resembles reports whether two patches may show the same thing.
+func (p *patch) resembles(q *patch) bool {
+	n, m := len(p.samples), len(q.samples)
+	return p.sign*q.sign >= 0 && 3*n >= m && 3*m >= n && 2*p.contrast >= q.contrast && 2*q.contrast >= p.contrast
+}
+
+// away returns how far another patch is from p.
+func (p *patch) away(q *patch) (dx, dy int) {
+	return (q.x0 + q.x1 - p.x0 - p.x1) / 2, (q.y0 + q.y1 - p.y0 - p.y1) / 2
+}
+
+func abs(x int) int { return max(x, -x) }
+
+// travels reports whether a patch is on the way of one like it in the frame before to one in the
+// frame after. At the edge of the picture, and where the patch looks the same, one of them will do.
+func (v *view) travels(p *patch, o *outline, others [2][]*patch) bool {
+	reach := v.now.Width / 4
+	near := max(24, v.now.Width/10)
+	border := p.x0 < near || p.y0 < near || p.x1 > v.now.Width-near || p.y1 > v.now.Height-near
+	for k, all := range others {
+		for _, a := range all {
+			dx, dy := p.away(a)
+			if !p.resembles(a) || max(abs(dx), abs(dy)) > reach {
+				continue
+			}
+			if max(abs(dx), abs(dy)) <= near && (border || v.showsAbout(o, k, dx, dy, int(one*float64(p.contrast)))) {
 				return true
+			}
+			if k == 1 {
+				continue
+			}
+			off := 4 + (abs(dx)+abs(dy))/4
+			for _, b := range others[1] {
+				if ex, ey := p.away(b); abs(dx+ex) <= off && abs(dy+ey) <= off && p.resembles(b) {
+					return true
+				}
 			}
 		}
 	}
 	return false
 }
 
-// moves reports whether a patch may be a thing that moves: both neighbours have one like it nearby,
-// or one of them if it may have come into the picture or left it.
-func (v *view) moves(p *patch) bool {
-	reach := max(24, v.now.Width/16)
-	x0, y0, x1, y1 := p.x0-reach, p.y0-reach, p.x1+reach, p.y1+reach
-	border := x0 < 0 || y0 < 0 || x1 > v.now.Width || y1 > v.now.Height
-	least := int(similar * float64(p.contrast))
-	const nearby = 12
-	before, after, beside := 0, 0, 0
-	for cy := max(y0, 0) / cellSide; cy*cellSide < min(y1, v.now.Height); cy++ {
-		for cx := max(x0, 0) / cellSide; cx*cellSide < min(x1, v.now.Width); cx++ {
-			if int(v.cells.split[cy*v.cells.width+cx]) < least {
-				continue
-			}
-			for y := cy * cellSide; y < min((cy+1)*cellSide, v.now.Height-1); y++ {
-				for x := cx * cellSide; x < min((cx+1)*cellSide, v.now.Width-1); x++ {
-					a, b, n := square(v.before, x, y), square(v.after, x, y), square(v.now, x, y)
-					close := x >= p.x0-nearby && x < p.x1+nearby && y >= p.y0-nearby && y < p.y1+nearby
-					if p.alike(a-b, 4*least) && p.alike(a-n, 4*least) {
-						before++
-						if close {
-							beside++
-						}
-					}
-					if p.alike(b-a, 4*least) && p.alike(b-n, 4*least) {
-						after++
-						if close {
-							beside++
-						}
-					}
-				}
-			}
+// showsAbout is shows for a distance that may be wrong by a sample.
+func (v *view) showsAbout(o *outline, k, dx, dy, most int) bool {
+	for i := range 9 {
+		if v.shows(o, k, dx+i%3-1, dy+i/3-1, most) {
+			return true
 		}
 	}
-	some := max(1, int(moved*float64(len(p.samples))))
-	return before >= some && after >= some || beside >= some || border && (before >= some || after >= some)
+	return false
+}
+
+// swarms reports whether there are several patches like one around it, in its frame and in both
+// neighbours: sparks, rain or glitter.
+func (v *view) swarms(p *patch, some []*patch, others [2][]*patch) bool {
+	reach := v.now.Width / 6
+	x := min(max((p.x0+p.x1)/2, reach), v.now.Width-reach) // the square is inside the picture
+	y := min(max((p.y0+p.y1)/2, reach), max(v.now.Height-reach, reach))
+	count := func(all []*patch) (n int) {
+		for _, q := range all {
+			near := abs((q.x0+q.x1)/2-x) <= reach && abs((q.y0+q.y1)/2-y) <= reach
+			if near && q != p && p.sign*q.sign >= 0 && 2*q.contrast >= p.contrast && 4*len(q.samples) >= len(p.samples) {
+				n++
+			}
+		}
+		return n
+	}
+	return count(others[0]) >= swarm && count(others[1]) >= swarm && count(some) > 0
 }
 
 // alike reports whether a difference is as large as one, and of the patch's sign.
@@ -410,25 +534,4 @@ func (v *view) mend(out plane.Component, p *patch) {
 		}
 		part.Write(row, y)
 	}
-}
-
-// detect returns the damage in each plane of a picture: what is found there, and in chroma what
-// lies under the damage of luma as well.
-func detect(views []*view) (all [3][]*patch) {
-	for c, v := range views {
-		found, ok := v.candidates()
-		if ok {
-			for _, p := range found {
-				if v.damage(p) {
-					p.counts = true
-					all[c] = append(all[c], p)
-				}
-			}
-		}
-		v.forget(found)
-		if c == 0 && !ok {
-			return all
-		}
-	}
-	return all
 }

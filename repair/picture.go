@@ -37,11 +37,18 @@ func componentsOf(f *pipeline.Frame, field plane.Field) (all []plane.Component) 
 	return all
 }
 
-// read sets the samples of a picture to those of a frame or a field.
-func (p *picture) read(f *pipeline.Frame, field plane.Field, each each) {
-	info := f.Layout.Info()
-	p.ShiftX, p.ShiftY = info.SubX, info.SubY
-	parts := componentsOf(f, field)
+// fits reports whether a picture has room for components.
+func (p *picture) fits(parts []plane.Component) bool {
+	for i, c := range parts {
+		if p.Planes[i].Width != c.Width || p.Planes[i].Height != c.Height {
+			return false
+		}
+	}
+	return true
+}
+
+// read sets the samples of a picture.
+func (p *picture) read(parts []plane.Component, each each) {
 	if len(p.Planes) == 0 {
 		for _, c := range parts {
 			p.Planes = append(p.Planes, plane.New(c.Width, c.Height, c.Depth))

@@ -6,13 +6,27 @@ import "math"
 // one frame only.
 func Hazards() []Clip { return ofSet("hazards", hazards) }
 
-// scattered returns n copies of a thing at places that depend on a seed.
-func scattered(thing func(x, y float64, i int) Scene, n int, v view, seed uint32) Scene {
-	var all []Scene
+// things returns n things, each of which ends within reach of its place.
+func things(n int, reach float64, each func(i int) (x, y float64, thing Scene)) Scene {
+	xs, ys, all := make([]float64, n), make([]float64, n), make([]Scene, n)
 	for i := range n {
-		all = append(all, thing(v.w*lattice(i, 1, seed), v.h*lattice(i, 2, seed), i))
+		xs[i], ys[i], all[i] = each(i)
 	}
-	return front(all...)
+	return func(x, y float64) Colour {
+		for i, px := range xs {
+			if dx, dy := x-px, y-ys[i]; math.Abs(dx) <= reach && math.Abs(dy) <= reach {
+				if c := all[i](dx, dy); c.Y >= 0 {
+					return c
+				}
+			}
+		}
+		return empty
+	}
+}
+
+// scattered returns the place of thing i in a picture. It depends on a seed.
+func scattered(i int, v view, seed uint32) (x, y float64) {
+	return v.w * lattice(i, 1, seed), v.h * lattice(i, 2, seed)
 }
 
 // seed differs from frame to frame.
@@ -22,35 +36,35 @@ var white = Colour{235, 128, 128}
 
 var hazards = []Clip{
 	{Name: "sparks", at: func(v view, t float64) Scene {
-		sparks := scattered(func(x, y float64, i int) Scene {
-			return ball(x, y, 1+2*lattice(i, 3, 5), Colour{220, 90, 160})
-		}, 40, view{v.w / 2, v.h / 2}, seed(301, t))
+		sparks := things(40, 4, func(i int) (x, y float64, thing Scene) {
+			x, y = scattered(i, view{v.w / 2, v.h / 2}, seed(301, t))
+			return x, y, ball(0, 0, 1+2*lattice(i, 3, 5), Colour{220, 90, 160})
+		})
 		return sparks.Moved(v.w/4, v.h/4).over(town(302).graded(0.4, 0))
 	}},
 	{Name: "flying sparks", at: func(v view, t float64) Scene {
-		var all []Scene
-		for i := range 24 {
+		sparks := things(24, 4, func(i int) (x, y float64, thing Scene) {
 			angle, speed := 6.3*lattice(i, 1, 304), 4+12*lattice(i, 2, 304)
 			age := math.Mod(t+6*lattice(i, 3, 304), 6)
-			x, y := v.w/2+math.Cos(angle)*speed*age, v.h/2+math.Sin(angle)*speed*age+age*age
-			all = append(all, ball(x, y, 1.5, Colour{230, 90, 150}))
-		}
-		return front(all...).over(land(305).graded(0.4, 0).Moved(0.7*t, 0))
+			x, y = v.w/2+math.Cos(angle)*speed*age, v.h/2+math.Sin(angle)*speed*age+age*age
+			return x, y, ball(0, 0, 1.5, Colour{230, 90, 150})
+		})
+		return sparks.over(land(305).graded(0.4, 0).Moved(0.7*t, 0))
 	}},
 	{Name: "rain", at: func(v view, t float64) Scene {
-		drops := scattered(func(x, y float64, i int) Scene {
-			return Flat(Colour{180, 128, 128}).inside(x, y, x+1.2, y+12+8*lattice(i, 3, 7))
-		}, 60, v, seed(306, t))
+		drops := things(60, 20, func(i int) (x, y float64, thing Scene) {
+			x, y = scattered(i, v, seed(306, t))
+			return x, y, Flat(Colour{180, 128, 128}).inside(0, 0, 1.2, 12+8*lattice(i, 3, 7))
+		})
 		return drops.over(land(307).graded(0.7, 0))
 	}},
 	{Name: "snow", at: func(v view, t float64) Scene {
-		var all []Scene
-		for i := range 40 {
-			x := v.w*lattice(i, 1, 308) + 3*math.Sin(t+float64(i))
-			y := math.Mod(v.h*lattice(i, 2, 308)+t*(3+6*lattice(i, 3, 308)), v.h)
-			all = append(all, ball(x, y, 1+1.5*lattice(i, 4, 308), white))
-		}
-		return front(all...).over(town(309).graded(0.6, 0))
+		flakes := things(40, 4, func(i int) (x, y float64, thing Scene) {
+			x, y = scattered(i, v, 308)
+			x, y = x+3*math.Sin(t+float64(i)), math.Mod(y+t*(3+6*lattice(i, 3, 308)), v.h)
+			return x, y, ball(0, 0, 1+1.5*lattice(i, 4, 308), white)
+		})
+		return flakes.over(town(309).graded(0.6, 0))
 	}},
 	{Name: "flash", at: func(v view, t float64) Scene {
 		s := land(310).Moved(t, 0.2*t)
@@ -70,8 +84,8 @@ var hazards = []Clip{
 		}
 	}},
 	{Name: "table tennis", at: func(v view, t float64) Scene {
-		x := v.w/2 + 0.9*v.w/2*math.Sin(0.9*t)
-		return ball(x, v.h*(0.3+0.1*math.Cos(1.8*t)), 3, white).over(land(312).graded(0.5, 0))
+		x := v.w/2 + 0.9*v.w/2*math.Sin(0.2*t)
+		return ball(x, v.h*(0.3+0.1*math.Cos(0.4*t)), 3, white).over(land(312).graded(0.5, 0))
 	}},
 	{Name: "ball", at: func(v view, t float64) Scene {
 		return ball(22*t-60, v.h/2+2*t, 4, Colour{30, 128, 128}).over(sky(313, v.h*0.8))
@@ -110,19 +124,19 @@ var hazards = []Clip{
 	}},
 	{Name: "glitter", at: func(v view, t float64) Scene {
 		s := sky(323, v.h*0.3)
-		glints := scattered(func(x, y float64, i int) Scene {
-			return ball(x, y, 1.2, white)
-		}, 50, view{v.w, v.h / 2}, seed(324, t))
+		glints := things(50, 4, func(i int) (x, y float64, thing Scene) {
+			x, y = scattered(i, view{v.w, v.h / 2}, seed(324, t))
+			return x, y, ball(0, 0, 1.2, white)
+		})
 		return glints.Moved(0, v.h/2).over(s)
 	}},
 	{Name: "birds", at: func(v view, t float64) Scene {
-		var all []Scene
-		for i := range 8 {
-			x := math.Mod(v.w*lattice(i, 1, 325)+t*(14+10*lattice(i, 3, 325)), v.w)
+		birds := things(8, 5, func(i int) (x, y float64, thing Scene) {
+			x, y = scattered(i, v, 325)
 			wing := 1 + 3*math.Abs(math.Sin(1.7*t+float64(i)))
 			bird := Flat(Colour{40, 128, 128}).inside(-4, -wing, 4, 1)
-			all = append(all, bird.Moved(x, v.h*0.5*lattice(i, 2, 325)))
-		}
-		return front(all...).over(sky(326, v.h*0.8).Moved(0.5*t, 0))
+			return math.Mod(x+t*(14+10*lattice(i, 3, 325)), v.w), y / 2, bird
+		})
+		return birds.over(sky(326, v.h*0.8).Moved(0.5*t, 0))
 	}},
 }
