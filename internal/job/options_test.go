@@ -20,6 +20,7 @@ import (
 	"vidfilter/internal/e2e"
 	"vidfilter/internal/stages"
 	"vidfilter/kernels"
+	"vidfilter/repair"
 )
 
 // base are the arguments that every job has.
@@ -132,6 +133,7 @@ var goodFlags = []struct {
 	{"before", "bwdif=1", func(o *Options) any { return stages.Before.Of(o.Filters).Text }, "bwdif=1"},
 	{"crop", "auto", func(o *Options) any { return stages.Crop.Of(o.Filters).Text }, "auto"},
 	{"deinterlace", "bob", func(o *Options) any { return stages.Deinterlace.Of(o.Filters).Number }, float64(enhance.DeinterlaceBob)},
+	{"repair", "auto", func(o *Options) any { return kernels.Of[repair.Stage](o.Filters).Mode }, uint8(1)},
 	{"sharpen", "0.5", func(o *Options) any { return stages.Sharpen.Of(o.Filters).Number }, 0.5},
 	{"deband", "true", func(o *Options) any { return stages.Deband.Of(o.Filters).Number }, 1.0},
 	{"scale", "1080p", func(o *Options) any { return stages.Scale.Of(o.Filters).Text }, "1080p"},
@@ -269,6 +271,7 @@ var badValues = map[string][]string{
 	"before":           {"nosuch", "movie=a"},
 	"crop":             {"1920", "8:8"},
 	"deinterlace":      {"yadif"},
+	"repair":           {"on", "1"},
 	"sharpen":          {"2", "-1"},
 	"deband":           {"maybe"},
 	"scale":            {"big", "0"},
