@@ -129,7 +129,7 @@ func TestHelpFitsAScreen(t *testing.T) {
 	if lines := strings.SplitN(help, "\n", 4); len(lines) != 4 || strings.Count(strings.Join(lines[:3], "\n"), "  vidfilter ") != 3 {
 		t.Errorf("the help does not start with three examples: %s", help)
 	}
-	fits(t, optionsHelp(t), 86)
+	fits(t, optionsHelp(t), 87)
 	for _, cmd := range allCommands() {
 		if cmd.HasParent() {
 			_, help, _ := try(nil, cmd.Name(), "--help")
