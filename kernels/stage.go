@@ -50,6 +50,12 @@ type Setting struct {
 	Trial       bool                       // the samples of results are of no use
 }
 
+// Keeping is a stage whose results have the layouts of its frames.
+type Keeping interface {
+	Stage
+	KeepsLayout()
+}
+
 // Undivided is a stage that, unless it changes nothing, may need all frames of a video in order.
 type Undivided interface {
 	Stage

@@ -27,6 +27,9 @@ func (Stage) Filter() *kernels.Filter { return filter }
 // Takes implements kernels.Stage.
 func (Stage) Takes(l pipeline.Layout) bool { return l.Valid() }
 
+// KeepsLayout implements kernels.Keeping.
+func (Stage) KeepsLayout() {}
+
 // Identity implements kernels.Stage.
 func (s Stage) Identity() bool { return s.Mode == 0 }
 

@@ -24,7 +24,21 @@ func (o *Options) takes(l pipeline.Layout) bool {
 		return false
 	}
 	all := o.filters()
-	return l.Basic() || len(all) == 0 && l.Valid() || len(all) > 0 && all[0].Takes(l)
+	return l.Basic() || len(all) == 0 && l.Valid() || len(all) > 0 && takes(all, l)
+}
+
+// takes reports whether the first of some filters takes frames of a layout. If it keeps the layout,
+// the next one takes it, too.
+func takes(all []kernels.Stage, l pipeline.Layout) bool {
+	for _, s := range all {
+		if !s.Takes(l) {
+			return false
+		}
+		if _, keeps := s.(kernels.Keeping); !keeps {
+			break
+		}
+	}
+	return true
 }
 
 // window returns how many frames of the source a result depends on.
@@ -38,8 +52,10 @@ func (o *Options) window() (w pipeline.Window) {
 // chainOf returns filters on a backend, behind each of which so many frames may wait.
 func (j *job) chainOf(b kernels.Backend, stages []kernels.Stage, waiting int) *pipeline.Chain {
 	var links []pipeline.Link
-	for _, s := range stages {
-		links = append(links, j.link(b, s))
+	for i, s := range stages {
+		l := j.link(b, s)
+		l.Takes = func(l pipeline.Layout) bool { return takes(stages[i:], l) }
+		links = append(links, l)
 	}
 	return pipeline.NewChain(links, waiting)
 }
@@ -48,7 +64,7 @@ func (j *job) chainOf(b kernels.Backend, stages []kernels.Stage, waiting int) *p
 func (j *job) link(b kernels.Backend, s kernels.Stage) pipeline.Link {
 	_, onDevice := s.(kernels.Planned)
 	return pipeline.Link{
-		Name: s.Filter().Name, Window: s.Window(), Takes: s.Takes, Results: b.Held(s), OnDevice: onDevice,
+		Name: s.Filter().Name, Window: s.Window(), Results: b.Held(s), OnDevice: onDevice,
 		Pool: func(limit int, next *pipeline.Link) *pipeline.Pool {
 			results := pipeline.NewPool(b, limit)
 			if onDevice {
