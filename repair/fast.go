@@ -47,6 +47,11 @@ func (f *fast) prepare(ctx context.Context, luma plane.Plane) (searched, error) 
 	return f.engine.Prepare(ctx, f.luma, plane.Whole) // which copies it
 }
 
+func (f *fast) idle() {
+	f.engine.Idle()
+	f.luma = nil
+}
+
 func (f *fast) find(ctx context.Context, from, before, after searched) (fields [2]motion.Field, err error) {
 	found, err := f.engine.Find(ctx, search, searchSigma, from.(denoise.Picture), before.(denoise.Picture), after.(denoise.Picture))
 	if err != nil {

@@ -286,4 +286,5 @@ func (f *Filter) Discard() {
 		f.drop(e)
 	}
 	f.window, f.next, f.spare, f.free = nil, 0, nil, nil
+	f.form.idle()
 }

@@ -22,6 +22,9 @@ type form interface {
 
 	// compare sets rows y0..y1-1 of cells.
 	compare(out cells, now, before, after plane.Plane, y0, y1 int)
+
+	// idle gives back what the form holds beside pictures. It may be used again.
+	idle()
 }
 
 type searched interface{ Release() }
@@ -66,6 +69,8 @@ func excess(now, before, after *plane.Plane, x, y int) int {
 
 // plain is the reference.
 type plain struct{}
+
+func (plain) idle() {}
 
 type plainSearched struct{ motion.Frame }
 

@@ -207,7 +207,6 @@ func TestHazards(t *testing.T) {
 		if own > 3 {
 			t.Errorf("%s: %d patches", c.Name, own)
 		}
-		t.Logf("%s: %d patches", c.Name, own)
 		patches, squares = patches+own, squares+scene.ClipFrames*width*height/256
 	}
 	if 10000*patches > squares {
@@ -272,7 +271,6 @@ func TestHits(t *testing.T) {
 		if 100*hits < c.least*all {
 			t.Errorf("noise %d: %d of %d", c.sigma, hits, all)
 		}
-		t.Logf("noise %d: %d of %d", c.sigma, hits, all)
 	}
 }
 
