@@ -14,14 +14,15 @@ const (
 	growLevels, growNoise = 3, 0.8  // and goes on as far as samples exceed both neighbours so much
 	leastSamples          = 3       // of a patch
 
-	agreement = 0.25 // of the contrast: how far neighbours may differ in a patch, and the three around it
-	similar   = 0.5  // of the contrast: what another place of a neighbour has in common with a patch
-	moved     = 0.3  // of the samples of a patch, that neighbours have beside it if it is part of a thing that moves
-	both      = 0.3  // of the contrast: how far samples of both neighbours differ that show the same thing
-	either    = 0.15 // and those of one
-	one       = 0.4  // and those of one, where it has a patch as well
-	fainter   = 0.45 // of the contrast around a patch, that both neighbours have at its place
-	still     = 0.4  // of the contrast, that frames two away have where something flickers
+	agreement   = 0.25 // of the contrast: how far neighbours may differ in a patch, and the three around it
+	similar     = 0.5  // of the contrast: what another place of a neighbour has in common with a patch
+	moved       = 0.3  // of the samples of a patch, that neighbours have beside it if it is part of a thing that moves
+	both        = 0.3  // of the contrast: how far samples of both neighbours differ that show the same thing
+	either      = 0.15 // and those of one
+	eitherLarge = 0.25 // the same for a large patch
+	one         = 0.4  // and those of one, where it has a patch as well
+	fainter     = 0.45 // of the contrast around a patch, that both neighbours have at its place
+	still       = 0.4  // of the contrast, that frames two away have where something flickers
 
 	swarm = 2 // patches nearby in both neighbours that make a swarm
 
@@ -388,8 +389,12 @@ func (v *view) shows(o *outline, k, dx, dy, most int) bool {
 // found reports whether both neighbours have a patch with the samples around it near the place
 // where the motion leads, or one of them has much the same: the motion may be another there.
 func (v *view) found(p *patch, o *outline) bool {
+	const large = 25 // samples: another patch like it is hardly chance
 	reach := min(max(v.now.Width/10, 12), 160)
-	count := 0
+	count, alone := 0, either
+	if len(p.samples) >= large {
+		alone = eitherLarge
+	}
 	for k := range v.near {
 		m := v.vectors[k].Of((p.x0+p.x1)/2<<v.shiftX, (p.y0+p.y1)/2<<v.shiftY).Scaled(v.shiftX, v.shiftY)
 		here := false
@@ -399,7 +404,7 @@ func (v *view) found(p *patch, o *outline) bool {
 					continue
 				}
 				here = true
-				if v.shows(o, k, dx, dy, int(either*float64(p.contrast))) {
+				if v.shows(o, k, dx, dy, int(alone*float64(p.contrast))) {
 					return true
 				}
 			}
