@@ -207,8 +207,12 @@ func (f *Filter) damage(i int) (all [3][]*patch) {
 		v.near = [2]plane.Plane{at(-1).pictures[i].Planes[c], at(1).pictures[i].Planes[c]}
 		v.far = [2]plane.Plane{at(-2).pictures[i].Planes[c], at(2).pictures[i].Planes[c]}
 		for _, p := range l.found[c] {
+			over := func(q *patch) bool { return c > 0 && v.meet(p, q) }
+			p.under = slices.ContainsFunc(all[0], over)
+			if !p.under && slices.ContainsFunc(l.found[0], over) {
+				continue // it belongs to what is no damage in luma
+			}
 			if v.damage(p, l.found[c], [2][]*patch{before.found[c], after.found[c]}) {
-				p.under = slices.ContainsFunc(all[0], func(q *patch) bool { return c > 0 && v.meet(p, q) })
 				all[c] = append(all[c], p)
 			}
 		}
