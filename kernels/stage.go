@@ -46,6 +46,7 @@ type Setting struct {
 	MaxPixels   int64                      // of a picture; 0: no limit
 	Threads     int                        // 0: as many as the program may use
 	Lost        func(name string)          // called with a property that is lost with frames at the end; may be nil
+	Repaired    func(patches int)          // called for each frame with patches that were replaced; may be nil
 	Trial       bool                       // the samples of results are of no use
 }
 
@@ -101,6 +102,7 @@ type Place int
 const (
 	PlaceBefore Place = iota
 	PlaceCrop
+	PlaceRepair
 	PlaceDeinterlace
 	PlaceChromaShift
 	PlaceDeflicker

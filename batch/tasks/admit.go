@@ -177,6 +177,9 @@ func (p PartResult) check(job string) error {
 	if p.Frames < 0 || p.Seconds < 0 || math.IsNaN(p.Seconds) || math.IsInf(p.Seconds, 0) {
 		return fmt.Errorf("a part of %d frames in %g s", p.Frames, p.Seconds)
 	}
+	if r := p.Repaired; r != nil && (min(r.Frames, r.Patches) < 0 || r.Frames > p.Frames) {
+		return fmt.Errorf("a part of %d frames with %d patches in %d", p.Frames, r.Patches, r.Frames)
+	}
 	if n := p.Noise; n != nil && (min(n.Luma, n.Chroma, n.Least) < 0 || max(n.Luma, n.Chroma, n.Most) > 255) {
 		return fmt.Errorf("a part with noise of %g and %g", n.Luma, n.Chroma)
 	}

@@ -280,6 +280,7 @@ func (k *task) join(ctx context.Context) (queue.Outcome, error) {
 		files = append(files, file)
 		all.Seconds += p.Seconds
 		all.Noise = all.Noise.With(all.Frames, p.Noise, p.Frames)
+		all.Repaired = all.Repaired.With(p.Repaired)
 		all.Frames += p.Frames
 	}
 	if err := os.WriteFile(list, []byte(strings.Join(files, "\n")+"\n"), 0o666); err != nil {
@@ -291,7 +292,7 @@ func (k *task) join(ctx context.Context) (queue.Outcome, error) {
 		return queue.Outcome{}, err
 	}
 	res := resultOf(done)
-	res.Parts, res.Noise = len(files), all.Noise
+	res.Parts, res.Noise, res.Repaired = len(files), all.Noise, all.Repaired
 	res.Outcome = res.In(res.Seconds + all.Seconds)
 	out, err := k.finish(temp, res)
 	if err == nil {

@@ -84,12 +84,13 @@ type Done struct {
 	Damage      map[string]int64 `json:"damage"`             // descriptions, with counts
 	NotKept     []string         `json:"not_kept,omitempty"` // side data that the output lacks
 	Noise       *Noise           `json:"noise,omitempty"`    // found by the denoiser
+	Repaired    *Repaired        `json:"repaired,omitempty"` // by --repair
 	Differences []Difference     `json:"differences,omitempty"`
 }
 
 // Outcome returns the outcome of the job.
 func (d Done) Outcome() Outcome {
-	o := Outcome{Frames: d.Frame, Noise: d.Noise, Differences: d.Differences}
+	o := Outcome{Frames: d.Frame, Noise: d.Noise, Repaired: d.Repaired, Differences: d.Differences}
 	o.Damaged = d.ExitCode == ExitDamaged && (len(d.Damage) > 0 || Losses(d.Differences) == nil)
 	return o.In(d.Elapsed)
 }
@@ -103,6 +104,7 @@ type Outcome struct {
 	// the output lacks the unreadable parts of the source
 	Damaged     bool         `json:"damaged,omitempty"`
 	Noise       *Noise       `json:"noise,omitempty"`       // found by the denoiser
+	Repaired    *Repaired    `json:"repaired,omitempty"`    // by --repair
 	Differences []Difference `json:"differences,omitempty"` // between source and output
 }
 
@@ -171,6 +173,23 @@ func (n Number) MarshalJSON() ([]byte, error) {
 		return []byte("null"), nil
 	}
 	return json.Marshal(float64(n))
+}
+
+// Repaired counts what --repair replaced.
+type Repaired struct {
+	Frames  int64 `json:"frames"`
+	Patches int64 `json:"patches"`
+}
+
+// With returns the sum. Either may be unknown, nil.
+func (r *Repaired) With(more *Repaired) *Repaired {
+	switch {
+	case r == nil:
+		return more
+	case more == nil:
+		return r
+	}
+	return &Repaired{r.Frames + more.Frames, r.Patches + more.Patches}
 }
 
 // Noise sums up the noise of a job's frames: standard deviations in levels of 8 bits.

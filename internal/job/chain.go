@@ -115,7 +115,7 @@ func inBoth(b kernels.Backend, s kernels.Stage) bool {
 // setting describes the job around a stage on the host.
 func (j *job) setting(next *pipeline.Link, later int) kernels.Setting {
 	in := kernels.Setting{Later: later, Progressive: j.o.progressive(j.in), MaxPixels: j.o.MaxPixels, Threads: j.o.Threads, Trial: j.trial,
-		Lost: func(name string) { j.lost.Store(&name) }}
+		Lost: func(name string) { j.lost.Store(&name) }, Repaired: j.repaired.add}
 	if next != nil {
 		in.Takes, in.ForDevice = next.Takes, next.OnDevice
 	}

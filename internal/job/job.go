@@ -58,17 +58,18 @@ type job struct {
 	extras   []string // see decode.Input.Extras, of parts
 	inFlight int      // frames that may wait for the encoder
 
-	in      *decode.Input
-	to      turned // of in, by the filters
-	trial   bool   // filters are opened to see what they make of a blank picture
-	out     *encode.Output
-	unwatch func() // ends untilStop
-	rest    func() // ends reports of progress to the parent; may be nil
-	meters  pipeline.Meters
-	ahead   *pipeline.Meters // of parts whose frames wait for the encoder; nil: there are none
-	noise   *noiseSeen
-	flicker *flickerSeen
-	damage  map[string]int64 // of parts
+	in       *decode.Input
+	to       turned // of in, by the filters
+	trial    bool   // filters are opened to see what they make of a blank picture
+	out      *encode.Output
+	unwatch  func() // ends untilStop
+	rest     func() // ends reports of progress to the parent; may be nil
+	meters   pipeline.Meters
+	ahead    *pipeline.Meters // of parts whose frames wait for the encoder; nil: there are none
+	noise    *noiseSeen
+	flicker  *flickerSeen
+	repaired *repairs
+	damage   map[string]int64 // of parts
 
 	fallBack sync.Once // reports once that the CPU decodes a part
 
@@ -83,7 +84,7 @@ type job struct {
 // Run filters a file. The output gets its name once it is complete. Closing stop ends it early
 // and cleanly.
 func Run(ctx context.Context, o *Options, u *cli.UI, stop <-chan struct{}) (cli.Result, error) {
-	j := &job{o: o, ui: u, stop: stop, noise: &noiseSeen{}, flicker: &flickerSeen{}, started: time.Now()}
+	j := &job{o: o, ui: u, stop: stop, noise: &noiseSeen{}, flicker: &flickerSeen{}, repaired: &repairs{}, started: time.Now()}
 	defer j.close()
 	LogTo(u)
 	if err := j.open(ctx); err != nil {
@@ -289,7 +290,7 @@ func (j *job) openOutput() (err error) {
 
 // reopen begins the input and the output again.
 func (j *job) reopen(ctx context.Context) error {
-	j.noise, j.flicker, j.ahead, j.extras, j.damage = &noiseSeen{}, &flickerSeen{}, nil, nil, nil
+	j.noise, j.flicker, j.repaired, j.ahead, j.extras, j.damage = &noiseSeen{}, &flickerSeen{}, &repairs{}, nil, nil, nil
 	j.out.Close()
 	j.in.Close()
 	if j.decoding != nil {
@@ -394,6 +395,7 @@ func (j *job) run(ctx context.Context) error {
 	j.tellGPU()
 	j.tellNoise()
 	j.tellFlicker()
+	j.tellRepairs()
 	if err == nil {
 		j.tellGrain()
 	}
@@ -473,7 +475,7 @@ func (j *job) result() cli.Result {
 	if st, err := os.Stat(j.o.Input); err == nil && st.Mode().IsRegular() {
 		res.InSize = st.Size()
 	}
-	res.Noise = j.noise.summary()
+	res.Noise, res.Repaired = j.noise.summary(), j.repairs()
 	if j.in != nil {
 		res.Damage = j.in.Damage().Counts()
 		for name, n := range j.damage {

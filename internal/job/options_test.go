@@ -20,6 +20,7 @@ import (
 	"vidfilter/internal/e2e"
 	"vidfilter/internal/stages"
 	"vidfilter/kernels"
+	"vidfilter/repair"
 )
 
 // base are the arguments that every job has.
@@ -135,6 +136,7 @@ var goodFlags = []struct {
 	{"deflicker", "true", func(o *Options) any { d, _ := kernels.OptionNamed("deflicker"); return d.Value(o.Filters) }, true},
 	{"chroma-shift", "-4,-2", func(o *Options) any { return stages.ChromaShift.Of(o.Filters).Text }, "-4,-2"},
 	{"deinterlace", "bob", func(o *Options) any { return stages.Deinterlace.Of(o.Filters).Number }, float64(enhance.DeinterlaceBob)},
+	{"repair", "auto", func(o *Options) any { return kernels.Of[repair.Stage](o.Filters).Mode }, uint8(1)},
 	{"sharpen", "0.5", func(o *Options) any { return stages.Sharpen.Of(o.Filters).Number }, 0.5},
 	{"deband", "true", func(o *Options) any { return stages.Deband.Of(o.Filters).Number }, 1.0},
 	{"scale", "1080p", func(o *Options) any { return stages.Scale.Of(o.Filters).Text }, "1080p"},
@@ -274,6 +276,7 @@ var badValues = map[string][]string{
 	"deflicker":        {"2"},
 	"chroma-shift":     {"4", "99,0"},
 	"deinterlace":      {"yadif"},
+	"repair":           {"on", "1"},
 	"sharpen":          {"2", "-1"},
 	"deband":           {"maybe"},
 	"scale":            {"big", "0"},

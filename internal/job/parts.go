@@ -272,6 +272,7 @@ func (j *job) runParts(ctx context.Context, d division) error {
 		j.tellGPU()
 		j.tellNoise()
 		j.tellFlicker()
+		j.tellRepairs()
 	}
 	j.vain.Store(j.meters.Encode.Frames() - j.out.Frames())
 	if j.stopped() && j.out.Frames() == 0 {

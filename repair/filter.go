@@ -1,0 +1,294 @@
+package repair
+
+import (
+	"context"
+	"slices"
+
+	"vidfilter/denoise/motion"
+	"vidfilter/denoise/plane"
+	"vidfilter/pipeline"
+)
+
+// around is how many frames before and after its own a result depends on: the neighbours, and those
+// that tell a flicker from damage.
+const around = 2
+
+// Filter repairs a stream of frames. Frames of another format, or woven of fields where those
+// before were not, begin anew.
+type Filter struct {
+	form form
+	pool *pipeline.Pool
+	each each
+	seen func(patches int) // of each repaired frame; may be nil
+
+	keepContext bool // context frames have results
+
+	window []*entry // oldest first
+	next   int      // index in the window of the frame whose result comes next
+	spare  []*picture
+	free   []*view // with memory for others
+}
+
+// entry is a frame of the window.
+type entry struct {
+	frame    *pipeline.Frame
+	pictures []*picture // of the frame, or of its fields
+	looks    []*look    // of each picture; none: it has not been looked at
+}
+
+// look is what a picture has beside its neighbours.
+type look struct {
+	views []*view
+	found [3][]*patch // of each plane, what exceeds both neighbours
+	dense [3]bool     // there is too much of it
+}
+
+var _ pipeline.Filter = (*Filter)(nil)
+var _ pipeline.Discarder = (*Filter)(nil)
+var _ pipeline.ContextKeeper = (*Filter)(nil)
+
+func newFilter(f form, pool *pipeline.Pool, each each, seen func(patches int)) *Filter {
+	return &Filter{form: f, pool: pool, each: each, seen: seen}
+}
+
+// KeepContext has context frames repaired, too; see pipeline.ContextKeeper.
+func (f *Filter) KeepContext() { f.keepContext = true }
+
+// Held returns how many frames the filter keeps between calls.
+func (f *Filter) Held() int { return 2 * around }
+
+// Process takes a frame, and emits the result of the one whose window it completes.
+func (f *Filter) Process(ctx context.Context, in *pipeline.Frame, emit pipeline.Emit) error {
+	if n := len(f.window); n > 0 {
+		if last := f.window[n-1].frame; in.Format != last.Format || in.Interlaced != last.Interlaced {
+			if err := f.Flush(ctx, emit); err != nil {
+				in.Release()
+				return err
+			}
+		}
+	}
+	e := &entry{frame: in}
+	for _, field := range plane.Fields(in) {
+		p, err := f.picture(ctx, in, field)
+		if err != nil {
+			f.drop(e)
+			return err
+		}
+		e.pictures = append(e.pictures, p)
+	}
+	f.window = append(f.window, e)
+	if len(f.window)-f.next <= around {
+		return nil
+	}
+	return f.step(ctx, emit)
+}
+
+// picture reads a frame or a field.
+func (f *Filter) picture(ctx context.Context, in *pipeline.Frame, field plane.Field) (p *picture, err error) {
+	p = &picture{}
+	parts := componentsOf(in, field)
+	for i, spare := range f.spare {
+		if spare.fits(parts) {
+			p, f.spare = spare, slices.Delete(f.spare, i, i+1)
+			break
+		}
+	}
+	p.ShiftX, p.ShiftY = in.ChromaShift()
+	p.read(parts, f.each)
+	p.search, err = f.form.prepare(ctx, p.Planes[0])
+	return p, err
+}
+
+// step emits the next result.
+func (f *Filter) step(ctx context.Context, emit pipeline.Emit) error {
+	e := f.window[f.next]
+	var out *pipeline.Frame
+	if f.keepContext || !e.frame.Context {
+		var err error
+		if out, err = f.repaired(ctx, e.frame); err != nil {
+			return err
+		}
+	}
+	f.next++
+	for ; f.next > around; f.next-- {
+		f.drop(f.window[0])
+		f.window = slices.Delete(f.window, 0, 1)
+	}
+	if out == nil {
+		return nil
+	}
+	return emit(out)
+}
+
+// drop gives up a frame. Its pictures serve others.
+func (f *Filter) drop(e *entry) {
+	for _, p := range e.pictures {
+		p.search.Release()
+		p.search = nil
+		f.spare = append(f.spare, p)
+	}
+	for _, l := range e.looks {
+		f.forget(l)
+	}
+	e.frame.Release()
+}
+
+// repaired returns the next frame, or a copy without its damage. The two frames at each end of a
+// video stay as they are.
+func (f *Filter) repaired(ctx context.Context, in *pipeline.Frame) (*pipeline.Frame, error) {
+	if f.next < around || f.next+around >= len(f.window) {
+		return in.Retain(), nil // what moves there cannot be told from damage
+	}
+	if err := f.lookAt(ctx); err != nil {
+		return nil, err
+	}
+	var out *pipeline.Frame
+	patches := 0
+	for i, l := range f.window[f.next].looks {
+		for c, all := range f.damage(i) {
+			for _, p := range all {
+				if out == nil {
+					var err error
+					if out, err = f.pool.NewFrame(ctx, in.Format); err != nil {
+						return nil, err
+					}
+					out.CopyTiming(in)
+					out.CopySamples(in)
+				}
+				if part := componentsOf(out, plane.Fields(in)[i])[c]; part.Own {
+					l.views[c].mend(part, p)
+				}
+				if !p.under {
+					patches++
+				}
+			}
+		}
+	}
+	if out == nil {
+		return in.Retain(), nil
+	}
+	if f.seen != nil && !in.Context {
+		f.seen(patches)
+	}
+	return out, nil
+}
+
+// lookAt looks at the next frame and its neighbours, as far as they have not been.
+func (f *Filter) lookAt(ctx context.Context) error {
+	for at := f.next - 1; at <= f.next+1; at++ {
+		e, before, after := f.window[at], f.window[at-1], f.window[at+1]
+		for i := len(e.looks); i < len(e.pictures); i++ {
+			now, a, b := e.pictures[i], before.pictures[i], after.pictures[i]
+			fields, err := f.form.find(ctx, now.search, a.search, b.search)
+			if err != nil {
+				return err
+			}
+			l := &look{}
+			for c := range now.Planes {
+				v := f.compare(c, now, a, b, fields)
+				all, ok := v.candidates()
+				l.views = append(l.views, v)
+				l.found[c], l.dense[c] = all, !ok
+			}
+			e.looks = append(e.looks, l)
+		}
+	}
+	return nil
+}
+
+// damage returns the damage in the planes of picture i of the next frame.
+func (f *Filter) damage(i int) (all [3][]*patch) {
+	at := func(d int) *entry { return f.window[f.next+d] }
+	l, before, after := at(0).looks[i], at(-1).looks[i], at(1).looks[i]
+	for c, v := range l.views {
+		if l.dense[c] || before.dense[c] || after.dense[c] {
+			continue
+		}
+		v.near = [2]plane.Plane{at(-1).pictures[i].Planes[c], at(1).pictures[i].Planes[c]}
+		v.far = [2]plane.Plane{at(-2).pictures[i].Planes[c], at(2).pictures[i].Planes[c]}
+		for _, p := range l.found[c] {
+			over := func(q *patch) bool { return c > 0 && v.meet(p, q) }
+			p.under = slices.ContainsFunc(all[0], over)
+			if !p.under && slices.ContainsFunc(l.found[0], over) {
+				continue // it belongs to what is no damage in luma
+			}
+			if v.damage(p, l.found[c], [2][]*patch{before.found[c], after.found[c]}) {
+				all[c] = append(all[c], p)
+			}
+		}
+		for _, p := range all[0] {
+			if q := v.below(p, l.views[0].now.Width); c > 0 && q != nil {
+				all[c] = append(all[c], q)
+			}
+		}
+	}
+	return all
+}
+
+// compare returns a plane beside those of the neighbours.
+func (f *Filter) compare(c int, now, before, after *picture, fields [2]motion.Field) *view {
+	p := now.Planes[c]
+	v := f.memory(p)
+	v.now, v.vectors = p, fields
+	v.shiftX, v.shiftY = 0, 0
+	if c > 0 {
+		v.shiftX, v.shiftY = now.ShiftX, now.ShiftY
+	}
+	n := strips(p.Height)
+	f.each(2*n, func(k int) {
+		y0 := k / 2 * stripRows
+		y1 := min(y0+stripRows, p.Height)
+		if k%2 == 0 {
+			f.form.compensate(v.before, before.Planes[c], fields[0], v.shiftX, v.shiftY, y0, y1)
+		} else {
+			f.form.compensate(v.after, after.Planes[c], fields[1], v.shiftX, v.shiftY, y0, y1)
+		}
+	})
+	f.each(n, func(k int) {
+		const rows = stripRows / cellSide
+		f.form.compare(v.cells, p, v.before, v.after, k*rows, min((k+1)*rows, v.cells.height))
+	})
+	return v
+}
+
+// memory returns a view of a plane like p, without its samples.
+func (f *Filter) memory(p plane.Plane) *view {
+	i := slices.IndexFunc(f.free, func(v *view) bool {
+		return v.before.Width == p.Width && v.before.Height == p.Height && v.before.Depth == p.Depth
+	})
+	if i < 0 {
+		cells := newCells(p)
+		return &view{before: p.Like(), after: p.Like(), cells: cells, noise: make([]int32, len(cells.sum)), labels: make([]int32, len(p.Pix))}
+	}
+	v := f.free[i]
+	f.free = slices.Delete(f.free, i, i+1)
+	return v
+}
+
+// forget gives up a look. Its memory serves others.
+func (f *Filter) forget(l *look) {
+	for c, v := range l.views {
+		v.forget(l.found[c])
+		f.free = append(f.free, v)
+	}
+}
+
+// Flush emits the results of all frames, and forgets them.
+func (f *Filter) Flush(ctx context.Context, emit pipeline.Emit) error {
+	for f.next < len(f.window) {
+		if err := f.step(ctx, emit); err != nil {
+			return err
+		}
+	}
+	f.Discard()
+	return nil
+}
+
+// Discard releases all frames.
+func (f *Filter) Discard() {
+	for _, e := range f.window {
+		f.drop(e)
+	}
+	f.window, f.next, f.spare, f.free = nil, 0, nil, nil
+	f.form.idle()
+}

@@ -1,0 +1,132 @@
+// The C code that is compiled for each instruction set. The including file defines ISA.
+#include <string.h>
+#include "repair.h"
+
+#define JOIN(f, isa) f##_##isa
+#define EXPAND(f, isa) JOIN(f, isa)
+#define NAME(f) EXPAND(f, ISA)
+#define INLINE static inline __attribute__((always_inline))
+
+enum { SIDE = 8, TAPS = 6, BEFORE = 2 }; // of a cell; of the interpolation, and those before a sample
+
+INLINE int mini(int a, int b) { return a < b ? a : b; }
+INLINE int maxi(int a, int b) { return a > b ? a : b; }
+INLINE int clampi(int x, int least, int most) { return x < least ? least : x > most ? most : x; }
+
+INLINE int between(int a, int b, int c, int d, int e, int f, int most)
+{
+	return clampi((a - 5 * b + 20 * c + 20 * d - 5 * e + f + 16) >> 5, 0, most);
+}
+
+// block sets width by height samples, SIDE at the most, to those of a cell whose first sample is
+// in[0], with TAPS - 1 more around.
+INLINE void block(uint16_t *out, int out_pitch, const uint16_t *in, int pitch, int phase, int width, int height, int most)
+{
+	if (phase == 0) {
+		for (int y = 0; y < height; y++) memcpy(out + y * out_pitch, in + y * pitch, 2 * width);
+		return;
+	}
+	uint16_t rows[(SIDE + TAPS - 1) * SIDE];
+	const uint16_t *from = in;
+	int from_pitch = pitch;
+	if (phase & 1) {
+		int above = phase & 2 ? BEFORE : 0, all = phase & 2 ? height + TAPS - 1 : height;
+		uint16_t *to = phase & 2 ? rows : out;
+		int to_pitch = phase & 2 ? SIDE : out_pitch;
+		for (int y = 0; y < all; y++) {
+			const uint16_t *p = in + (y - above) * pitch - BEFORE;
+			for (int x = 0; x < width; x++)
+				to[y * to_pitch + x] = between(p[x], p[x + 1], p[x + 2], p[x + 3], p[x + 4], p[x + 5], most);
+		}
+		from = rows + BEFORE * SIDE, from_pitch = SIDE;
+	}
+	if (!(phase & 2)) return;
+	for (int y = 0; y < height; y++) {
+		const uint16_t *p = from + (y - BEFORE) * from_pitch;
+		for (int x = 0; x < width; x++)
+			out[y * out_pitch + x] = between(p[x], p[x + from_pitch], p[x + 2 * from_pitch], p[x + 3 * from_pitch],
+			                                 p[x + 4 * from_pitch], p[x + 5 * from_pitch], most);
+	}
+}
+
+void NAME(vr_compensate)(uint16_t *out, const uint16_t *in, vr_size s, const int16_t *vectors, int cells, int cell_x, int cell_y, int y0, int y1)
+{
+	enum { REACH = SIDE + TAPS };
+	for (int y = y0; y < y1; y += cell_y) {
+		int height = mini(cell_y, y1 - y);
+		for (int x = 0, i = (y - y0) / cell_y * cells; x < s.width; x += cell_x, i++) {
+			int width = mini(cell_x, s.width - x);
+			int dx = vectors[2 * i], dy = vectors[2 * i + 1], phase = (dx & 1) | (dy & 1) << 1;
+			int px = x + (dx >> 1), py = y + (dy >> 1);
+			uint16_t *to = out + (int64_t)y * s.width + x;
+			if (px >= BEFORE && py >= BEFORE && px + REACH <= s.width && py + REACH <= s.height) {
+				const uint16_t *from = in + (int64_t)py * s.width + px;
+				if (width == SIDE && height == SIDE) block(to, s.width, from, s.width, phase, SIDE, SIDE, s.most);
+				else if (width == SIDE / 2 && height == SIDE / 2) block(to, s.width, from, s.width, phase, SIDE / 2, SIDE / 2, s.most);
+				else block(to, s.width, from, s.width, phase, width, height, s.most);
+				continue;
+			}
+			uint16_t part[REACH * REACH]; // with the edges repeated
+			for (int v = 0; v < height + TAPS; v++) {
+				const uint16_t *row = in + (int64_t)clampi(py + v - BEFORE, 0, s.height - 1) * s.width;
+				for (int u = 0; u < width + TAPS; u++) part[v * REACH + u] = row[clampi(px + u - BEFORE, 0, s.width - 1)];
+			}
+			block(to, s.width, part + BEFORE * REACH + BEFORE, REACH, phase, width, height, s.most);
+		}
+	}
+}
+
+// extremes sets the least and the largest of both neighbours in a column of three rows, for columns
+// -1..width of a row of cells, of which there are count.
+INLINE void extremes(uint16_t *least, uint16_t *most, const uint16_t *a, const uint16_t *b, vr_size s, int x, int count, int y)
+{
+	for (int i = 0; i < count; i++) least[i] = UINT16_MAX, most[i] = 0;
+	for (int j = maxi(y - 1, 0); j <= mini(y + 1, s.height - 1); j++) {
+		const uint16_t *p = a + (int64_t)j * s.width + x, *q = b + (int64_t)j * s.width + x;
+		for (int i = 0; i < count; i++) {
+			uint16_t low = p[i] < q[i] ? p[i] : q[i], high = p[i] < q[i] ? q[i] : p[i];
+			least[i] = low < least[i] ? low : least[i];
+			most[i] = high > most[i] ? high : most[i];
+		}
+	}
+}
+
+enum { RUN = 256 }; // samples of a row that are compared at a time
+
+void NAME(vr_compare)(uint16_t *peak, uint16_t *split, uint32_t *sum, const uint16_t *now, const uint16_t *before, const uint16_t *after, vr_size s, int most_split, int y0, int y1)
+{
+	int cells = (s.width + SIDE - 1) / SIDE;
+	for (int cy = y0; cy < y1; cy++) {
+		for (int x0 = 0; x0 < s.width; x0 += RUN) {
+			int width = mini(RUN, s.width - x0);
+			uint16_t top[RUN] = {0}, far[RUN] = {0}, near[RUN] = {0}; // near: sums of 8 samples
+			uint32_t total[RUN / SIDE] = {0};
+			for (int y = cy * SIDE; y < mini((cy + 1) * SIDE, s.height); y++) {
+				uint16_t least[RUN + 2], most[RUN + 2];
+				int left = x0 > 0, right = x0 + width < s.width;
+				extremes(least + 1 - left, most + 1 - left, before, after, s, x0 - left, width + left + right, y);
+				if (!left) least[0] = least[1], most[0] = most[1];
+				if (!right) least[width + 1] = least[width], most[width + 1] = most[width];
+				const uint16_t *n = now + (int64_t)y * s.width + x0, *a = before + (int64_t)y * s.width + x0, *b = after + (int64_t)y * s.width + x0;
+				for (int x = 0; x < width; x++) {
+					uint16_t low = least[x], high = most[x];
+					low = least[x + 1] < low ? least[x + 1] : low, low = least[x + 2] < low ? least[x + 2] : low;
+					high = most[x + 1] > high ? most[x + 1] : high, high = most[x + 2] > high ? most[x + 2] : high;
+					uint16_t over = n[x] > high ? n[x] - high : 0, under = n[x] < low ? low - n[x] : 0;
+					uint16_t e = over > under ? over : under;
+					uint16_t d = a[x] > b[x] ? a[x] - b[x] : b[x] - a[x];
+					top[x] = e > top[x] ? e : top[x];
+					far[x] = d > far[x] ? d : far[x];
+					near[x] = d < most_split ? d : most_split;
+				}
+				for (int x = 0; x < width; x++) total[x / SIDE] += near[x];
+			}
+			for (int x = 0; x < width; x += SIDE) {
+				uint16_t p = 0, f = 0;
+				for (int i = x; i < mini(x + SIDE, width); i++) p = top[i] > p ? top[i] : p, f = far[i] > f ? far[i] : f;
+				int i = cy * cells + (x0 + x) / SIDE;
+				peak[i] = p, split[i] = f, sum[i] = total[x / SIDE];
+			}
+		}
+	}
+}

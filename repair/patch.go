@@ -1,0 +1,542 @@
+package repair
+
+import (
+	"math"
+
+	"vidfilter/denoise/motion"
+	"vidfilter/denoise/plane"
+)
+
+// The constants of the detector. Levels are of 8 bits; noise is the mean difference of the
+// neighbours around a place.
+const (
+	seedLevels, seedNoise = 12, 3.0 // a patch has samples with such an excess
+	growLevels, growNoise = 3, 0.8  // and goes on as far as samples exceed both neighbours so much
+	leastSamples          = 3       // of a patch
+
+	agreement   = 0.25 // of the contrast: how far neighbours may differ in a patch, and the three around it
+	similar     = 0.5  // of the contrast: what another place of a neighbour has in common with a patch
+	moved       = 0.3  // of the samples of a patch, that neighbours have beside it if it is part of a thing that moves
+	both        = 0.3  // of the contrast: how far samples of both neighbours differ that show the same thing
+	either      = 0.15 // and those of one
+	eitherLarge = 0.25 // the same for a large patch
+	one         = 0.4  // and those of one, where it has a patch as well
+	fainter     = 0.45 // of the contrast around a patch, that both neighbours have at its place
+	still       = 0.4  // of the contrast, that frames two away have where something flickers
+
+	swarm = 2 // patches nearby in both neighbours that make a swarm
+
+	mostOfPicture = 25 // one of so many samples may be in patches; more is no damage
+)
+
+// view is a plane of a picture beside those of its neighbours, moved to where its motion leads.
+type view struct {
+	now, before, after plane.Plane
+	near               [2]plane.Plane // the neighbours, not moved
+	far                [2]plane.Plane // two frames before and after, not moved
+	vectors            [2]motion.Field
+	shiftX, shiftY     int
+	cells              cells
+	noise              []int32 // of cells, in 1/16 of the samples' unit; -1: not known yet
+	labels             []int32 // of samples: the number of their patch, from 1 on
+}
+
+// patch is a part of a plane that exceeds both neighbours.
+type patch struct {
+	sign           int // 1: brighter, -1: darker, 0: both
+	samples        []int32
+	x0, y0, x1, y1 int
+	label          int32
+	contrast       int // root of the mean square of the difference from the neighbours' mean
+
+	under  bool    // it is chroma of a patch of luma
+	shares []uint8 // of the replacement, in the box enlarged by rim
+	from   *plane.Plane
+	offset int
+}
+
+const (
+	soft = 3 // samples around a patch that are replaced, less and less
+	rim  = 6 // samples around a patch that are looked at
+)
+
+// noiseOf returns the noise around a sample's cell.
+func (v *view) noiseOf(x, y int) int {
+	cx, cy := x/cellSide, y/cellSide
+	i := cy*v.cells.width + cx
+	if v.noise[i] < 0 {
+		const reach = 2
+		x0, y0 := max(cx-reach, 0), max(cy-reach, 0)
+		x1, y1 := min(cx+reach+1, v.cells.width), min(cy+reach+1, v.cells.height)
+		sum := 0
+		for j := y0; j < y1; j++ {
+			for _, s := range v.cells.sum[j*v.cells.width+x0 : j*v.cells.width+x1] {
+				sum += int(s)
+			}
+		}
+		count := (min(x1*cellSide, v.now.Width) - x0*cellSide) * (min(y1*cellSide, v.now.Height) - y0*cellSide)
+		v.noise[i] = int32(16 * sum / count)
+	}
+	return int(v.noise[i])
+}
+
+// threshold is a number of levels and a multiple of the noise around a sample.
+func (v *view) threshold(x, y int, levels, noise float64) int {
+	return int(levels*float64(v.now.Unit()) + noise*float64(v.noiseOf(x, y))/16)
+}
+
+// candidates returns the parts of the plane that exceed both neighbours, and false if there are too
+// many.
+func (v *view) candidates() (all []*patch, ok bool) {
+	for i := range v.noise {
+		v.noise[i] = -1
+	}
+	budget := v.now.Width * v.now.Height / mostOfPicture
+	for i, peak := range v.cells.peak {
+		x0, y0 := i%v.cells.width*cellSide, i/v.cells.width*cellSide
+		if int(peak) <= seedLevels*v.now.Unit() {
+			continue
+		}
+		least := v.threshold(x0, y0, seedLevels, seedNoise)
+		if int(peak) <= least {
+			continue
+		}
+		for y := y0; y < min(y0+cellSide, v.now.Height); y++ {
+			for x := x0; x < min(x0+cellSide, v.now.Width); x++ {
+				e := excess(&v.now, &v.before, &v.after, x, y)
+				if max(e, -e) <= least || !v.inside(x, y) {
+					continue
+				}
+				if v.labels[y*v.now.Width+x] != 0 {
+					continue
+				}
+				p := &patch{label: int32(len(all) + 1), x0: x, y0: y, x1: x + 1, y1: y + 1}
+				all = append(all, p)
+				v.grow(p, x, y, budget)
+				if budget -= len(p.samples); budget <= 0 {
+					return all, false
+				}
+			}
+		}
+	}
+	return all, true
+}
+
+// grow adds all samples to a patch that are joined with one of it, or almost in the same row.
+func (v *view) grow(p *patch, x, y, most int) {
+	const gap = 2
+	w := v.now.Width
+	v.labels[y*w+x] = p.label
+	p.samples = append(p.samples, int32(y*w+x))
+	sum, squares := 0, 0
+	for k := 0; k < len(p.samples) && k < most; k++ {
+		at := int(p.samples[k])
+		x, y := at%w, at/w
+		p.x0, p.y0, p.x1, p.y1 = min(p.x0, x), min(p.y0, y), max(p.x1, x+1), max(p.y1, y+1)
+		d := 2*int(v.now.Pix[at]) - int(v.before.Pix[at]) - int(v.after.Pix[at])
+		sum, squares = sum+d, squares+d*d
+		for j := max(y-1, 0); j <= min(y+1, v.now.Height-1); j++ {
+			reach := 1
+			if j == y {
+				reach = gap
+			}
+			for i := max(x-reach, 0); i <= min(x+reach, w-1); i++ {
+				q := j*w + i
+				if v.labels[q] == 0 && v.exceeds(q) > v.threshold(i, j, growLevels, growNoise) && v.inside(i, j) {
+					v.labels[q] = p.label
+					p.samples = append(p.samples, int32(q))
+				}
+			}
+		}
+	}
+	n := len(p.samples)
+	p.contrast = int(math.Sqrt(float64(squares/n)) / 2)
+	switch most := p.contrast * n; { // twice as much if all have one sign
+	case sum > most:
+		p.sign = 1
+	case sum < -most:
+		p.sign = -1
+	}
+}
+
+// exceeds is by how much a sample exceeds those at its place in both neighbours, or falls below
+// them.
+func (v *view) exceeds(q int) int {
+	n, a, b := int(v.now.Pix[q]), int(v.before.Pix[q]), int(v.after.Pix[q])
+	return max(n-max(a, b), min(a, b)-n)
+}
+
+// forget clears the labels of patches.
+func (v *view) forget(all []*patch) {
+	for _, p := range all {
+		for _, q := range p.samples {
+			v.labels[q] = 0
+		}
+	}
+}
+
+// damage reports whether a patch of some is damage, and prepares its replacement. Those of the
+// frames before and after are beside it.
+func (v *view) damage(p *patch, some []*patch, others [2][]*patch) bool {
+	if len(p.samples) < leastSamples || !v.small(p) || !v.surrounded(p) || v.flickers(p) || v.beside(p) || v.swarms(p, some, others) {
+		return false
+	}
+	o := v.outline(p)
+	return !v.travels(p, &o, others) && !v.found(p, &o)
+}
+
+// meet reports whether a patch of the plane lies over one of luma.
+func (v *view) meet(p, luma *patch) bool {
+	return p.x0<<v.shiftX < luma.x1 && luma.x0 < p.x1<<v.shiftX && p.y0<<v.shiftY < luma.y1 && luma.y0 < p.y1<<v.shiftY
+}
+
+// below returns the part of the plane that lies under damage in luma of some width, or nil if it is
+// not damaged.
+func (v *view) below(luma *patch, width int) *patch {
+	const leastLevels = 2
+	w := v.now.Width
+	p := &patch{under: true, x0: w, y0: v.now.Height}
+	seen := map[int32]bool{}
+	sum, squares := 0, 0
+	for _, s := range luma.samples {
+		x, y := int(s)%width>>v.shiftX, int(s)/width>>v.shiftY
+		q := int32(y*w + x)
+		if seen[q] {
+			continue
+		}
+		seen[q] = true
+		p.samples = append(p.samples, q)
+		p.x0, p.y0, p.x1, p.y1 = min(p.x0, x), min(p.y0, y), max(p.x1, x+1), max(p.y1, y+1)
+		d := 2*int(v.now.Pix[q]) - int(v.before.Pix[q]) - int(v.after.Pix[q])
+		sum, squares = sum+d, squares+d*d
+	}
+	n := len(p.samples)
+	p.contrast = int(math.Sqrt(float64(squares/n)) / 2)
+	if abs(sum) < 2*n*v.threshold(p.x0, p.y0, leastLevels, 0.5) || !v.surrounded(p) {
+		return nil
+	}
+	return p
+}
+
+// small reports whether a patch is a spot, or a line.
+func (v *view) small(p *patch) bool {
+	w, h := p.x1-p.x0, p.y1-p.y0
+	side := max(16, min(v.now.Width, v.now.Height)/16)
+	thin := max(4, side/4)
+	return min(w, h) <= side && (max(w, h) <= side || len(p.samples) <= thin*max(w, h))
+}
+
+// inside reports whether both neighbours have the place of a sample inside the picture.
+func (v *view) inside(x, y int) bool {
+	for _, f := range v.vectors {
+		m := f.Of(x<<v.shiftX, y<<v.shiftY).Scaled(v.shiftX, v.shiftY)
+		if x, y := x+m.X/2, y+m.Y/2; x < 0 || y < 0 || x >= v.now.Width || y >= v.now.Height {
+			return false
+		}
+	}
+	return true
+}
+
+// surrounded reports whether the neighbours agree with each other in a patch, and with the picture
+// around it. It chooses the better one.
+func (v *view) surrounded(p *patch) bool {
+	w := p.x1 - p.x0 + 2*rim
+	h := p.y1 - p.y0 + 2*rim
+	distance := make([]uint8, w*h)
+	for i := range distance {
+		distance[i] = rim
+	}
+	var edge []int
+	for _, q := range p.samples {
+		x, y := int(q)%v.now.Width-p.x0+rim, int(q)/v.now.Width-p.y0+rim
+		distance[y*w+x] = 0
+		edge = append(edge, y*w+x)
+	}
+	for d := uint8(1); d < rim; d++ {
+		var next []int
+		for _, at := range edge {
+			for _, by := range [...]int{-w - 1, -w, -w + 1, -1, 1, w - 1, w, w + 1} {
+				if distance[at+by] > d {
+					distance[at+by] = d
+					next = append(next, at+by)
+				}
+			}
+		}
+		edge = next
+	}
+	noise := v.noiseOf((p.x0+p.x1)/2, (p.y0+p.y1)/2)
+	limit := max(int(agreement*float64(p.contrast)), min(noise*3/2/16, p.contrast/2))
+	p.shares = distance
+	var inside, split, around, other, before, after, offBefore, offAfter int
+	var marks, rims [3]int // sums over the patch and around it, of both neighbours and the picture
+	for j := range h {
+		y := p.y0 - rim + j
+		if y < 0 || y >= v.now.Height {
+			continue
+		}
+		for i := range w {
+			x := p.x0 - rim + i
+			d := distance[j*w+i]
+			if x < 0 || x >= v.now.Width || d >= rim || !v.inside(x, y) {
+				continue
+			}
+			q := y*v.now.Width + x
+			a, b, n := int(v.before.Pix[q]), int(v.after.Pix[q]), int(v.now.Pix[q])
+			if d == 0 {
+				marks = [3]int{marks[0] + a, marks[1] + b, marks[2] + n}
+			}
+			switch {
+			case d < soft:
+				inside++
+				split += max(a-b, b-a)
+			case v.labels[q] != 0:
+				other++
+			default:
+				around++
+				rims = [3]int{rims[0] + a, rims[1] + b, rims[2] + n}
+				offBefore, offAfter = offBefore+n-a, offAfter+n-b
+				before, after = before+max(n-a, a-n), after+max(n-b, b-n)
+			}
+		}
+	}
+	if split > limit*inside || around <= other || before > limit*around || after > limit*around {
+		return false
+	}
+	// What the neighbours have, but fainter, is no damage: fine detail, or a change of focus.
+	var mark [3]int
+	for i := range mark {
+		mark[i] = marks[i]/len(p.samples) - rims[i]/around
+	}
+	least := int(fainter * float64(mark[2]))
+	if mark[2] > 0 && min(mark[0], mark[1]) > least || mark[2] < 0 && max(mark[0], mark[1]) < least {
+		return false
+	}
+	p.from, p.offset = &v.before, offBefore/around
+	if after < before {
+		p.from, p.offset = &v.after, offAfter/around
+	}
+	for i, d := range distance {
+		p.shares[i] = [...]uint8{255, 255, 170, 85, 0, 0, 0}[d]
+	}
+	return true
+}
+
+// flickers reports whether a patch is there two frames before or after: at its place, or where the
+// motion leads.
+func (v *view) flickers(p *patch) bool {
+	for k, far := range v.far {
+		for _, times := range [...]int{0, 1} {
+			sum := 0
+			for _, q := range p.samples {
+				x, y := int(q)%v.now.Width, int(q)/v.now.Width
+				m := v.vectors[k].Of(x<<v.shiftX, y<<v.shiftY).Scaled(v.shiftX, v.shiftY)
+				a, b := int(v.before.Pix[q]), int(v.after.Pix[q])
+				d := 2*far.At(x+times*m.X, y+times*m.Y) - a - b
+				if 2*int(v.now.Pix[q]) < a+b {
+					d = -d
+				}
+				sum += d
+			}
+			if sum > int(2*still*float64(p.contrast*len(p.samples))) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// outline are places of samples of a patch and around it, at which it is compared with others.
+type outline struct{ marks, rims [][2]int }
+
+func (v *view) outline(p *patch) (o outline) {
+	const most = 64 // of each
+	w := p.x1 - p.x0 + 2*rim
+	for i, share := range p.shares {
+		at := [2]int{p.x0 - rim + i%w, p.y0 - rim + i/w}
+		switch {
+		case at[0] < 0 || at[1] < 0 || at[0] >= v.now.Width || at[1] >= v.now.Height:
+		case share == 255 && v.labels[at[1]*v.now.Width+at[0]] == p.label:
+			o.marks = append(o.marks, at)
+		case share > 0 && share < 255:
+			o.rims = append(o.rims, at)
+		}
+	}
+	for _, all := range [...]*[][2]int{&o.marks, &o.rims} {
+		step := (len(*all) + most - 1) / most
+		for i := 0; step > 1 && i*step < len(*all); i++ {
+			(*all)[i] = (*all)[i*step]
+		}
+		if step > 1 {
+			*all = (*all)[:(len(*all)+step-1)/step]
+		}
+	}
+	return o
+}
+
+// shows reports whether neighbour k has an outline at a distance, up to a mean difference.
+func (v *view) shows(o *outline, k, dx, dy, most int) bool {
+	for _, all := range [...][][2]int{o.marks, o.rims} {
+		left := most * len(all)
+		for _, at := range all {
+			if left -= abs(int(v.now.Pix[at[1]*v.now.Width+at[0]]) - v.near[k].At(at[0]+dx, at[1]+dy)); left < 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// found reports whether both neighbours have a patch with the samples around it near the place
+// where the motion leads, or one of them has much the same: the motion may be another there.
+func (v *view) found(p *patch, o *outline) bool {
+	const large = 25 // samples: another patch like it is hardly chance
+	reach := min(max(v.now.Width/10, 12), 160)
+	count, alone := 0, either
+	if len(p.samples) >= large {
+		alone = eitherLarge
+	}
+	for k := range v.near {
+		m := v.vectors[k].Of((p.x0+p.x1)/2<<v.shiftX, (p.y0+p.y1)/2<<v.shiftY).Scaled(v.shiftX, v.shiftY)
+		here := false
+		for dy := m.Y>>1 - reach; dy <= m.Y>>1+reach; dy++ {
+			for dx := m.X>>1 - reach; dx <= m.X>>1+reach; dx++ {
+				if !v.shows(o, k, dx, dy, int(both*float64(p.contrast))) {
+					continue
+				}
+				here = true
+				if v.shows(o, k, dx, dy, int(alone*float64(p.contrast))) {
+					return true
+				}
+			}
+		}
+		if here {
+			count++
+		}
+	}
+	return count == 2
+}
+
+// beside reports whether the neighbours disagree next to a patch as much as in one they have: it is
+// a part of a thing that moves.
+func (v *view) beside(p *patch) bool {
+	reach := max(12, v.now.Width/32)
+	x0, y0, x1, y1 := max(p.x0-reach, 0), max(p.y0-reach, 0), min(p.x1+reach, v.now.Width-1), min(p.y1+reach, v.now.Height-1)
+	least := int(similar * float64(p.contrast))
+	count := 0
+	for cy := y0 / cellSide; cy*cellSide < y1; cy++ {
+		for cx := x0 / cellSide; cx*cellSide < x1; cx++ {
+			if int(v.cells.split[cy*v.cells.width+cx]) < least {
+				continue
+			}
+			for y := max(y0, cy*cellSide); y < min(y1, (cy+1)*cellSide); y++ {
+				for x := max(x0, cx*cellSide); x < min(x1, (cx+1)*cellSide); x++ {
+					a, b, n := square(v.before, x, y), square(v.after, x, y), square(v.now, x, y)
+					if p.alike(a-b, 4*least) && p.alike(a-n, 4*least) || p.alike(b-a, 4*least) && p.alike(b-n, 4*least) {
+						count++
+					}
+				}
+			}
+		}
+	}
+	return count >= max(1, int(moved*float64(len(p.samples))))
+}
+
+// resembles reports whether two patches may show the same thing.
+func (p *patch) resembles(q *patch) bool {
+	n, m := len(p.samples), len(q.samples)
+	return p.sign*q.sign >= 0 && 3*n >= m && 3*m >= n && 2*p.contrast >= q.contrast && 2*q.contrast >= p.contrast
+}
+
+// away returns how far another patch is from p.
+func (p *patch) away(q *patch) (dx, dy int) {
+	return (q.x0 + q.x1 - p.x0 - p.x1) / 2, (q.y0 + q.y1 - p.y0 - p.y1) / 2
+}
+
+func abs(x int) int { return max(x, -x) }
+
+// travels reports whether a patch is on the way of one like it in the frame before to one in the
+// frame after. At the edge of the picture, and where the patch looks the same, one of them will do.
+func (v *view) travels(p *patch, o *outline, others [2][]*patch) bool {
+	reach := v.now.Width / 4
+	near := max(24, v.now.Width/10)
+	border := p.x0 < near || p.y0 < near || p.x1 > v.now.Width-near || p.y1 > v.now.Height-near
+	for k, all := range others {
+		for _, a := range all {
+			dx, dy := p.away(a)
+			if !p.resembles(a) || max(abs(dx), abs(dy)) > reach {
+				continue
+			}
+			if max(abs(dx), abs(dy)) <= near && (border || v.showsAbout(o, k, dx, dy, int(one*float64(p.contrast)))) {
+				return true
+			}
+			if k == 1 {
+				continue
+			}
+			off := 4 + (abs(dx)+abs(dy))/4
+			for _, b := range others[1] {
+				if ex, ey := p.away(b); abs(dx+ex) <= off && abs(dy+ey) <= off && p.resembles(b) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// showsAbout is shows for a distance that may be wrong by a sample.
+func (v *view) showsAbout(o *outline, k, dx, dy, most int) bool {
+	for i := range 9 {
+		if v.shows(o, k, dx+i%3-1, dy+i/3-1, most) {
+			return true
+		}
+	}
+	return false
+}
+
+// swarms reports whether there are several patches like one around it, in its frame and in both
+// neighbours: sparks, rain or glitter.
+func (v *view) swarms(p *patch, some []*patch, others [2][]*patch) bool {
+	reach := v.now.Width / 6
+	x := min(max((p.x0+p.x1)/2, reach), v.now.Width-reach) // the square is inside the picture
+	y := min(max((p.y0+p.y1)/2, reach), max(v.now.Height-reach, reach))
+	count := func(all []*patch) (n int) {
+		for _, q := range all {
+			near := abs((q.x0+q.x1)/2-x) <= reach && abs((q.y0+q.y1)/2-y) <= reach
+			if near && q != p && p.sign*q.sign >= 0 && 2*q.contrast >= p.contrast && 4*len(q.samples) >= len(p.samples) {
+				n++
+			}
+		}
+		return n
+	}
+	return count(others[0]) >= swarm && count(others[1]) >= swarm && count(some) > 0
+}
+
+// alike reports whether a difference is as large as one, and of the patch's sign.
+func (p *patch) alike(d, least int) bool {
+	return p.sign >= 0 && d >= least || p.sign <= 0 && -d >= least
+}
+
+// square is the sum of 2 by 2 samples.
+func square(p plane.Plane, x, y int) int {
+	i := y*p.Width + x
+	return int(p.Pix[i]) + int(p.Pix[i+1]) + int(p.Pix[i+p.Width]) + int(p.Pix[i+p.Width+1])
+}
+
+// mend replaces a patch in a plane of a frame.
+func (v *view) mend(out plane.Component, p *patch) {
+	w := p.x1 - p.x0 + 2*rim
+	x0, x1 := max(p.x0-rim, 0), min(p.x1+rim, v.now.Width)
+	row := make([]uint16, x1-x0)
+	part := out
+	part.Data = part.Data[x0*part.Step:]
+	for y := max(p.y0-rim, 0); y < min(p.y1+rim, v.now.Height); y++ {
+		part.Read(row, 0, y)
+		shares := p.shares[(y-p.y0+rim)*w+x0-p.x0+rim:]
+		from := p.from.Row(y)[x0:x1]
+		for i, n := range row {
+			to := min(max(int(from[i])+p.offset, 0), v.now.Max())
+			row[i] = uint16(int(n) + int(shares[i])*(to-int(n))/255)
+		}
+		part.Write(row, y)
+	}
+}

@@ -1,0 +1,3 @@
+// The repair in plain C.
+#define ISA plain
+#include "kernels.h"
