@@ -17,6 +17,7 @@ import (
 	"vidfilter/denoise"
 	"vidfilter/denoise/noise"
 	"vidfilter/encode/target"
+	"vidfilter/interlace"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/job"
@@ -130,18 +131,19 @@ func inspect(ctx context.Context, path string, measure bool) (info fileInfo, err
 		return info, err
 	}
 	defer in.Close()
+	var fields interlace.Judge
 	if measure {
-		info.Noise, info.model, err = survey(ctx, in)
+		info.Noise, info.model, err = survey(ctx, in, &fields)
 	} else if f, err := in.Next(ctx); err == nil { // some properties need a picture
 		f.Release()
 	}
 	info.Info = in.Describe()
-	info.Advice = job.Advise(info.Info, info.Noise)
+	info.Advice = job.Advise(info.Info, info.Noise, fields.Find())
 	return info, err
 }
 
-// survey measures the noise of all frames.
-func survey(ctx context.Context, in *decode.Input) (*noise.Summary, noise.Model, error) {
+// survey measures the noise of all frames, and has their fields judged.
+func survey(ctx context.Context, in *decode.Input, fields *interlace.Judge) (*noise.Summary, noise.Model, error) {
 	var s noise.Survey
 	var last *pipeline.Frame // which the next one is compared with
 	defer func() {
@@ -149,7 +151,7 @@ func survey(ctx context.Context, in *decode.Input) (*noise.Summary, noise.Model,
 			last.Release()
 		}
 	}()
-	for {
+	for n := 0; ; n++ {
 		f, err := in.Next(ctx)
 		if err == io.EOF {
 			sum := s.Summary()
@@ -159,6 +161,7 @@ func survey(ctx context.Context, in *decode.Input) (*noise.Summary, noise.Model,
 			return nil, noise.Model{}, err
 		}
 		denoise.Observe(&s, f)
+		job.JudgeFields(fields, f, n)
 		if last != nil {
 			last.Release()
 		}

@@ -8,6 +8,7 @@ import (
 
 	"vidfilter/decode"
 	"vidfilter/denoise/noise"
+	"vidfilter/interlace"
 	"vidfilter/internal/stages"
 )
 
@@ -20,9 +21,9 @@ type Advice struct {
 // masters are the codecs of captures and scans, before they are coded for viewers.
 var masters = strings.Fields("cfhd dnxhd ffv1 ffvhuff huffyuv jpeg2000 lagarith magicyuv prores rawvideo utvideo v210 v410")
 
-// Advise returns advice on a file. seen is the noise, nil if it was not measured. It has no advice
-// where the evidence would suit another kind of video.
-func Advise(info decode.Info, seen *noise.Summary) (all []Advice) {
+// Advise returns advice on a file: by its noise, nil if not measured, and by its fields, zero if not
+// judged. It has no advice where the evidence would suit another kind of video.
+func Advise(info decode.Info, seen *noise.Summary, fields interlace.Found) (all []Advice) {
 	i := slices.IndexFunc(info.Streams, func(s decode.StreamInfo) bool { return s.Role == "filtered" && !s.Cover })
 	if i < 0 {
 		return nil
@@ -31,6 +32,10 @@ func Advise(info decode.Info, seen *noise.Summary) (all []Advice) {
 	chroma, master := v.Properties["chroma"], slices.Contains(masters, v.Codec)
 	standard := v.Width >= 640 && v.Width <= 768 && v.Height >= 480 && v.Height <= 608
 	switch interlaced := strings.Contains(v.Properties["field_order"], "field first"); {
+	case fields.Telecine:
+		return []Advice{{"--" + stages.Before.Name + " fieldmatch,decimate", "film in 3:2 pulldown"}}
+	case interlaced && fields.Content == interlace.Progressive:
+		return nil
 	case interlaced && standard && (v.Codec == "dvvideo" || master || chroma == "4:1:1" || chroma == "4:2:2"):
 		return []Advice{{footage("tape"), fmt.Sprintf("interlaced %s, %dx%d, chroma %s", v.Codec, v.Width, v.Height, chroma)}}
 	case interlaced:

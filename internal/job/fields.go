@@ -107,11 +107,16 @@ func look(ctx context.Context, j *interlace.Judge, in *decode.Input, frames int)
 		if err != nil {
 			return err
 		}
-		if n%fieldFrames == 0 {
-			j.Cut()
-		}
-		j.Add(f)
+		JudgeFields(j, f, n)
 		f.Release()
 	}
 	return nil
+}
+
+// JudgeFields shows frame n of a video to a judge, which takes frames for several places.
+func JudgeFields(j *interlace.Judge, f *pipeline.Frame, n int) {
+	if n%fieldFrames == 0 {
+		j.Cut()
+	}
+	j.Add(f)
 }

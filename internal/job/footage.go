@@ -29,9 +29,13 @@ var Footages = []Footage{
 	{"tape", "VHS, Hi8, Betacam, DV", []Choice{
 		{"deinterlace", "auto", "screens show whole pictures"},
 		{"crop", "auto", "takes off black edges and head switching"},
+		{"chroma-shift", "auto", "puts colours back on their outlines"},
+		{"repair", "auto", "takes out dropouts"},
 		{"depth", "auto", "10 bits keep smooth gradients, in HEVC and AV1"},
 	}},
 	{"film", "scans of film", []Choice{
+		{"repair", "auto", "takes out dirt and dust"},
+		{"deflicker", "true", "steadies the brightness"},
 		{"grain", "0.3", "keeps the look of film"},
 		{"depth", "auto", "10 bits keep smooth gradients, in HEVC and AV1"},
 	}},

@@ -13,6 +13,7 @@ import (
 
 	"vidfilter/decode"
 	"vidfilter/denoise/noise"
+	"vidfilter/interlace"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
@@ -145,12 +146,20 @@ func TestAdvise(t *testing.T) {
 		if c.scene != nil {
 			seen = &noise.Summary{Frames: c.scene.Frames, Scenes: []noise.Scene{*c.scene}}
 		}
-		got := Advise(decode.Info{Streams: []decode.StreamInfo{{Role: "copied"}, s}}, seen)
+		got := Advise(decode.Info{Streams: []decode.StreamInfo{{Role: "copied"}, s}}, seen, interlace.Found{})
 		if len(got) > 1 || len(got) == 1 != (c.want != "") || c.want != "" && (got[0].Option != c.want || got[0].Reason == "") {
 			t.Errorf("%+v: %+v", c, got)
 		}
 	}
-	if got := Advise(decode.Info{}, nil); got != nil {
+	for want, found := range map[string]interlace.Found{
+		"--before fieldmatch,decimate": {Telecine: true}, "--deinterlace": {Content: interlace.TopFirst}, "": {Content: interlace.Progressive},
+	} {
+		s := decode.StreamInfo{Role: "filtered", Properties: map[string]string{"field_order": "top field first"}}
+		if got := Advise(decode.Info{Streams: []decode.StreamInfo{s}}, nil, found); len(got) > 1 || len(got) == 1 != (want != "") || want != "" && got[0].Option != want {
+			t.Errorf("%+v: %v, want %s", found, got, want)
+		}
+	}
+	if got := Advise(decode.Info{}, nil, interlace.Found{}); got != nil {
 		t.Errorf("without a video: %v", got)
 	}
 }
