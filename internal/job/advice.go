@@ -21,7 +21,7 @@ type Advice struct {
 // masters are the codecs of captures and scans, before they are coded for viewers.
 var masters = strings.Fields("cfhd dnxhd ffv1 ffvhuff huffyuv jpeg2000 lagarith magicyuv prores rawvideo utvideo v210 v410")
 
-// Advise returns advice on a file: by its noise, nil if not measured, and by its fields, zero if not
+// Advise returns advice on a file: by its noise, nil if not measured, and its fields, zero if not
 // judged. It has no advice where the evidence would suit another kind of video.
 func Advise(info decode.Info, seen *noise.Summary, fields interlace.Found) (all []Advice) {
 	i := slices.IndexFunc(info.Streams, func(s decode.StreamInfo) bool { return s.Role == "filtered" && !s.Cover })
