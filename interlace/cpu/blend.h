@@ -44,25 +44,19 @@ INLINE void put_eight(sample *p, vi8 v)
 
 #endif
 
-// where is a place in a plane.
-typedef struct {
-	const sample *at;
-	ptrdiff_t pitch;
-} where;
-
-INLINE where place_in(vi_plane p, int x, int y) { return (where){row_of(p, y) + x, p.pitch}; }
+// All planes of a component have one pitch.
 
 // apart is the sum of the differences of some rows of a block with the columns beside it, from row
 // `from` on, every second one. most becomes the largest.
 
 #if defined __AVX2__ && SAMPLE_BITS == 8
 
-INLINE int apart(where a, where b, int from, int rows, int *most)
+INLINE int apart(const sample *a, const sample *b, ptrdiff_t pitch, int from, int rows, int *most)
 {
 	const __m128i columns = _mm_setr_epi32(-1, -1, -1, 0);
 	__m128i sum = _mm_setzero_si128(), largest = sum;
 	for (int i = 0; i < rows; i++) {
-		const sample *p = a.at + (from + 2 * i) * a.pitch - BESIDE, *q = b.at + (from + 2 * i) * b.pitch - BESIDE;
+		const sample *p = a + (from + 2 * i) * pitch - BESIDE, *q = b + (from + 2 * i) * pitch - BESIDE;
 		__m128i u = _mm_and_si128(_mm_loadu_si128((const __m128i *)p), columns);
 		__m128i v = _mm_and_si128(_mm_loadu_si128((const __m128i *)q), columns);
 		sum = _mm_add_epi64(sum, _mm_sad_epu8(u, v));
@@ -92,11 +86,11 @@ INLINE int apart_eight(const sample *p, const sample *q)
 	return sum;
 }
 
-INLINE int apart(where a, where b, int from, int rows, int *most)
+INLINE int apart(const sample *a, const sample *b, ptrdiff_t pitch, int from, int rows, int *most)
 {
 	int sum = 0, largest = most ? *most : 0;
 	for (int i = 0; i < rows; i++) {
-		const sample *p = a.at + (from + 2 * i) * a.pitch - BESIDE, *q = b.at + (from + 2 * i) * b.pitch - BESIDE;
+		const sample *p = a + (from + 2 * i) * pitch - BESIDE, *q = b + (from + 2 * i) * pitch - BESIDE;
 		for (int x = 0; x < COMPARED; x++) {
 			int d = p[x] - q[x];
 			d = d < 0 ? -d : d;
@@ -110,8 +104,8 @@ INLINE int apart(where a, where b, int from, int rows, int *most)
 
 #endif
 
-INLINE int own_apart(where a, where b, int *most) { return apart(a, b, -1, 3, most); }
-INLINE int missing_apart(where a, where b, int *most) { return apart(a, b, 0, 2, most); }
+INLINE int own_apart(const sample *a, const sample *b, ptrdiff_t pitch, int *most) { return apart(a, b, pitch, -1, 3, most); }
+INLINE int missing_apart(const sample *a, const sample *b, ptrdiff_t pitch, int *most) { return apart(a, b, pitch, 0, 2, most); }
 
 // halved divides by a power of two, halves away from zero.
 INLINE int halved(int v, int shift) { return !shift ? v : v < 0 ? -((1 - v) >> 1) : (v + 1) >> 1; }
@@ -123,25 +117,25 @@ INLINE int bin(int sum, int n, int extra)
 }
 
 typedef struct {
-	where to[VI_NEIGHBOURS]; // the block, moved
+	const sample *to[VI_NEIGHBOURS]; // the block, moved
 	int kind[VI_NEIGHBOURS]; // 0 if its rows are the neighbour's own, 2 if they are missing, else 1
 	int d[VI_NEIGHBOURS], between;
 } moved;
 
 // move finds the block in the neighbours. Beyond the reach of the padding all samples are alike.
-INLINE void move(moved *m, const vi_pass *p, where here, const vi_vector *v, int x, int y)
+INLINE void move(moved *m, const vi_pass *p, const sample *here, const vi_vector *v, int x, int y)
 {
 	int width = p->now.width, height = p->now.height;
 	for (int i = 0; i < VI_NEIGHBOURS; i++) {
 		const vi_neighbour *n = &p->to[i];
 		int to_x = clampi(x + (v[i].x >> 1), -ACROSS - BESIDE, width + BESIDE);
 		int to_y = clampi(y + (v[i].y >> 1), -5, height + 2);
-		m->to[i] = place_in(n->half[(v[i].x & 1) | (v[i].y & 1) << 1], to_x, to_y);
+		m->to[i] = row_of(n->half[(v[i].x & 1) | (v[i].y & 1) << 1], to_y) + to_x;
 		int row = (2 * y + v[i].y - 2 * n->parity) & 3;
 		m->kind[i] = row & 1 ? 1 : row;
-		m->d[i] = own_apart(here, m->to[i], NULL);
+		m->d[i] = own_apart(here, m->to[i], p->now.pitch, NULL);
 	}
-	m->between = p->to[0].there && p->to[1].there ? missing_apart(m->to[0], m->to[1], NULL) : 2 * m->d[0] / 3;
+	m->between = p->to[0].there && p->to[1].there ? missing_apart(m->to[0], m->to[1], p->now.pitch, NULL) : 2 * m->d[0] / 3;
 }
 
 INLINE void store_eight(const vi_pass *p, int x, int y, vf8 v)
@@ -155,43 +149,43 @@ INLINE void store_eight(const vi_pass *p, int x, int y, vf8 v)
 	if (n < ACROSS) memcpy(out, row, n * sizeof *row);
 }
 
-// mix adds up the weighted samples around those of a row, which is row j of the block.
-INLINE void mix(const vi_pass *p, const moved *m, const int *order, const float *w, where here, int x, int y, int j)
+// mix adds up the weighted samples around a row of the block, from e in the estimate and to in the
+// neighbours on.
+INLINE vf8 mix(const float *w, const sample *e, const sample *const *to, ptrdiff_t pitch)
 {
-	const sample *e = here.at + j * here.pitch;
-	vi8 base = eight(e - here.pitch) + eight(e + here.pitch);
+	vi8 base = eight(e - pitch) + eight(e + pitch);
 	vf8 sum = __builtin_convertvector(base, vf8);
-	sum += w[0] * __builtin_convertvector(eight(e - 3 * here.pitch) + eight(e + 3 * here.pitch) - base, vf8);
+	sum += w[0] * __builtin_convertvector(eight(e - 3 * pitch) + eight(e + 3 * pitch) - base, vf8);
 #pragma GCC unroll 4
 	for (int i = 0; i < VI_NEIGHBOURS; i++) {
-		where q = m->to[order[i]];
-		const sample *at = q.at + j * q.pitch;
-		sum += w[1 + 3 * i] * __builtin_convertvector(2 * eight(at) - base, vf8);
-		sum += w[2 + 3 * i] * __builtin_convertvector(eight(at - q.pitch) + eight(at + q.pitch) - base, vf8);
-		sum += w[3 + 3 * i] * __builtin_convertvector(eight(at - 2 * q.pitch) + eight(at + 2 * q.pitch) - base, vf8);
+		const sample *q = to[i];
+		sum += w[1 + 3 * i] * __builtin_convertvector(2 * eight(q) - base, vf8);
+		sum += w[2 + 3 * i] * __builtin_convertvector(eight(q - pitch) + eight(q + pitch) - base, vf8);
+		sum += w[3 + 3 * i] * __builtin_convertvector(eight(q - 2 * pitch) + eight(q + 2 * pitch) - base, vf8);
 	}
 	sum += w[13] * __builtin_convertvector(2 * eight(e) - base, vf8);
-	store_eight(p, x, y, sum * 0.5f + 0.5f);
+	return sum * 0.5f + 0.5f;
 }
 
 // blend_block makes the missing rows y and y + 2 of 8 columns.
 INLINE void blend_block(const vi_pass *p, int x, int y)
 {
 	int extra = p->now.depth - 8, z = 0, largest = 0, known = 0;
-	where here = place_in(p->now, x, y), same[VI_NEIGHBOURS];
-	for (int i = 0; i < VI_NEIGHBOURS; i++) same[i] = place_in(p->to[i].half[0], x, y);
+	ptrdiff_t pitch = p->now.pitch;
+	const sample *here = row_of(p->now, y) + x, *same[VI_NEIGHBOURS];
+	for (int i = 0; i < VI_NEIGHBOURS; i++) same[i] = row_of(p->to[i].half[0], y) + x;
 	if (p->to[0].there && p->to[1].there) {
 		known = 1;
-		z = 3 * missing_apart(same[0], same[1], &largest);
+		z = 3 * missing_apart(same[0], same[1], pitch, &largest);
 	}
 	for (int i = 2; i < VI_NEIGHBOURS; i++) {
 		if (!p->to[i].there) continue;
-		int d = 2 * own_apart(here, same[i], &largest);
+		int d = 2 * own_apart(here, same[i], pitch, &largest);
 		known = 1, z = d > z ? d : z;
 	}
 	if (known && z <= STILL_MEAN << extra && largest <= STILL_MOST << extra) {
 		for (int j = 0; j <= 2 && y + j < p->out.height; j += 2) {
-			vi8 sum = eight(same[0].at + j * same[0].pitch) + eight(same[1].at + j * same[1].pitch);
+			vi8 sum = eight(same[0] + j * pitch) + eight(same[1] + j * pitch);
 			store_eight(p, x, y + j, __builtin_convertvector((sum + 1) >> 1, vf8));
 		}
 		return;
@@ -214,14 +208,18 @@ INLINE void blend_block(const vi_pass *p, int x, int y)
 	int swap = m.d[1] < m.d[0], swap2 = m.d[3] < m.d[2];
 	const int order[VI_NEIGHBOURS] = {swap, !swap, 2 + swap2, 3 - swap2}; // the better of two first
 	int contrast = 0;
-	for (int j = -1; j <= 1; j += 2) contrast += apart_eight(here.at + j * here.pitch, here.at + (j + 2) * here.pitch);
+	for (int j = -1; j <= 1; j += 2) contrast += apart_eight(here + j * pitch, here + (j + 2) * pitch);
 	int far = m.kind[2] < m.kind[3] ? m.kind[2] : m.kind[3];
 	int class = (m.kind[order[0]] * 3 + m.kind[order[1]]) * 3 + far;
 	class = (class * BINS + bin(m.between, 2 * COMPARED, extra)) * BINS + bin(contrast, 4 * ACROSS, extra);
 	class = (class * BINS + bin(m.d[order[0]], 3 * COMPARED, extra)) * BINS + bin(further, 3 * COMPARED, extra);
 	const float *w = p->learned->codes[p->learned->code_of[class]];
-	mix(p, &m, order, w, here, x, y, 0);
-	if (y + 2 < p->out.height) mix(p, &m, order, w, here, x, y + 2, 2);
+	const sample *to[VI_NEIGHBOURS];
+	for (int i = 0; i < VI_NEIGHBOURS; i++) to[i] = m.to[order[i]];
+	store_eight(p, x, y, mix(w, here, to, pitch));
+	if (y + 2 >= p->out.height) return;
+	for (int i = 0; i < VI_NEIGHBOURS; i++) to[i] += 2 * pitch;
+	store_eight(p, x, y + 2, mix(w, here + 2 * pitch, to, pitch));
 }
 
 void NAME(vi_blend)(const vi_pass *p, int y0, int y1)
