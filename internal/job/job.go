@@ -394,9 +394,9 @@ func (j *job) run(ctx context.Context) error {
 	})
 	j.tellGPU()
 	j.tellNoise()
-	j.tellFlicker()
-	j.tellRepairs()
 	if err == nil {
+		j.tellFlicker()
+		j.tellRepairs()
 		j.tellGrain()
 	}
 	switch {
