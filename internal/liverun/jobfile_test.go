@@ -37,7 +37,7 @@ func TestJobFile(t *testing.T) {
 		t.Errorf("%v, %v", others, err)
 	}
 	f, others, err := o.readJobFile([]byte("jobs: [a]\ndefaults: {footage: film}"))
-	if err != nil || kernels.Of[kernels.Denoise](f.Selection).Grain == 0 || !slices.Equal(others, []string{"depth"}) {
+	if err != nil || kernels.Of[kernels.Denoise](f.Selection).Grain == 0 || !slices.Equal(others, []string{"repair", "deflicker", "depth"}) {
 		t.Errorf("footage: %+v, %v, %v", f, others, err)
 	}
 	for text, want := range map[string]string{

@@ -205,7 +205,7 @@ func TestStagesOfOddVideos(t *testing.T) {
 		{uneven, "mkv", "--scale 0.5", 3, "32x24"},
 		{uneven, "mkv", "--deband --sharpen 0.3", 3, "65x49"},
 		{tiny, "mkv", "--codec ffv1 --deflicker", 3, "8x6"},
-		{mixed, "mkv", "--deflicker --scale 0.5 --deinterlace", 15, "32x32"},
+		{mixed, "mkv", "--deflicker --scale 0.5 --deinterlace", 20, "32x32"},
 		{single, "mp4", "--deflicker", 1, "64x48"},
 		{single, "mp4", "--deinterlace bob", 2, "64x48"},
 		{single, "mkv", "--deinterlace best", 2, "64x48"},
