@@ -36,6 +36,20 @@ AVFrame *vf_props(const AVFrame *src)
 	return f;
 }
 
+void vf_set_fields(AVFrame *f, int interlaced, int top_first)
+{
+	f->flags &= ~(AV_FRAME_FLAG_INTERLACED | AV_FRAME_FLAG_TOP_FIELD_FIRST);
+	if (interlaced)
+		f->flags |= AV_FRAME_FLAG_INTERLACED | (top_first ? AV_FRAME_FLAG_TOP_FIELD_FIRST : 0);
+#if FF_API_INTERLACED_FRAME
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+	f->interlaced_frame = interlaced;
+	f->top_field_first = interlaced && top_first;
+#pragma GCC diagnostic pop
+#endif
+}
+
 int vf_set_extradata(AVCodecParameters *par, const uint8_t *data, int size)
 {
 	uint8_t *copy = av_mallocz(size + AV_INPUT_BUFFER_PADDING_SIZE);

@@ -52,14 +52,9 @@ func Describe(frame *astiav.Frame, f *pipeline.Frame) error {
 	c.pts, c.duration = C.int64_t(f.PTS), C.int64_t(f.Duration)
 	// The encoder chooses picture types by itself.
 	c.pict_type = C.AV_PICTURE_TYPE_NONE
-	c.flags &^= C.AV_FRAME_FLAG_KEY | C.AV_FRAME_FLAG_INTERLACED | C.AV_FRAME_FLAG_TOP_FIELD_FIRST | C.AV_FRAME_FLAG_CORRUPT
+	c.flags &^= C.AV_FRAME_FLAG_KEY | C.AV_FRAME_FLAG_CORRUPT
 	c.crop_left, c.crop_right, c.crop_top, c.crop_bottom = 0, 0, 0, 0
-	if f.Interlaced {
-		c.flags |= C.AV_FRAME_FLAG_INTERLACED
-		if f.TopFieldFirst {
-			c.flags |= C.AV_FRAME_FLAG_TOP_FIELD_FIRST
-		}
-	}
+	C.vf_set_fields(c, flag(f.Interlaced), flag(f.TopFieldFirst))
 	return nil
 }
 

@@ -19,6 +19,9 @@ int vf_short_of(void);
 // out of memory.
 AVFrame *vf_props(const AVFrame *src);
 
+// vf_set_fields sets the flags of fields, and the older ones that filters take for them.
+void vf_set_fields(AVFrame *f, int interlaced, int top_first);
+
 // Reads a packet's place in the index of a stream. Returns 0 if there is none of that number.
 int vf_index_entry(AVStream *st, int number, int64_t *pos, int64_t *time, int *hidden);
 

@@ -208,7 +208,7 @@ func TestStagesOfOddVideos(t *testing.T) {
 		{mixed, "mkv", "--deflicker --scale 0.5 --deinterlace", 20, "32x32"},
 		{single, "mp4", "--deflicker", 1, "64x48"},
 		{single, "mp4", "--deinterlace bob", 2, "64x48"},
-		{single, "mkv", "--deinterlace best", 2, "64x48"},
+		{single, "mkv", "--deinterlace best --sharpen 0.3 --scale 0.5", 2, "32x24"},
 		{mixed, "mkv", "--deinterlace=single", 15, "64x64"},
 		{mixed, "mkv", "--deinterlace", 20, "64x64"},
 		{mixed, "mp4", "--deinterlace bob --scale 0.5", 20, "32x32"},
@@ -220,6 +220,9 @@ func TestStagesOfOddVideos(t *testing.T) {
 		list := frames(t, out)
 		if size := fmt.Sprintf("%dx%d", list[0].Width, list[0].Height); len(list) != c.frames || size != c.size {
 			t.Errorf("%s %s: %d frames of %s: %s", filepath.Base(c.in), c.args, len(list), size, said)
+		}
+		if f := list[0]; f.Interlaced != 0 && strings.Contains(c.args, "--deinterlace") {
+			t.Errorf("%s %s: interlaced", filepath.Base(c.in), c.args)
 		}
 		for i, at := range times(t, out) {
 			if i > 0 && at <= times(t, out)[i-1] {
