@@ -41,9 +41,9 @@ func Advise(info decode.Info, seen *noise.Summary, fields interlace.Found) (all 
 	case interlaced:
 		return []Advice{{"--" + stages.Deinterlace.Name, "interlaced, and screens show whole pictures"}}
 	case master && (v.Rate == 16 || v.Rate == 18):
-		return []Advice{{footage("film"), fmt.Sprintf("%g frames a second, the rate of silent and amateur film", v.Rate)}}
+		return []Advice{{footage("film"), fmt.Sprintf("%g frames per second, the rate of silent and amateur film", v.Rate)}}
 	case master && v.Rate > 0 && math.Abs(v.Rate-24) < 0.03 && chroma == "none" && grainy(seen):
-		return []Advice{{footage("film"), fmt.Sprintf("%.4g frames a second in black and white, with film grain", v.Rate)}}
+		return []Advice{{footage("film"), fmt.Sprintf("%.4g frames per second in black and white, with film grain", v.Rate)}}
 	}
 	return nil
 }

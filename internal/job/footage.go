@@ -28,19 +28,19 @@ func (c Choice) String() string { return strings.TrimSuffix("--"+c.Name+" "+c.Va
 var Footages = []Footage{
 	{"tape", "VHS, Hi8, Betacam, DV", []Choice{
 		{"deinterlace", "auto", "screens show whole pictures"},
-		{"crop", "auto", "takes off black edges and head switching"},
-		{"chroma-shift", "auto", "puts colours back on their outlines"},
-		{"repair", "auto", "takes out dropouts"},
+		{"crop", "auto", "crops black edges and head switching"},
+		{"chroma-shift", "auto", "realigns colours with their outlines"},
+		{"repair", "auto", "repairs dropouts"},
 		{"depth", "auto", "10 bits keep smooth gradients, in HEVC and AV1"},
 	}},
 	{"film", "scans of film", []Choice{
-		{"repair", "auto", "takes out dirt and dust"},
+		{"repair", "auto", "repairs dirt and dust"},
 		{"deflicker", "true", "steadies the brightness"},
 		{"grain", "0.3", "keeps the look of film"},
 		{"depth", "auto", "10 bits keep smooth gradients, in HEVC and AV1"},
 	}},
 	{"anime", "drawn pictures", []Choice{
-		{"deband", "true", "dissolves the steps of gradients"},
+		{"deband", "true", "smooths steps in gradients"},
 		{"depth", "auto", "10 bits keep them smooth, in HEVC and AV1"},
 	}},
 }

@@ -54,7 +54,7 @@ var (
 	}, graph: parsed(enhance.ParseCrop), like: "crop", first: true, live: hasBox})
 	Deinterlace = register(kernels.PlaceDeinterlace, Kind{option: kernels.Option{
 		Name: "deinterlace", Title: "Deinterlace", Kind: kernels.Name, Names: enhance.DeinterlaceNames, Bare: "auto",
-		Help: "a frame of each field (auto, best; bob is quick), or of two (single)",
+		Help: "a frame per field (auto, best, quick bob) or per frame (single)",
 	}, graph: number[enhance.Deinterlace], like: "bwdif", whole: "reads neighbouring frames"})
 	ChromaShift = register(kernels.PlaceChromaShift, Kind{option: kernels.Option{
 		Name: "chroma-shift", Title: "Chroma shift", Kind: kernels.Text, Metavar: "X,Y", Help: "pixels to move colour right and down, or auto",
