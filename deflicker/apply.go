@@ -5,9 +5,10 @@ import (
 	"vidfilter/pipeline"
 )
 
-// apply writes a picture with another brightness. Samples are multiplied, as distances from black,
-// chroma as distances from its neutral value by the factor of the luma there, and each of R, G and
-// B by its own. Results of 8 bits are dithered, since a factor near 1 would make uneven steps.
+// apply writes a corrected picture. It multiplies the distance of each sample of luma, R, G and B
+// from black by the factor for its level, and the distance of chroma from neutral by the factor for
+// luma at the same position. 8-bit results are dithered, because a factor near 1 makes uneven
+// steps.
 func (c *correction) apply(out, in *pipeline.Frame, field plane.Field, threads int) {
 	info := in.Layout.Info()
 	p := painter{most: 1<<info.Depth - 1, rounding: pipeline.Rounding(info.Depth), factors: c.factors(in.Format), parts: c.parts}
@@ -16,7 +17,7 @@ func (c *correction) apply(out, in *pipeline.Frame, field plane.Field, threads i
 	}
 	black, _ := levels(in.Format)
 	if info.RGB {
-		if info.Samples > 1 { // alpha stays
+		if info.Samples > 1 { // keeps alpha
 			copyRows(out, in, field)
 		}
 		from, to := colours(in, field), colours(out, field)
@@ -34,7 +35,7 @@ func (c *correction) apply(out, in *pipeline.Frame, field plane.Field, threads i
 	}
 }
 
-// copyRows copies the rows of a field of a frame with one plane.
+// copyRows copies a field of a frame with one plane.
 func copyRows(out, in *pipeline.Frame, field plane.Field) {
 	first, step, n, _ := field.Rows(in.Height)
 	for y := range n {
@@ -42,7 +43,7 @@ func copyRows(out, in *pipeline.Frame, field plane.Field) {
 	}
 }
 
-// factors returns the factor of each sample of luma, or of R, G and B.
+// factors returns the factor for each value of luma, or of R, G and B.
 func (c *correction) factors(f pipeline.Format) []float32 {
 	black, span := levels(f)
 	all := make([]float32, 1<<f.Layout.Info().Depth)
@@ -54,17 +55,18 @@ func (c *correction) factors(f pipeline.Format) []float32 {
 	return all
 }
 
-// painter is a correction in terms of samples.
+// painter is a correction prepared for a format.
 type painter struct {
 	most     int
 	rounding pipeline.Roundings
 	factors  []float32
 	parts    parts
-	uneven   bool // parts of the picture differ
+	uneven   bool // the correction varies across the picture
 }
 
-// paint writes a component. Samples are distances from zero. Their factors are by their own values,
-// or by those of luma, whose component is larger by shifts.
+// paint writes a component. It multiplies the distance of each sample from zero by the factor for
+// its own value, or for the co-sited value of luma. The component is subsampled by the shifts
+// against luma.
 func (p *painter) paint(out, in plane.Component, zero float32, luma *plane.Component, shiftX, shiftY, threads int) {
 	var places columns
 	if p.uneven {
@@ -100,7 +102,7 @@ func (p *painter) paint(out, in plane.Component, zero float32, luma *plane.Compo
 	})
 }
 
-// columns are the places of a row's samples between nodes.
+// columns maps each sample of a row to the node on its left and its distance from it, 0 to 1.
 type columns struct {
 	node []uint8
 	near []float32
@@ -114,7 +116,7 @@ func columnsOf(width int) (c columns) {
 	return c
 }
 
-// areas returns the factors of a row at a part of the picture's height.
+// areas sets the factors of a row at a position, 0 to 1, in the picture's height.
 func (p *painter) areas(row []float32, all columns, part float64) {
 	j, below := areaOf(part)
 	var at, step [areas]float32

@@ -8,42 +8,42 @@ import (
 
 const (
 	side  = 8  // of a block, in samples of a thumb
-	reach = 20 // of the search, in samples of a thumb
+	reach = 20 // of the motion search, in samples of a thumb
 
-	dark, light = 0.03, 0.96 // the least and most level of a block that counts: beyond, samples are cut off
+	dark, light = 0.03, 0.96 // range of the mean level of a usable block: samples clip beyond it
 
 	surest   = 0.002     // standard error of the best block
 	oneLevel = 1.0 / 255 // of 8 bits
 
-	// At a cut, as in denoise/noise, blocks differ by more than this, a sample, and by more than
-	// this share of their own deviation.
+	// At a cut, as in denoise/noise, the mean difference of samples exceeds this, and the sum of
+	// differences exceeds this share of the deviation of the blocks.
 	cutDifference = 8 * oneLevel
 	cutShare      = 0.85
 
-	// A larger change from one picture to the next is no flicker. Neither is a change of more than
-	// someLeap if blocks disagree by more than disagree.
+	// A gain above leap is no flicker. Neither is a change above someLeap if the spread of the
+	// blocks exceeds disagree.
 	leap, someLeap, disagree = 1.4, 0.1, 0.05
 )
 
-// block is the change of brightness of a part of the picture since the picture before.
+// block is the change of brightness in a block since the previous picture.
 type block struct {
-	x, y  float64 // of its middle, as parts of the picture
-	level float64 // mean of both pictures
-	ratio float64 // of this picture's brightness to the other's
-	vary  float64 // square of the ratio's standard error
+	x, y  float64 // of its centre, as fractions of the width and height
+	level float64 // mean of both pictures, 0 to 1
+	ratio float64 // of the brightness to the previous picture's
+	vary  float64 // variance of ratio
 }
 
-// change is what became of the brightness from one picture to the next: a ratio for the whole
-// picture, and deviations from it.
+// change is the change of brightness between consecutive pictures: a gain for the whole picture and
+// deviations from it.
 type change struct {
-	cut   bool // another scene, or no flicker
+	cut   bool // a new scene, or a change too large for flicker
 	gain  float64
 	parts parts
 	err   float64 // standard error of gain
 }
 
-// parts are deviations from the gain of the whole picture, as parts of it: at areas x areas nodes
-// across the picture, and at the levels of toneAt. Between nodes they are interpolated.
+// parts holds relative deviations from the gain of the whole picture: at areas x areas nodes across
+// the picture, then at the levels of toneAt. Values between nodes are interpolated.
 type parts [areas*areas + tones]float64
 
 const (
@@ -51,13 +51,13 @@ const (
 	tones = 4
 )
 
-// toneAt are the levels of nodes.
+// toneAt lists the levels of the tone nodes.
 var toneAt = [tones]float64{0.06, 0.2, 0.45, 0.9}
 
-// How much deviations are expected to be, as standard deviations.
+// Prior standard deviations of parts.
 const areaSize, toneSize = 0.05, 0.02
 
-// compare returns the change from one thumb to another of the same size.
+// compare returns the change between two thumbs of the same size.
 func compare(old, cur *thumb, threads int) *change {
 	m := matcher{old: old, cur: cur, w: min(side, cur.w), h: min(side, cur.h)}
 	across, down := cur.w/m.w, cur.h/m.h
@@ -92,16 +92,16 @@ func compare(old, cur *thumb, threads int) *change {
 	return c
 }
 
-// vector is where a block was in the picture before.
+// vector is the displacement of a block to its position in the previous picture.
 type vector struct{ x, y int }
 
-// matcher finds the blocks of a thumb in the one before.
+// matcher finds the blocks of a thumb in the previous thumb.
 type matcher struct {
 	old, cur *thumb
 	w, h     int // of a block
 }
 
-// cost is how much a block differs from the one at a vector, beyond its brightness.
+// cost returns the sum of absolute differences from the block at a vector, without their mean.
 func (m *matcher) cost(x, y int, v vector) (cost float32) {
 	var differences [side * side]float32
 	var sum float32
@@ -123,7 +123,7 @@ func (m *matcher) cost(x, y int, v vector) (cost float32) {
 	return cost
 }
 
-// deviation is how much the samples of a block differ from their mean, in all.
+// deviation returns the sum of the absolute deviations of a block from its mean.
 func (m *matcher) deviation(x, y int) (all float32) {
 	var sum float32
 	for j := range m.h {
@@ -140,10 +140,10 @@ func (m *matcher) deviation(x, y int) (all float32) {
 	return all
 }
 
-// search returns the best vector of a block, near 0 or near another one, and its cost.
+// search returns the best vector of a block, near 0 or near a given vector, and its cost.
 func (m *matcher) search(x, y int, near vector) (best vector, cost float32) {
 	cost = m.cost(x, y, best)
-	if cost < 0.5*oneLevel*float32(m.w*m.h) { // it stands still
+	if cost < 0.5*oneLevel*float32(m.w*m.h) { // a still block
 		return best, cost
 	}
 	try := func(v vector) {
@@ -175,10 +175,10 @@ func (m *matcher) search(x, y int, near vector) (best vector, cost float32) {
 	return best, cost
 }
 
-// block measures a block at a vector: the differences are fitted by a change of brightness and a
-// shift of a part of a sample. It reports whether the block counts.
+// block measures a block at a vector. It fits the differences by a change of brightness and a
+// sub-sample shift. ok is false if the block is unusable.
 func (m *matcher) block(x, y int, v vector) (b block, ok bool) {
-	const dx, dy, diff = 0, 1, 2 // slopes, and the difference
+	const dx, dy, diff = 0, 1, 2 // horizontal slope, vertical slope, difference
 	var sum [3]float64
 	var s [3][3]float64
 	for j := range m.h {
@@ -210,14 +210,14 @@ func (m *matcher) block(x, y int, v vector) (b block, ok bool) {
 			s[p][q] -= sum[p] * sum[q] / n
 		}
 	}
-	const floor = 0.1 * oneLevel * 0.1 * oneLevel // of the differences, squared
-	ridge := 4 * (s[diff][diff]/n + floor)        // shifts of half a sample are expected
+	const floor = 0.1 * oneLevel * 0.1 * oneLevel // variance of rounding in the differences
+	ridge := 4 * (s[diff][diff]/n + floor)        // prior of the shift: half a sample
 	xx, xy, yy := s[dx][dx]+ridge, s[dy][dx], s[dy][dy]+ridge
 	det := xx*yy - xy*xy
 	u, w := (yy*s[diff][dx]-xy*s[diff][dy])/det, (xx*s[diff][dy]-xy*s[diff][dx])/det
 	rest := s[diff][diff] - 2*u*s[diff][dx] - 2*w*s[diff][dy] + u*u*s[dx][dx] + 2*u*w*xy + w*w*s[dy][dy]
 	step := (sum[diff] - u*sum[dx] - w*sum[dy]) / n
-	// Neighbouring differences are not independent: a quarter of them counts.
+	// Neighbouring differences are correlated, so a quarter of them counts.
 	noise, mx, my := 4*(max(rest, 0)/n+floor), sum[dx]/n, sum[dy]/n
 	b.vary = noise * (1/n + (yy*mx*mx-2*xy*mx*my+xx*my*my)/det) / (b.level * b.level)
 	b.ratio = (b.level + step/2) / (b.level - step/2)
@@ -225,25 +225,25 @@ func (m *matcher) block(x, y int, v vector) (b block, ok bool) {
 	return b, b.ratio > 0.25 && b.ratio < 4
 }
 
-// terms are those of fit: the gain, and its deviations.
+// terms is the number of unknowns of fit: the gain and its deviations.
 const terms = 1 + len(parts{})
 
-// share is how much a term counts for a block.
+// share is the weight of a term in a block.
 type share struct {
 	term int
 	w    float64
 }
 
-// place returns the first of two nodes around a place, and how near the second one is, 0 to 1.
+// place returns the first of two nodes around a position, and the weight of the second, 0 to 1.
 func place(at float64, nodes int) (i int, near float64) {
 	i = min(max(int(at), 0), nodes-2)
 	return i, min(max(at-float64(i), 0), 1)
 }
 
-// areaOf returns the nodes at a part of the picture's width or height.
+// areaOf is place for a fraction of the picture's width or height.
 func areaOf(part float64) (i int, near float64) { return place(part*areas-0.5, areas) }
 
-// toneOf returns the nodes at a level.
+// toneOf is place for a level.
 func toneOf(level float64) (i int, near float64) {
 	for i < tones-2 && level >= toneAt[i+1] {
 		i++
@@ -263,8 +263,8 @@ func (b *block) shares() [7]share {
 	}
 }
 
-// fit returns the change that most blocks agree on. Weights fall with the distance from it
-// (Beaton and Tukey 1974), so blocks of what moves or shines by itself do not count.
+// fit returns the change that most blocks agree on. Biweights (Beaton and Tukey 1974) exclude
+// outliers, such as objects that move or light up.
 func fit(blocks []block) *change {
 	c := &change{gain: 1, cut: true}
 	if len(blocks) == 0 {
@@ -332,7 +332,7 @@ func fit(blocks []block) *change {
 	return c
 }
 
-// weightedMedian returns the median of a value of each block, by what the blocks' ratios are worth.
+// weightedMedian returns the median of one value per block, weighted by the precision of its ratio.
 func weightedMedian(values []float64, blocks []block) float64 {
 	type entry struct{ v, w float64 }
 	all, total := make([]entry, len(values)), 0.0
@@ -350,7 +350,7 @@ func weightedMedian(values []float64, blocks []block) float64 {
 	return all[len(all)-1].v
 }
 
-// solve solves equations with a positive definite matrix, whose last column is the right side.
+// solve solves a positive definite system. The last column of m is the right-hand side.
 func solve(m [terms][terms + 1]float64) (x [terms]float64) {
 	for i := range m {
 		for j := i + 1; j < terms; j++ {

@@ -8,33 +8,33 @@ import (
 	"vidfilter/pipeline"
 )
 
-// ahead is how many frames before and after one it is compared with.
+// ahead is the number of frames on each side that a frame is compared with.
 const ahead = 7
 
-// Filter steadies the brightness of a stream of frames. It holds back as many as a result depends
-// on after its own. Frames of another format, or woven of fields where those before were not, begin
-// anew.
+// Filter steadies the brightness of a stream of frames, with a delay of ahead frames. A change of
+// format, or between progressive and interlaced frames, starts a new stream.
 type Filter struct {
 	pool    *pipeline.Pool
 	threads int
-	seen    func(gain float64, changed bool) // may be nil
+	seen    func(gain float64, changed bool) // nil: not reported
 
 	format  pipeline.Format
-	courses []course // of the frames, or of their top and bottom fields
+	courses []course // of frames, or of top and bottom fields
 	waiting []*pipeline.Frame
-	next    int // index in the courses of the first frame that waits
+	next    int // index in course.changes of the oldest waiting frame
 }
 
-// course is how the brightness of frames goes, or of their top or bottom fields. Both fields of a
-// frame have the same brightness in a fade by frames, so one course of all fields would have steps.
+// course is the history of brightness of frames, or of their top or bottom fields. Top and bottom
+// fields are separate: a fade in steps of frames gives both fields of a frame the same brightness,
+// so a common history would have steps.
 type course struct {
 	field   plane.Field
 	last    *thumb    // of the latest frame
-	changes []*change // of each frame from the one before: those that results depend on
+	changes []*change // between consecutive frames, within ahead frames of waiting ones
 }
 
-// NewFilter returns a filter whose results are frames of pool, or frames that need no change. It
-// runs so many threads; 0: as many as the program may use.
+// NewFilter returns a filter that uses the given number of threads, or GOMAXPROCS if it is 0.
+// Corrected frames come from pool, and unchanged frames are passed on.
 func NewFilter(pool *pipeline.Pool, threads int) *Filter {
 	if threads <= 0 {
 		threads = runtime.GOMAXPROCS(0)
@@ -42,13 +42,14 @@ func NewFilter(pool *pipeline.Pool, threads int) *Filter {
 	return &Filter{pool: pool, threads: threads}
 }
 
-// OnGain has the gain of each frame reported, the mean of its fields, and whether it has changed.
+// OnGain sets a callback for each frame except context frames. gain is the mean of the fields, and
+// changed reports whether the frame was corrected.
 func (f *Filter) OnGain(seen func(gain float64, changed bool)) { f.seen = seen }
 
 // Held implements pipeline.Filter.
 func (f *Filter) Held() int { return ahead }
 
-// Process takes a frame, and emits the result of the one whose window it completes.
+// Process takes ownership of a frame, and emits the frame whose window it completes.
 func (f *Filter) Process(ctx context.Context, in *pipeline.Frame, emit pipeline.Emit) error {
 	if fields := plane.Fields(in); in.Format != f.format || len(fields) != len(f.courses) {
 		if err := f.Flush(ctx, emit); err != nil {
@@ -75,7 +76,7 @@ func (f *Filter) Process(ctx context.Context, in *pipeline.Frame, emit pipeline.
 	return f.finish(ctx, emit)
 }
 
-// finish emits the result of the oldest frame that waits.
+// finish emits the result of the oldest waiting frame.
 func (f *Filter) finish(ctx context.Context, emit pipeline.Emit) error {
 	in := f.waiting[0]
 	f.waiting = f.waiting[1:]
@@ -116,7 +117,7 @@ func meanGain(all []correction) (mean float64) {
 	return mean
 }
 
-// Flush emits the results of all frames, and forgets them.
+// Flush emits the results of all waiting frames, and resets the filter.
 func (f *Filter) Flush(ctx context.Context, emit pipeline.Emit) error {
 	for len(f.waiting) > 0 {
 		if err := f.finish(ctx, emit); err != nil {
@@ -127,7 +128,7 @@ func (f *Filter) Flush(ctx context.Context, emit pipeline.Emit) error {
 	return nil
 }
 
-// Discard releases all frames.
+// Discard releases all waiting frames without results, and resets the filter.
 func (f *Filter) Discard() {
 	for _, frame := range f.waiting {
 		frame.Release()

@@ -13,7 +13,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// texture is a smooth pattern of 0 to 1, the same for all sizes of pictures.
+// texture is a smooth pattern with values from 0 to 1, independent of the picture size.
 func texture(x, y float64) float64 {
 	v := 0.5
 	for _, w := range [3][3]float64{{13, 7, 0.13}, {-9, 27, 0.12}, {41, 17, 0.1}} {
@@ -22,15 +22,15 @@ func texture(x, y float64) float64 {
 	return v
 }
 
-// scene returns a frame of a texture that has moved by so many thousandths of the width, with its
-// brightness multiplied.
+// scene returns a frame of the texture, moved by thousandths of the width, with its brightness
+// multiplied by gain.
 func scene(format pipeline.Format, moved int, gain float64) *pipeline.Frame {
 	f := pipeline.Blank(format)
 	paint(f, plane.Whole, moved, gain)
 	return f
 }
 
-// paint draws a scene into a field of a frame.
+// paint draws the scene into a field of a frame.
 func paint(f *pipeline.Frame, field plane.Field, moved int, gain float64) {
 	info := f.Layout.Info()
 	black, span := levels(f.Format)
@@ -68,7 +68,7 @@ func paint(f *pipeline.Frame, field plane.Field, moved int, gain float64) {
 	}
 }
 
-// filtered returns the results of frames, with any pass-through frame as it is.
+// filtered returns the results of frames. Unchanged frames are the originals.
 func filtered(t *testing.T, frames []*pipeline.Frame, threads int) (all []*pipeline.Frame) {
 	t.Helper()
 	pool := pipeline.NewPool(kernels.Host{}, len(frames))
@@ -98,8 +98,8 @@ func filtered(t *testing.T, frames []*pipeline.Frame, threads int) (all []*pipel
 	return all
 }
 
-// unsteady is how much the sum of the distances of a component's samples from a value, beside their
-// sum without flicker, changes from frame to frame: its root mean square.
+// unsteady returns the remaining flicker of each component: the RMS change from frame to frame of
+// the sum of its distances from black or neutral, relative to the sum without flicker.
 func unsteady(frames []*pipeline.Frame, field plane.Field, truth func(t int) *pipeline.Frame) (all []float64) {
 	sums := func(f *pipeline.Frame) (sums []float64) {
 		black, _ := levels(f.Format)
@@ -149,7 +149,7 @@ func distance(c plane.Component, from int) (sum float64) {
 	return sum
 }
 
-// gains are of frames with flicker, without a pattern.
+// gains returns random gains of frames with flicker.
 func gains(n int, size float64) (all []float64) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range n {
@@ -158,7 +158,7 @@ func gains(n int, size float64) (all []float64) {
 	return all
 }
 
-// Flicker of a scene that moves goes to less than a quarter, in all components of all layouts.
+// Flicker of a moving scene falls below a quarter, in all components of all layouts.
 func TestLayouts(t *testing.T) {
 	all := gains(18, 0.03)
 	for _, l := range pipeline.Layouts() {
@@ -181,7 +181,7 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
-// Clips in which no lamp flickers come out as they are, frame by frame.
+// Clips without flicker pass unchanged.
 func TestUnharmed(t *testing.T) {
 	format := pipeline.Format{Layout: pipeline.GRAY, Width: 160, Height: 90}
 	const n = 24
@@ -227,8 +227,8 @@ func TestUnharmed(t *testing.T) {
 	}
 }
 
-// flickering returns a gray clip with flicker of the whole picture and of its left and right, a
-// ball of light that moves, and a cut.
+// flickering returns a gray clip with flicker of the whole picture and between left and right, a
+// moving ball of light, and a cut.
 func flickering(n int) (frames []*pipeline.Frame) {
 	format := pipeline.Format{Layout: pipeline.GRAY, Width: 200, Height: 120, FullRange: true}
 	whole, side := gains(n, 0.05), gains(2*n, 0.03)[n:]
@@ -262,7 +262,7 @@ func same(a, b *pipeline.Frame) bool {
 	return true
 }
 
-// A part of a video with its window has the bits of the whole, and so has any number of threads.
+// Parts with their windows, and any number of threads, give the same bits as the whole video.
 func TestPartsAndThreads(t *testing.T) {
 	for _, interlaced := range []bool{false, true} {
 		frames := flickering(30)
@@ -292,7 +292,7 @@ func TestPartsAndThreads(t *testing.T) {
 	}
 }
 
-// Parts of the picture that flicker apart are steadied apart, and darks and lights as well.
+// Flicker that varies across the picture, or between dark and light tones, is removed.
 func TestParts(t *testing.T) {
 	format := pipeline.Format{Layout: pipeline.GRAY, Width: 200, Height: 120, FullRange: true}
 	still := scene(format, 0, 1)
@@ -330,7 +330,7 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// Each field of interlaced frames has a gain of its own.
+// Each field of an interlaced frame gets its own gain.
 func TestFields(t *testing.T) {
 	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 128, Height: 99, Matrix: pipeline.BT601}
 	still := scene(format, 0, 1)
@@ -358,7 +358,7 @@ func TestFields(t *testing.T) {
 	}
 }
 
-// Videos of one frame and pictures of any size are taken, and format and field order may change.
+// Videos of one frame and pictures of any size work, also if the format or field order changes.
 func TestSmall(t *testing.T) {
 	for _, l := range []pipeline.Layout{pipeline.YUV420P, pipeline.RGBA, pipeline.NV12.At(10), pipeline.GRAY} {
 		var frames []*pipeline.Frame
@@ -375,8 +375,8 @@ func TestSmall(t *testing.T) {
 	}
 }
 
-// A correction has the result that its definition gives, within the dither, and the same mean.
-// Neutral colours and alpha stay.
+// Corrections match their definition within the amplitude of the dither, and on average. Neutral
+// colours and alpha stay unchanged.
 func TestApply(t *testing.T) {
 	c := correction{gain: 1.015}
 	for i := range c.parts {
@@ -417,7 +417,7 @@ func TestApply(t *testing.T) {
 				}
 			}
 			if mean := sum / float64(from.Width*from.Height); math.Abs(mean) > 0.03 {
-				t.Errorf("%v: results are off by %.3f in the mean", format, mean)
+				t.Errorf("%v: results are off by %.3f on average", format, mean)
 			}
 		}
 		if info.RGB {
@@ -440,7 +440,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// A run that fails gives back all frames.
+// Discard releases all frames after an error.
 func TestDiscard(t *testing.T) {
 	released := 0
 	f := NewFilter(pipeline.NewPool(kernels.Host{}, 1), 1)
@@ -452,6 +452,6 @@ func TestDiscard(t *testing.T) {
 		}
 	}
 	if f.Discard(); released != 5 {
-		t.Errorf("%d of 5 frames are released", released)
+		t.Errorf("%d of 5 frames were released", released)
 	}
 }

@@ -1,15 +1,15 @@
-// Package deflicker steadies the brightness of a scene: flicker of old film, of lamps on mains and
-// of exposure, over the whole picture, parts of it, or darks and lights apart.
+// Package deflicker removes flicker of old film, mains lamps and exposure control. The flicker may
+// affect the whole picture, vary across it, or differ between dark and light tones.
 //
-// The change of brightness from each picture to the next is measured on small pictures of means,
-// in blocks that are followed where they move. Blocks agree on a change of light, and not on what
-// moves. Over some frames the changes make a curve, and the filter takes each picture to the smooth
-// course of the curve around it. Cuts and leaps too large for flicker end a curve. A curve that is
-// straight, bends once, or is off for a few frames of a flash has no flicker: pictures stay as they
-// are. So do fades, since they are straight where samples are multiplied.
+// The change of brightness between consecutive pictures is measured on thumbnails, in blocks that
+// are tracked by motion search. Blocks agree on a change of light but differ where objects move.
+// The changes of several frames form a curve, and the filter moves each picture to the local trend
+// of the curve. Cuts and changes too large for flicker end a curve. A curve that is straight, bends
+// once or has a short flash shows no flicker, so the pictures stay unchanged. Fades are straight
+// enough to stay, because corrections are factors.
 //
-// The measurement adds up floating-point numbers in a fixed order, without functions whose last
-// bit depends on the processor, so results are the same on all of them, with any number of threads.
+// Sums of floating-point numbers have a fixed order, and no function is used whose last bit depends
+// on the processor. Results are therefore identical on all processors, with any number of threads.
 package deflicker
 
 import (
@@ -17,7 +17,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Stage is the filter with its option.
+// Stage is the filter and its option.
 type Stage struct{ On bool }
 
 var filter = &kernels.Filter{Name: "deflicker", Place: kernels.PlaceDeflicker, Zero: Stage{}, Options: []kernels.Option{{
@@ -30,8 +30,8 @@ func init() { kernels.Register(filter) }
 // Filter implements kernels.Stage.
 func (Stage) Filter() *kernels.Filter { return filter }
 
-// Takes implements kernels.Stage: the layouts that all main filters take, since those of frames
-// stay.
+// Takes implements kernels.Stage. Frames keep their layout, so it accepts only layouts that all
+// main filters accept.
 func (Stage) Takes(l pipeline.Layout) bool {
 	return l.Valid() && l != pipeline.NV16 && l != pipeline.NV24
 }
@@ -44,7 +44,7 @@ func (Stage) Window() pipeline.Window { return pipeline.Window{Before: ahead, Af
 
 // OnHost implements kernels.OnHost.
 func (Stage) OnHost(pool *pipeline.Pool, in kernels.Setting) (pipeline.Filter, error) {
-	if in.Trial { // frames keep all but their samples
+	if in.Trial { // only samples change, and a trial discards them
 		return pipeline.Pass{}, nil
 	}
 	return NewFilter(pool, in.Threads), nil

@@ -6,23 +6,23 @@ import (
 )
 
 const (
-	fewest     = 6     // pictures of a curve
-	leastShown = 0.004 // flicker that is left as it is, as a part of the brightness
-	certain    = 4     // standard errors of a change that flicker must reach
+	fewest     = 6     // pictures in a curve
+	leastShown = 0.004 // relative flicker below which pictures stay unchanged
+	certain    = 4     // standard errors that significant flicker exceeds
 
-	mostGain, mostPart = 1.5, 0.15 // of a correction
+	mostGain, mostPart = 1.5, 0.15 // limits of a correction
 )
 
-// correction is how a picture's brightness is changed.
+// correction is a change of brightness of one picture.
 type correction struct {
 	gain  float64
 	parts parts
 }
 
-// none leaves a picture as it is.
+// none changes no sample.
 var none = correction{gain: 1}
 
-// steady returns the correction of a picture. changes[k] is the change from picture k-1 to k.
+// steady returns the correction for a picture. changes[k] is the change from picture k-1 to k.
 func steady(changes []*change, picture int) correction {
 	from, to := picture, picture
 	for from > 0 && picture-from < ahead && !changes[from].cut {
@@ -55,11 +55,11 @@ func steady(changes []*change, picture int) correction {
 	return c
 }
 
-// within limits a factor.
+// within limits a factor to 1+most and its inverse.
 func within(x, most float64) float64 { return min(max(x, 1/(1+most)), 1+most) }
 
-// curve returns a course of pictures that is 1 at one of them; step goes along a link, back if sign
-// is -1.
+// curve accumulates changes into a curve that is 1 at picture own. step applies a link to a value,
+// or its inverse if sign is -1.
 func curve(links []*change, own int, step func(v float64, l *change, sign int) float64) []float64 {
 	all := make([]float64, len(links)+1)
 	all[own] = 1
@@ -72,8 +72,8 @@ func curve(links []*change, own int, step func(v float64, l *change, sign int) f
 	return all
 }
 
-// steadied returns what a curve that is 1 at a place would be there without flicker. Flicker below
-// least stays, and flicker above twice that goes.
+// steadied returns the value of a curve at own without flicker. curve[own] is 1. Flicker below
+// least stays, and flicker above twice least is removed in full.
 func steadied(curve []float64, own int, least float64) float64 {
 	bends, off := flicker(curve)
 	part := min(min(bends, off)/least-1, 1)
@@ -83,9 +83,9 @@ func steadied(curve []float64, own int, least float64) float64 {
 	return 1 + (trend(curve, own, min(max(10*bends, 0.1), 0.6))-1)*part
 }
 
-// flicker returns two robust estimates of the standard deviation of a curve, as a part of its
-// median: by how it bends, in which slopes do not count, and by how far it is from the median, in
-// which a few flashes do not count.
+// flicker returns two robust estimates of the standard deviation of a curve, relative to its
+// median. bends uses second differences and ignores slopes. off uses distances from the median and
+// ignores a few flashes.
 func flicker(curve []float64) (bends, off float64) {
 	middle := median(slices.Clone(curve))
 	var bent, distance []float64
@@ -95,18 +95,18 @@ func flicker(curve []float64) (bends, off float64) {
 			bent = append(bent, math.Abs(curve[k-1]-2*v+curve[k+1]))
 		}
 	}
-	const ofMedian = 1.48 // standard deviations of a normal distribution
+	const ofMedian = 1.48 // standard deviation per median absolute deviation, normal distribution
 	return ofMedian / math.Sqrt(6) * median(bent) / middle, ofMedian * median(distance) / middle
 }
 
-// median returns the median of values, which it sorts.
+// median returns the median of values. It sorts them in place.
 func median(all []float64) float64 {
 	slices.Sort(all)
 	return (all[(len(all)-1)/2] + all[len(all)/2]) / 2
 }
 
-// trend returns the value at a place of the line through a curve around there, beginning with the
-// values close to its own. Those further off than limit do not count.
+// trend returns the value at own of a line fitted to the curve. The fit is iterated, starting with
+// weight on the values close to curve[own], and ignores values further than limit from the result.
 func trend(curve []float64, own int, limit float64) float64 {
 	at := curve[own]
 	weights := make([]float64, len(curve))
@@ -132,7 +132,7 @@ func trend(curve []float64, own int, limit float64) float64 {
 			r := v - mean - slope*(float64(k-own)-middle)
 			rest += weights[k] * r * r
 		}
-		if slope != 0 { // a slope within twice its error is none, and steep ones count in full
+		if slope != 0 { // shrinks a slope to 0 within twice its error, and keeps a steep one
 			slope *= max(0, 1-4*rest/(sum*wide*slope*slope))
 		}
 		at -= slope * middle

@@ -7,21 +7,21 @@ import (
 	"vidfilter/pipeline"
 )
 
-// thumbSide is the most samples of a thumb's longer side.
+// thumbSide is the maximum length of a thumb's longer side, in samples.
 const thumbSide = 160
 
-// thumb is a small picture of means of luma, in which 0 is black and 1 is white.
+// thumb is a thumbnail of mean luma. 0 is black and 1 is white.
 type thumb struct {
 	w, h int
 	pix  []float32
 }
 
-// at returns a sample; beyond the edges, that of the nearest one inside.
+// at returns a sample. Coordinates are clamped to the thumb.
 func (t *thumb) at(x, y int) float64 {
 	return float64(t.pix[min(max(y, 0), t.h-1)*t.w+min(max(x, 0), t.w-1)])
 }
 
-// levels returns black, and the distance of white from it.
+// levels returns the level of black, and the distance of white from it.
 func levels(f pipeline.Format) (black, span int) {
 	info := f.Layout.Info()
 	if info.RGB || f.FullRange {
@@ -30,7 +30,7 @@ func levels(f pipeline.Format) (black, span int) {
 	return 16 << (info.Depth - 8), 219 << (info.Depth - 8)
 }
 
-// thumbOf returns the thumb of a frame or of one of its fields, which all have the same size.
+// thumbOf returns the thumb of a frame or of one of its fields. Both fields have the same size.
 func thumbOf(f *pipeline.Frame, field plane.Field, threads int) *thumb {
 	cell := (max(f.Width, f.Height) + thumbSide - 1) / thumbSide
 	rows, height := cell, f.Height
@@ -41,7 +41,7 @@ func thumbOf(f *pipeline.Frame, field plane.Field, threads int) *thumb {
 	t.pix = make([]float32, t.w*t.h)
 	all := brightness(f, field)
 	black, span := levels(f.Format)
-	every := max(1, rows/6) // rows in between add little
+	every := max(1, rows/6) // six rows of a cell suffice
 	inParts(t.h, threads, func(from, to int) {
 		row, sums := make([]uint16, f.Width), make([]int, t.w)
 		for y := from; y < to; y++ {
@@ -74,13 +74,13 @@ func addCells(sums []int, row []uint16, cell, weight int) {
 	}
 }
 
-// weighted is a component with its weight in the brightness, in quarters.
+// weighted is a component and its weight in the brightness, in quarters.
 type weighted struct {
 	plane.Component
 	weight int
 }
 
-// brightness returns luma, or R, G and B.
+// brightness returns luma, or R, G and B, with weights.
 func brightness(f *pipeline.Frame, field plane.Field) []weighted {
 	if !f.Layout.Info().RGB {
 		return []weighted{{plane.ComponentOf(f, field, 0), 4}}

@@ -11,22 +11,22 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Alignment measures how far chroma lies off luma in a video, from some of its frames, which must
-// have one format.
+// Alignment measures the offset of chroma from luma in a video, from some of its frames. All frames
+// must have the same format.
 //
-// Where a colour ends, luma mostly ends as well, by an amount and with a sign that differ from
-// place to place. So the gradients of chroma in a block are explained by those of luma at each
-// distance, times a factor, and the distance that explains most is the answer. Parts of the picture
-// that share no block answer each for itself: how far they differ is the error.
+// An edge of chroma usually coincides with an edge of luma, with a ratio and a sign that vary from
+// edge to edge. For each block and each offset, the gradients of chroma are therefore fitted by
+// luma gradients times a factor, and the offset with the best fit wins. Blocks are divided into
+// voters. Their spread gives the error.
 type Alignment struct {
 	facts  Facts
 	fields []plane.Field
-	reachY int // of the search, in rows of a field
-	frames int // looked at
+	reachY int // of the search, in rows of a field or of a progressive frame
+	frames int // added
 	votes  [voters]likelihood
 }
 
-// likelihood has the logarithm of the likelihood of each distance of chroma from luma.
+// likelihood is the log-likelihood of each offset of chroma from luma.
 type likelihood [2*mostReachY + 1][2*reachX + 1]float64
 
 const (
@@ -36,16 +36,16 @@ const (
 	mostReachY  = 8
 	blockWidth  = 64 // luma samples
 	blockHeight = 32 // rows of a frame or a field
-	mostBlocks  = 40 // of a frame or a field: those with most colour
-	smoothings  = 4  // of luma
+	mostBlocks  = 40 // per frame or field: the most colourful ones
+	smoothings  = 4  // passes over luma
 	mostError   = 0.35
 )
 
-// leastShift returns the distance up to which chroma fits, along a side of the picture. Lenses and
-// other ways to sample chroma make half a sample, and more where samples are finer.
+// leastShift returns the smallest offset that counts, in samples. Lenses and chroma siting cause
+// about half a sample in pictures of the usual size, and more in larger ones.
 func leastShift(side, usual int) float64 { return 0.75 * max(1, float64(side)/float64(usual)) }
 
-// NewAlignment returns a detector for frames with the facts of the first.
+// NewAlignment returns a detector. f describes the first frame.
 func NewAlignment(f Facts) *Alignment {
 	a := &Alignment{facts: f, fields: []plane.Field{plane.Whole}, reachY: mostReachY}
 	if f.Interlaced && f.Format.Height > 1 {
@@ -54,10 +54,10 @@ func NewAlignment(f Facts) *Alignment {
 	return a
 }
 
-// Full reports whether no more frames are needed.
+// Full reports whether further frames cannot help, as without chroma.
 func (a *Alignment) Full() bool { return hasChroma(a.facts.Format.Layout) != nil }
 
-// Add looks at a frame of the detector's format, with samples in host memory.
+// Add measures a frame of the detector's format. Its samples must be in host memory.
 func (a *Alignment) Add(f *pipeline.Frame) {
 	a.frames++
 	if a.Full() {
@@ -68,16 +68,16 @@ func (a *Alignment) Add(f *pipeline.Frame) {
 	}
 }
 
-// gradient has the differences of the neighbours of each sample.
+// gradient holds the difference of the two neighbours of each sample in one direction.
 type gradient struct {
 	pix   []float32
 	width int
 }
 
-// gradients are those across and down.
+// gradients holds the horizontal and vertical gradients of a plane.
 type gradients struct{ across, down gradient }
 
-// place is a block of chroma.
+// place is the position of a block of chroma and its gradient energy.
 type place struct {
 	x, y   int
 	energy float64
@@ -122,8 +122,8 @@ type matcher struct {
 	u, v          []float32
 }
 
-// add adds what luma explains of a block. The parts of chroma that it does not explain are noise of
-// unknown strength, so their energy counts by its logarithm.
+// add adds the log-likelihood of each offset in a block. The residual of the fit is noise of
+// unknown strength, so the logarithm of its energy counts.
 func (m *matcher) add(l *likelihood, luma, u, v gradient, p place) {
 	m.u, m.v = m.u[:0], m.v[:0]
 	var uu, vv float32
@@ -135,7 +135,7 @@ func (m *matcher) add(l *likelihood, luma, u, v gradient, p place) {
 		uu += u * u
 		vv += m.v[i] * m.v[i]
 	}
-	const rounding = 0.5 // of a gradient's square, at least
+	const rounding = 0.5 // least variance of a gradient
 	floor := rounding * float32(len(m.u))
 	for sy := -m.reachY; sy <= m.reachY; sy++ {
 		for sx := -reachX; sx <= reachX; sx++ {
@@ -157,7 +157,7 @@ func (m *matcher) add(l *likelihood, luma, u, v gradient, p place) {
 	}
 }
 
-// samples is a picture.
+// samples is a plane in 8-bit levels.
 type samples struct {
 	pix           []float32
 	width, height int
@@ -176,8 +176,8 @@ func picture(c plane.Component) samples {
 	return s
 }
 
-// smoothed returns luma with less noise. If chroma is subsampled down, its row y lies between y and
-// y+1, as that of chroma does.
+// smoothed smooths luma in place against noise. With vertical subsampling, it also moves row y to
+// the middle of rows y and y+1, where chroma lies.
 func (s samples) smoothed(subY int) samples {
 	w := s.width
 	for y := range s.height {
@@ -200,7 +200,7 @@ func (s samples) smoothed(subY int) samples {
 	return s
 }
 
-// gradients returns the differences of samples so far to both sides; 0 at the edges.
+// gradients returns the differences of samples at distance step on both sides, and 0 at the edges.
 func (s samples) gradients(stepX, stepY int) gradients {
 	across, down := make([]float32, len(s.pix)), make([]float32, len(s.pix))
 	for y := range s.height {
@@ -217,7 +217,7 @@ func (s samples) gradients(stepX, stepY int) gradients {
 	return gradients{gradient{across, s.width}, gradient{down, s.width}}
 }
 
-// energy sums up the squares in a block.
+// energy returns the sum of squares in a block.
 func (g gradients) energy(x, y, w, h int) (sum float64) {
 	for j := y; j < y+h; j++ {
 		at := j*g.across.width + x
@@ -228,8 +228,8 @@ func (g gradients) energy(x, y, w, h int) (sum float64) {
 	return sum
 }
 
-// peak returns the likeliest distance in samples and rows of luma, NaN where it lies at the end of
-// the search.
+// peak returns the likeliest offset in samples and rows of luma. A coordinate is NaN at the limit
+// of the search.
 func (l *likelihood) peak(reachY int) (x, y float64) {
 	const midX, midY = reachX, mostReachY
 	bx, by := midX, midY
@@ -250,8 +250,8 @@ func (l *likelihood) peak(reachY int) (x, y float64) {
 	return x, y
 }
 
-// summit returns where the parabola through three values, of which the middle is the most, has its
-// own, from the middle one.
+// summit returns the position of the maximum of a parabola through three values, relative to the
+// middle value, which is the largest.
 func summit(before, at, after float64) float64 {
 	if bent := before + after - 2*at; bent < 0 {
 		return (before - after) / (2 * bent)
@@ -259,15 +259,15 @@ func summit(before, at, after float64) float64 {
 	return 0
 }
 
-// Aligned is where chroma lies.
+// Aligned is the measured offset of chroma.
 type Aligned struct {
-	Frames         int     // looked at
-	X, Y           float64 // how far chroma lies right of luma and below it as shown, in luma samples
-	KnownX, KnownY bool    // it could be measured
+	Frames         int     // measured
+	X, Y           float64 // offset of chroma to the right and down, in luma samples of the picture as shown
+	KnownX, KnownY bool    // the offset in this direction was measurable
 	layout         pipeline.Layout
 }
 
-// Find returns what all frames say.
+// Find returns the result of all frames added.
 func (a *Alignment) Find() Aligned {
 	found := Aligned{Frames: a.frames, layout: a.facts.Format.Layout}
 	var sum likelihood
@@ -297,8 +297,8 @@ func (a *Alignment) Find() Aligned {
 	return found
 }
 
-// settle returns a distance to a quarter of a sample or row, 0 if it is small, and whether votes
-// agree. A unit of votes has so many samples or rows.
+// settle rounds an offset to a quarter of a sample, or to 0 if it is small. It reports whether the
+// votes agree. unit is the size of a unit of best and votes in samples or rows of the frame.
 func settle(best float64, votes []float64, unit, least float64) (float64, bool) {
 	votes = slices.DeleteFunc(slices.Clone(votes), math.IsNaN)
 	if len(votes) < leastVoters || math.IsNaN(best) {
@@ -309,18 +309,18 @@ func settle(best float64, votes []float64, unit, least float64) (float64, bool) 
 	for i, v := range votes {
 		off[i] = math.Abs(v - middle)
 	}
-	const normal = 1.4826 * 1.2533 // the error of a median by the median difference from it
+	const normal = 1.4826 * 1.2533 // standard error of a median per median absolute deviation, times the root of the count
 	wrong := normal * quantile(off, 0.5) / math.Sqrt(float64(len(votes)))
 	if wrong*unit > mostError || math.Abs(best-middle)*unit > 3*mostError {
 		return 0, false
 	}
 	if best *= unit; math.Abs(best) < least+2*wrong*unit {
-		return 0, true // it may be 0
+		return 0, true // not significantly different from 0
 	}
 	return math.Round(4*best) / 4, true
 }
 
-// Shift returns the value of --chroma-shift that moves chroma to luma, "" if it stays.
+// Shift returns the value of --chroma-shift that corrects the offset, or "" for no shift.
 func (f Aligned) Shift() string {
 	if f.X == 0 && f.Y == 0 {
 		return ""
@@ -328,7 +328,7 @@ func (f Aligned) Shift() string {
 	return ChromaShift{X: -f.X, Y: -f.Y}.String()
 }
 
-// String says where chroma lies, and what is done.
+// String describes the offset and the correction, for the user.
 func (f Aligned) String() string {
 	switch err := hasChroma(f.layout); {
 	case err != nil && f.Frames > 0:
@@ -356,7 +356,7 @@ func (f Aligned) String() string {
 	return text
 }
 
-// Value returns the value of --chroma-shift that was found, and what to say of it.
+// Value returns the value for --chroma-shift, "" for no shift, and a report for the user.
 func (a *Alignment) Value() (value, report string) {
 	f := a.Find()
 	return f.Shift(), f.String()

@@ -26,7 +26,7 @@ type Bars struct {
 	line   []uint16     // of a frame, in 1/256 levels
 	sums   []uint32     // of columns
 	levels [][256]int   // how many samples of each level the parts of some rows have
-	tape   *tape        // nil: not from tape
+	tape   *tape        // nil unless the format suits tape
 }
 
 // segment is what a part of a row or column was in all frames.
@@ -43,7 +43,7 @@ const (
 	few      = 0.1 // a share that chance may take up
 	unit     = 256 // of a level, in Bars.line
 
-	tapeFrames = 20 // to look at, of video that may be from tape
+	tapeFrames = 20 // least number of frames of video that may be from tape
 )
 
 // The sides of a picture.
@@ -257,8 +257,8 @@ type Found struct {
 	Sparse bool   // there are no more than a few lights on black, such as credits
 	Usual  Box    // of the most frames, where their picture is smaller than the box; else empty
 	Ragged [4]int // dark lines at the top, bottom, left and right that stay: there is something in them
-	Data   bool   // the box begins below rows of data
-	Heads  bool   // the box ends above the switching of heads
+	Data   bool   // rows of data above the box are cut
+	Heads  bool   // rows of head switching below the box are cut
 	facts  Facts
 	whole  Box
 }
@@ -645,7 +645,7 @@ func (f Found) shownRagged() [4]int {
 	return r
 }
 
-// Value returns the value of --crop that was found, and what to say of it.
+// Value returns the value for --crop and a report for the user.
 func (b *Bars) Value() (value, report string) {
 	f := b.Find()
 	return f.Crop(), f.String()

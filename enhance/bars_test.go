@@ -118,13 +118,13 @@ func TestBars(t *testing.T) {
 			return f(x, y, frame) + noisy(x, y, frame, 6)
 		}
 	}
-	heads := func(x, y, frame int) float64 { // the last rows come late, and bend
+	heads := func(x, y, frame int) float64 { // the last rows are delayed and skewed
 		if y >= 567 {
 			return texture(x-24+y-567, y, frame) + noisy(x, y, frame, 12)
 		}
 		return texture(x, y, frame) + noisy(x, y, frame, 4)
 	}
-	table := func(x, y, frame int) float64 { // its edge lies there in all pictures
+	table := func(x, y, frame int) float64 { // an edge of the picture in the same row of all frames
 		if y >= 567 {
 			return 60 + 50*math.Sin(float64(x)/7) + noisy(x, y, frame, 4)
 		}

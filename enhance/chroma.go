@@ -12,10 +12,10 @@ import (
 	"vidfilter/pipeline"
 )
 
-// ChromaShift is a value of --chroma-shift. The zero value leaves chroma where it is.
+// ChromaShift is a value of --chroma-shift. The zero value shifts by 0.
 type ChromaShift struct {
-	Auto bool    // the shift is still to be measured
-	X, Y float64 // how far chroma moves right and down, in luma samples of the picture as it is shown
+	Auto bool    // not measured yet
+	X, Y float64 // shift to the right and down, in luma samples of the picture as shown
 }
 
 const (
@@ -23,7 +23,7 @@ const (
 	mostShift = 32
 )
 
-// ParseChromaShift reads auto or X,Y.
+// ParseChromaShift parses auto or X,Y. Its errors have hints.
 func ParseChromaShift(s string) (c ChromaShift, err error) {
 	if s == "auto" {
 		return ChromaShift{Auto: true}, nil
@@ -46,7 +46,7 @@ func (c ChromaShift) String() string {
 	return number(c.X) + "," + number(c.Y)
 }
 
-// stored returns the shift of the stored picture for one of the picture as it is shown.
+// stored converts a shift of the picture as shown to the orientation of the stored picture.
 func (c ChromaShift) stored(f Facts) ChromaShift {
 	sideways, mirrorX, mirrorY := f.orientation()
 	if mirrorX {
@@ -61,7 +61,7 @@ func (c ChromaShift) stored(f Facts) ChromaShift {
 	return c
 }
 
-// shown returns the shift of the picture as it is shown for one of the stored picture.
+// shown converts a shift of the stored picture to the orientation of the picture as shown.
 func (c ChromaShift) shown(f Facts) ChromaShift {
 	sideways, mirrorX, mirrorY := f.orientation()
 	if sideways {
@@ -76,7 +76,7 @@ func (c ChromaShift) shown(f Facts) ChromaShift {
 	return c
 }
 
-// hasChroma returns an error for layouts without planes of chroma.
+// hasChroma returns an error with a hint for layouts without chroma planes.
 func hasChroma(l pipeline.Layout) error {
 	switch info := l.Info(); {
 	case info.RGB:
@@ -88,22 +88,22 @@ func hasChroma(l pipeline.Layout) error {
 	return nil
 }
 
-// The filter is a windowed sinc at 1/64 of a sample, with weights that add up to 1<<weightBits.
+// The filter is a windowed sinc in steps of 1/64 sample, with weights that sum to 1<<weightBits.
 const (
 	lobes      = 4
 	taps       = 2 * lobes
 	fractions  = 64
 	weightBits = 14
-	between    = 6 // bits below a level that the first pass keeps
+	between    = 6 // fractional bits kept between the passes
 )
 
-// resampler reads a line at a distance.
+// resampler is a filter that shifts a line.
 type resampler struct {
-	first   int // of the samples that are weighted, from the result's place
+	first   int // position of the first tap, relative to the result
 	weights [taps]int
 }
 
-// newResampler returns the filter that moves samples by a distance to the right.
+// newResampler returns a filter that shifts samples to the right by distance.
 func newResampler(distance float64) (r resampler) {
 	at := int(math.Round(-distance * fractions))
 	whole := at >> 6
@@ -135,9 +135,9 @@ func sinc(x float64) float64 {
 	return math.Sin(math.Pi*x) / (math.Pi * x)
 }
 
-// Shift copies luma of a frame and moves its chroma; edges are repeated. The frames have one
-// format. The fields of an interlaced frame are moved apart. Any number of threads gives the same
-// result; 0 takes as many as the program may use. Frames without chroma are an error.
+// Shift copies luma from in to out, and shifts chroma with replicated edges. Both frames must have
+// the same format. Fields of interlaced frames are shifted separately. threads may be 0 for
+// GOMAXPROCS, and does not affect the result. Shift returns an error for layouts without chroma.
 func (c ChromaShift) Shift(out, in *pipeline.Frame, threads int) error {
 	if err := hasChroma(in.Layout); err != nil {
 		return err
@@ -170,11 +170,11 @@ func (c ChromaShift) Shift(out, in *pipeline.Frame, threads int) error {
 	return nil
 }
 
-// move makes rows y0 up to y1 of a component.
+// move writes rows y0..y1-1 of a component.
 func move(to, from plane.Component, across, down resampler, y0, y1 int) {
 	row, result := make([]uint16, from.Width), make([]uint16, from.Width)
 	sums := make([]int, from.Width)
-	wide := make([]int, from.Width+taps) // sums, with the edges repeated
+	wide := make([]int, from.Width+taps) // sums with replicated edges
 	most := 1<<from.Depth - 1
 	for y := y0; y < y1; y++ {
 		clear(sums)

@@ -30,7 +30,8 @@ func TestParseChromaShift(t *testing.T) {
 	}
 }
 
-// coloured makes a frame of levels of 8 bits at places in luma samples: i is 0, 1 or 2.
+// coloured draws a frame. level returns the 8-bit level of component i, 0 to 2, at a position in
+// luma samples.
 func coloured(f pipeline.Format, interlaced bool, level func(i int, x, y float64) float64) *pipeline.Frame {
 	frame := pipeline.Blank(f)
 	frame.Interlaced = interlaced
@@ -62,8 +63,8 @@ func component(f *pipeline.Frame, i, x, y int) float64 {
 	return float64(row[x]) / float64(int(1)<<(c.Depth-8))
 }
 
-// Chroma of a smooth picture is that of the picture so far away, at all depths and samplings, and
-// luma is what it was.
+// Shifted chroma of a smooth picture matches a picture drawn with the shift, at all depths and
+// subsamplings. Luma stays unchanged.
 func TestChromaShift(t *testing.T) {
 	const width, height = 75, 53
 	wave := func(i int, x, y float64) float64 { return 120 + 40*math.Sin(x/9+float64(i)) + 30*math.Cos(y/11) }
@@ -92,7 +93,7 @@ func TestChromaShift(t *testing.T) {
 					for x := range size.Width {
 						got := component(results[0], i, x, y)
 						if got != component(results[1], i, x, y) {
-							t.Fatalf("%v %v: threads make a difference at %d %d %d", l, c, i, x, y)
+							t.Fatalf("%v %v: the number of threads changes the result at %d %d %d", l, c, i, x, y)
 						}
 						inside := x > 8 && x < size.Width-8 && y > 8 && y < size.Height-8
 						within := 1.01
@@ -109,7 +110,7 @@ func TestChromaShift(t *testing.T) {
 	}
 }
 
-// Whole samples are copied, and edges repeated.
+// A shift by whole samples copies them, and replicates the edges.
 func TestChromaShiftWhole(t *testing.T) {
 	f := pipeline.Format{Layout: pipeline.YUV420P, Width: 33, Height: 21}
 	in, out := coloured(f, false, func(i int, x, y float64) float64 { return float64(int(37*x+91*y+float64(i)) % 256) }), pipeline.Blank(f)
@@ -125,8 +126,8 @@ func TestChromaShiftWhole(t *testing.T) {
 	}
 }
 
-// Each field of an interlaced frame becomes what it is as a picture of its own, and a frame of one
-// row of chroma stays whole.
+// Each field of an interlaced frame is shifted like a separate picture. A frame with one row of
+// chroma is shifted as a whole.
 func TestChromaShiftFields(t *testing.T) {
 	for _, height := range []int{46, 45, 2, 1} {
 		f := pipeline.Format{Layout: pipeline.YUV420P, Width: 40, Height: height}
@@ -165,12 +166,12 @@ func TestChromaShiftFields(t *testing.T) {
 	}
 }
 
-// The way is that of the picture as it is shown.
+// The direction refers to the picture as shown.
 func TestChromaShiftTurned(t *testing.T) {
 	f := video(64, 48).turned(turned90)
 	level := func(i int, x, y float64) float64 { return float64(int(37*x+91*y+float64(i)) % 256) }
 	in, out, want := coloured(f.Format, false, level), pipeline.Blank(f.Format), pipeline.Blank(f.Format)
-	if err := (ChromaShift{X: -4, Y: 2}).Shift(want, in, 0); err != nil { // of the stored picture
+	if err := (ChromaShift{X: -4, Y: 2}).Shift(want, in, 0); err != nil { // as stored
 		t.Fatal(err)
 	}
 	in.Video = &pipeline.Video{Matrix: turned90}
@@ -190,7 +191,7 @@ func TestChromaShiftTurned(t *testing.T) {
 	for y := range 24 {
 		for x := range 32 {
 			if component(out, 1, x, y) != component(want, 1, x, y) {
-				t.Fatalf("another picture at %d, %d", x, y)
+				t.Fatalf("the pictures differ at %d, %d", x, y)
 			}
 		}
 	}
@@ -205,7 +206,7 @@ func TestChromaShiftRefused(t *testing.T) {
 	}
 }
 
-// patches draws patches of colours on each other.
+// patches draws overlapping coloured squares.
 func patches(i int, x, y float64, frame int) float64 {
 	v := [3]float64{90, 128, 128}[i]
 	for _, p := range drawnPatches {
@@ -261,7 +262,7 @@ func TestAlignment(t *testing.T) {
 	}
 }
 
-// Where there is no evidence, chroma stays.
+// Chroma stays without evidence of a shift.
 func TestAlignmentUnknown(t *testing.T) {
 	for name, c := range map[string]struct {
 		format pipeline.Format

@@ -3,19 +3,19 @@ package enhance
 // Deinterlace is a value of --deinterlace.
 type Deinterlace int
 
-// The values of --deinterlace, in the order of their names. That of bob has a graph.
+// Values of --deinterlace, in the order of DeinterlaceNames. Only DeinterlaceBob uses a graph.
 const (
 	DeinterlaceOff    Deinterlace = iota
-	DeinterlaceAuto               // the best way for interlaced frames
-	DeinterlaceBest               // a frame of each field
-	DeinterlaceSingle             // a frame of each interlaced frame
-	DeinterlaceBob                // a frame of each field, by bwdif
+	DeinterlaceAuto               // same as best
+	DeinterlaceBest               // a frame per field
+	DeinterlaceSingle             // a frame per interlaced frame
+	DeinterlaceBob                // a frame per field, by bwdif
 )
 
-// DeinterlaceNames are the names of the values.
+// DeinterlaceNames lists the names of the values in order.
 var DeinterlaceNames = []string{"off", "auto", "best", "single", "bob"}
 
-// Doubles reports whether an interlaced frame becomes two.
+// Doubles reports whether an interlaced frame gives two frames.
 func (d Deinterlace) Doubles() bool { return d != DeinterlaceOff && d != DeinterlaceSingle }
 
 // Graph leaves progressive frames as they are. Each frame says what it is: a video may be mixed.

@@ -1,6 +1,6 @@
 // Package enhance turns plain options, such as --scale 1080p, into graphs in FFmpeg's syntax. It
-// finds the black bars around a picture and how far chroma lies off luma, and moves chroma. It has
-// values and frames only: it opens no file.
+// detects black bars, measures the offset of chroma from luma, and shifts chroma. It works on
+// values and frames, and opens no files.
 package enhance
 
 import (

@@ -7,30 +7,30 @@ import (
 	"vidfilter/pipeline"
 )
 
-// tape finds rows of video from tape that are no picture.
+// tape finds rows of tape video outside the picture.
 //
-// At the bottom the recorder switches heads: from there on, rows are displaced, bent or noisy. In a
-// picture each row resembles the one above it in its field. Where heads switch, this ends at the
-// same row of nearly every frame, and the row is a displaced one, or noise follows. An edge in the
-// picture does neither.
+// At the bottom, the recorder switches heads, and the rows below are displaced, skewed or noisy. In
+// a picture, each row resembles the previous row of its field. At a head switch, this resemblance
+// breaks at the same row of nearly every frame, and the next rows are displaced or noisy. An edge
+// in the picture has neither property.
 //
-// At the top are rows of data or of half a line: they are dark in part where the picture is not.
+// At the top, rows of data or half a line are partly dark above a bright picture.
 type tape struct {
-	top  [4]struct{ seen, dark, black int } // frames
-	from int                                // the first row at the bottom that is looked at
-	rows [][]resemblance                    // of each from there on, in frames with detail
+	top  [4]struct{ seen, dark, black int } // counts of frames for each row
+	from int                                // first row of rows
+	rows [][]resemblance                    // of each row, in frames with detail
 }
 
-// resemblance compares a row with the one above it in its field.
-type resemblance struct{ here, displaced float64 } // correlations, the second at the best distance
+// resemblance compares a row with the previous row of its field.
+type resemblance struct{ here, displaced float64 } // correlations at 0 and at the best displacement
 
 const (
-	detail       = 8  // levels of a row's gradients
+	detail       = 8  // least RMS gradient of a row, in levels
 	mostDisplace = 48 // samples
 	leastFrames  = 5
 )
 
-// newTape returns nil for pictures that are not from tape.
+// newTape returns nil if the size of the picture does not suit tape.
 func (b *Bars) newTape() *tape {
 	junk := b.junk(bottom)
 	if junk == 0 || b.facts.Format.Width < 4*mostDisplace {
@@ -39,7 +39,7 @@ func (b *Bars) newTape() *tape {
 	return &tape{from: b.facts.Format.Height - 3*junk, rows: make([][]resemblance, 3*junk)}
 }
 
-// add looks at a frame.
+// add measures a frame.
 func (s *tape) add(b *Bars, f *pipeline.Frame) {
 	s.addTop(b, f)
 	lines := make([][]float64, len(s.rows)+2)
@@ -81,7 +81,7 @@ func (s *tape) addTop(b *Bars, f *pipeline.Frame) {
 	}
 }
 
-// dark returns the share of a line that is black.
+// dark returns the share of black samples in b.line.
 func (b *Bars) dark() float64 {
 	n := 0
 	for _, v := range b.line {
@@ -92,7 +92,7 @@ func (b *Bars) dark() float64 {
 	return float64(n) / float64(len(b.line))
 }
 
-// findTop returns how many rows at the top are no picture, 0 if all of them are black.
+// findTop returns the number of rows at the top outside the picture, or 0 if all are black.
 func (s *tape) findTop() (n int) {
 	if s == nil {
 		return 0
@@ -112,7 +112,7 @@ func (s *tape) findTop() (n int) {
 	return n
 }
 
-// slopes returns the differences of means of a line.
+// slopes returns differences between means of adjacent groups of samples.
 func slopes(line []uint16) []float64 {
 	const apart = 6
 	out := make([]float64, len(line)-2*apart)
@@ -135,7 +135,7 @@ func rms(line []float64) float64 {
 	return math.Sqrt(sum / float64(len(line)))
 }
 
-// correlation compares two lines, the second from d samples on.
+// correlation returns the correlation of a with b displaced by d samples.
 func correlation(a, b []float64, d int) float64 {
 	a, b = a[max(0, -d):min(len(a), len(a)-d)], b[max(0, d):min(len(b), len(b)+d)]
 	var aa, bb, ab float64
@@ -147,12 +147,12 @@ func correlation(a, b []float64, d int) float64 {
 	return ab / math.Sqrt(max(aa*bb, 1e-9))
 }
 
-// find returns the first row that is no picture, 0 if all are.
+// find returns the first row of head switching, or 0.
 func (s *tape) find() int {
 	if s == nil {
 		return 0
 	}
-	usual := make([]float64, len(s.rows)) // resemblance of rows
+	usual := make([]float64, len(s.rows)) // median resemblance of each row
 	for i, row := range s.rows {
 		if len(row) < leastFrames {
 			usual[i] = 1
@@ -167,7 +167,7 @@ func (s *tape) find() int {
 	picture := len(s.rows) * 2 / 3
 	least := quantile(usual[:picture], 0.1)
 	if least < 0.5 {
-		return 0 // the picture itself has rows that differ
+		return 0 // rows of the picture itself differ as much
 	}
 	const broken, noisy = 0.35, 0.15
 	for i := picture - 2; i+3 < len(s.rows); i++ {
@@ -182,12 +182,12 @@ func (s *tape) find() int {
 	return 0
 }
 
-// breaks reports whether a row differs from the one above it in most frames.
+// breaks reports whether a row differs from the previous row of its field in most frames.
 func (s *tape) breaks(i int, limit float64) bool {
 	return len(s.rows[i]) >= leastFrames && share(s.rows[i], func(r resemblance) bool { return r.here < limit }) > 0.7
 }
 
-// displaced reports whether a row is the one above it at another place in most frames.
+// displaced reports whether a row is a displaced copy of the previous row in most frames.
 func (s *tape) displaced(i int) bool {
 	return share(s.rows[i], func(r resemblance) bool { return r.displaced > max(0.45, r.here+0.25) }) > 0.5
 }

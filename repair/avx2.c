@@ -1,4 +1,4 @@
-// The repair in AVX2.
+// The kernels for AVX2.
 #ifdef __x86_64__
 #pragma GCC target("avx2")
 #define ISA avx2

@@ -1,7 +1,7 @@
-// Package repair replaces dirt, dust, dropouts and lost lines, which spoil a place of one frame, by
-// what the frames before and after show there.
+// Package repair detects dirt, dust, dropouts and lost lines in single frames, and replaces them
+// with samples of the neighbouring frames.
 //
-// A patch is damage if it differs from both neighbours, moved to where their motion leads, by far
-// more than these differ from each other, and if no moving thing explains it. All else stays as it
-// is, bit for bit: a frame without damage is passed on.
+// A patch is damage if it differs from both motion-compensated neighbours by far more than they
+// differ from each other, and no moving object explains it. All other samples keep their values.
+// Frames without damage are passed on without a copy.
 package repair

@@ -15,12 +15,12 @@ import (
 	"vidfilter/pipeline"
 )
 
-// fast is the form in C.
+// fast is the implementation in C.
 type fast struct {
 	isa    C.int
 	engine *cpu.Engine
 	each   each
-	luma   *pipeline.Frame // as the engine takes it
+	luma   *pipeline.Frame // input buffer of the engine
 }
 
 func newFast(set isa.ISA, run each) *fast {
@@ -44,7 +44,7 @@ func (f *fast) prepare(ctx context.Context, luma plane.Plane) (searched, error) 
 			c.Write(luma.Row(y), y)
 		}
 	})
-	return f.engine.Prepare(ctx, f.luma, plane.Whole) // which copies it
+	return f.engine.Prepare(ctx, f.luma, plane.Whole) // copies f.luma
 }
 
 func (f *fast) idle() {

@@ -19,7 +19,7 @@ func alone(n int, do func(i int)) {
 	}
 }
 
-// The C code finds, moves and compares as the reference does, bit for bit.
+// The C code and the reference give the same bits.
 func TestForms(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, size := range [][2]int{{1, 1}, {7, 5}, {17, 130}, {300, 41}, {67, 66}} {
@@ -47,7 +47,7 @@ func TestForms(t *testing.T) {
 					e2e.Must(t, err)
 				}
 				if !slices.Equal(found[0][0].Vectors, found[1][0].Vectors) || !slices.Equal(found[0][1].Vectors, found[1][1].Vectors) {
-					t.Errorf("%v, %d bits, %s: other vectors", size, depth, name)
+					t.Errorf("%v, %d bits, %s: the vectors differ", size, depth, name)
 				}
 				for _, shift := range [][2]int{{0, 0}, {1, 0}, {1, 1}} {
 					v := found[0][0]
@@ -65,10 +65,10 @@ func TestForms(t *testing.T) {
 					}
 					a, b := compared[0], compared[1]
 					if !slices.Equal(moved[0].Pix, moved[1].Pix) {
-						t.Errorf("%v, %d bits, %s, shifted by %v: moved to other samples", size, depth, name, shift)
+						t.Errorf("%v, %d bits, %s, shifted by %v: the compensated samples differ", size, depth, name, shift)
 					}
 					if !slices.Equal(a.peak, b.peak) || !slices.Equal(a.split, b.split) || !slices.Equal(a.sum, b.sum) {
-						t.Errorf("%v, %d bits, %s, shifted by %v: compared otherwise", size, depth, name, shift)
+						t.Errorf("%v, %d bits, %s, shifted by %v: the cells differ", size, depth, name, shift)
 					}
 				}
 			}

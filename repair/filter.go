@@ -9,38 +9,38 @@ import (
 	"vidfilter/pipeline"
 )
 
-// around is how many frames before and after its own a result depends on: the neighbours, and those
-// that tell a flicker from damage.
+// around is the number of frames before and after a frame that its result depends on. The second
+// frame on each side distinguishes flicker from damage.
 const around = 2
 
-// Filter repairs a stream of frames. Frames of another format, or woven of fields where those
-// before were not, begin anew.
+// Filter repairs a stream of frames. A change of format, or between progressive and interlaced
+// frames, starts a new stream.
 type Filter struct {
 	form form
 	pool *pipeline.Pool
 	each each
-	seen func(patches int) // of each repaired frame; may be nil
+	seen func(patches int) // called for each repaired frame unless nil
 
-	keepContext bool // context frames have results
+	keepContext bool // context frames are emitted
 
 	window []*entry // oldest first
-	next   int      // index in the window of the frame whose result comes next
+	next   int      // index in window of the next frame to emit
 	spare  []*picture
-	free   []*view // with memory for others
+	free   []*view // to be reused
 }
 
 // entry is a frame of the window.
 type entry struct {
 	frame    *pipeline.Frame
-	pictures []*picture // of the frame, or of its fields
-	looks    []*look    // of each picture; none: it has not been looked at
+	pictures []*picture // the frame, or its fields
+	looks    []*look    // of the pictures compared to date
 }
 
-// look is what a picture has beside its neighbours.
+// look is the comparison of a picture with its neighbours.
 type look struct {
 	views []*view
-	found [3][]*patch // of each plane, what exceeds both neighbours
-	dense [3]bool     // there is too much of it
+	found [3][]*patch // candidates for damage in each plane
+	dense [3]bool     // too many samples are candidates
 }
 
 var _ pipeline.Filter = (*Filter)(nil)
@@ -51,13 +51,13 @@ func newFilter(f form, pool *pipeline.Pool, each each, seen func(patches int)) *
 	return &Filter{form: f, pool: pool, each: each, seen: seen}
 }
 
-// KeepContext has context frames repaired, too; see pipeline.ContextKeeper.
+// KeepContext makes the filter emit context frames. See pipeline.ContextKeeper.
 func (f *Filter) KeepContext() { f.keepContext = true }
 
-// Held returns how many frames the filter keeps between calls.
+// Held returns the number of frames that the filter keeps between calls.
 func (f *Filter) Held() int { return 2 * around }
 
-// Process takes a frame, and emits the result of the one whose window it completes.
+// Process takes ownership of a frame, and emits the frame whose window it completes.
 func (f *Filter) Process(ctx context.Context, in *pipeline.Frame, emit pipeline.Emit) error {
 	if n := len(f.window); n > 0 {
 		if last := f.window[n-1].frame; in.Format != last.Format || in.Interlaced != last.Interlaced {
@@ -83,7 +83,7 @@ func (f *Filter) Process(ctx context.Context, in *pipeline.Frame, emit pipeline.
 	return f.step(ctx, emit)
 }
 
-// picture reads a frame or a field.
+// picture copies a frame or a field into planes, and prepares it for the motion search.
 func (f *Filter) picture(ctx context.Context, in *pipeline.Frame, field plane.Field) (p *picture, err error) {
 	p = &picture{}
 	parts := componentsOf(in, field)
@@ -99,7 +99,7 @@ func (f *Filter) picture(ctx context.Context, in *pipeline.Frame, field plane.Fi
 	return p, err
 }
 
-// step emits the next result.
+// step emits the next frame, and drops frames that have left the window.
 func (f *Filter) step(ctx context.Context, emit pipeline.Emit) error {
 	e := f.window[f.next]
 	var out *pipeline.Frame
@@ -120,7 +120,7 @@ func (f *Filter) step(ctx context.Context, emit pipeline.Emit) error {
 	return emit(out)
 }
 
-// drop gives up a frame. Its pictures serve others.
+// drop releases a frame. Later frames reuse the memory of its pictures.
 func (f *Filter) drop(e *entry) {
 	for _, p := range e.pictures {
 		p.search.Release()
@@ -133,11 +133,11 @@ func (f *Filter) drop(e *entry) {
 	e.frame.Release()
 }
 
-// repaired returns the next frame, or a copy without its damage. The two frames at each end of a
-// video stay as they are.
+// repaired returns the next frame, or a repaired copy if it has damage. The first and last two
+// frames of a video pass unchanged.
 func (f *Filter) repaired(ctx context.Context, in *pipeline.Frame) (*pipeline.Frame, error) {
 	if f.next < around || f.next+around >= len(f.window) {
-		return in.Retain(), nil // what moves there cannot be told from damage
+		return in.Retain(), nil // motion and damage look alike there
 	}
 	if err := f.lookAt(ctx); err != nil {
 		return nil, err
@@ -173,7 +173,7 @@ func (f *Filter) repaired(ctx context.Context, in *pipeline.Frame) (*pipeline.Fr
 	return out, nil
 }
 
-// lookAt looks at the next frame and its neighbours, as far as they have not been.
+// lookAt completes the comparisons of the next frame and both its neighbours.
 func (f *Filter) lookAt(ctx context.Context) error {
 	for at := f.next - 1; at <= f.next+1; at++ {
 		e, before, after := f.window[at], f.window[at-1], f.window[at+1]
@@ -196,7 +196,7 @@ func (f *Filter) lookAt(ctx context.Context) error {
 	return nil
 }
 
-// damage returns the damage in the planes of picture i of the next frame.
+// damage returns the damaged patches in each plane of picture i of the next frame.
 func (f *Filter) damage(i int) (all [3][]*patch) {
 	at := func(d int) *entry { return f.window[f.next+d] }
 	l, before, after := at(0).looks[i], at(-1).looks[i], at(1).looks[i]
@@ -210,7 +210,7 @@ func (f *Filter) damage(i int) (all [3][]*patch) {
 			over := func(q *patch) bool { return c > 0 && v.meet(p, q) }
 			p.under = slices.ContainsFunc(all[0], over)
 			if !p.under && slices.ContainsFunc(l.found[0], over) {
-				continue // it belongs to what is no damage in luma
+				continue // part of an object that luma shows to be undamaged
 			}
 			if v.damage(p, l.found[c], [2][]*patch{before.found[c], after.found[c]}) {
 				all[c] = append(all[c], p)
@@ -225,7 +225,7 @@ func (f *Filter) damage(i int) (all [3][]*patch) {
 	return all
 }
 
-// compare returns a plane beside those of the neighbours.
+// compare compares plane c of a picture with the motion-compensated planes of its neighbours.
 func (f *Filter) compare(c int, now, before, after *picture, fields [2]motion.Field) *view {
 	p := now.Planes[c]
 	v := f.memory(p)
@@ -251,7 +251,7 @@ func (f *Filter) compare(c int, now, before, after *picture, fields [2]motion.Fi
 	return v
 }
 
-// memory returns a view of a plane like p, without its samples.
+// memory returns a view with buffers for planes of the size and depth of p.
 func (f *Filter) memory(p plane.Plane) *view {
 	i := slices.IndexFunc(f.free, func(v *view) bool {
 		return v.before.Width == p.Width && v.before.Height == p.Height && v.before.Depth == p.Depth
@@ -265,7 +265,7 @@ func (f *Filter) memory(p plane.Plane) *view {
 	return v
 }
 
-// forget gives up a look. Its memory serves others.
+// forget returns the views of a look to the free list.
 func (f *Filter) forget(l *look) {
 	for c, v := range l.views {
 		v.forget(l.found[c])
@@ -273,7 +273,7 @@ func (f *Filter) forget(l *look) {
 	}
 }
 
-// Flush emits the results of all frames, and forgets them.
+// Flush emits the results of all frames in the window, and releases the frames.
 func (f *Filter) Flush(ctx context.Context, emit pipeline.Emit) error {
 	for f.next < len(f.window) {
 		if err := f.step(ctx, emit); err != nil {
@@ -284,7 +284,7 @@ func (f *Filter) Flush(ctx context.Context, emit pipeline.Emit) error {
 	return nil
 }
 
-// Discard releases all frames.
+// Discard releases all frames in the window without results.
 func (f *Filter) Discard() {
 	for _, e := range f.window {
 		f.drop(e)

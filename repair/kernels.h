@@ -1,4 +1,4 @@
-// The C code that is compiled for each instruction set. The including file defines ISA.
+// Kernels of the repair, compiled once for each instruction set. The including file defines ISA.
 #include <string.h>
 #include "repair.h"
 
@@ -7,7 +7,7 @@
 #define NAME(f) EXPAND(f, ISA)
 #define INLINE static inline __attribute__((always_inline))
 
-enum { SIDE = 8, TAPS = 6, BEFORE = 2 }; // of a cell; of the interpolation, and those before a sample
+enum { SIDE = 8, TAPS = 6, BEFORE = 2 }; // side of a cell, taps of the interpolation, taps before the sample
 
 INLINE int mini(int a, int b) { return a < b ? a : b; }
 INLINE int maxi(int a, int b) { return a > b ? a : b; }
@@ -18,8 +18,9 @@ INLINE int between(int a, int b, int c, int d, int e, int f, int most)
 	return clampi((a - 5 * b + 20 * c + 20 * d - 5 * e + f + 16) >> 5, 0, most);
 }
 
-// block sets width by height samples, SIDE at the most, to those of a cell whose first sample is
-// in[0], with TAPS - 1 more around.
+// block writes the samples of a cell, interpolated at a half-pel phase. Bit 0 of phase is the
+// horizontal half, bit 1 the vertical one. Width and height are at most SIDE. The input extends
+// BEFORE samples before the cell, and TAPS - 1 - BEFORE after it.
 INLINE void block(uint16_t *out, int out_pitch, const uint16_t *in, int pitch, int phase, int width, int height, int most)
 {
 	if (phase == 0) {
@@ -66,7 +67,7 @@ void NAME(vr_compensate)(uint16_t *out, const uint16_t *in, vr_size s, const int
 				else block(to, s.width, from, s.width, phase, width, height, s.most);
 				continue;
 			}
-			uint16_t part[REACH * REACH]; // with the edges repeated
+			uint16_t part[REACH * REACH]; // copy of the block with replicated edges
 			for (int v = 0; v < height + TAPS; v++) {
 				const uint16_t *row = in + (int64_t)clampi(py + v - BEFORE, 0, s.height - 1) * s.width;
 				for (int u = 0; u < width + TAPS; u++) part[v * REACH + u] = row[clampi(px + u - BEFORE, 0, s.width - 1)];
@@ -76,8 +77,8 @@ void NAME(vr_compensate)(uint16_t *out, const uint16_t *in, vr_size s, const int
 	}
 }
 
-// extremes sets the least and the largest of both neighbours in a column of three rows, for columns
-// -1..width of a row of cells, of which there are count.
+// extremes sets the minimum and the maximum of three rows of both neighbours, for each of count
+// columns from x on.
 INLINE void extremes(uint16_t *least, uint16_t *most, const uint16_t *a, const uint16_t *b, vr_size s, int x, int count, int y)
 {
 	for (int i = 0; i < count; i++) least[i] = UINT16_MAX, most[i] = 0;
@@ -91,7 +92,7 @@ INLINE void extremes(uint16_t *least, uint16_t *most, const uint16_t *a, const u
 	}
 }
 
-enum { RUN = 256 }; // samples of a row that are compared at a time
+enum { RUN = 256 }; // samples of a row compared at a time
 
 void NAME(vr_compare)(uint16_t *peak, uint16_t *split, uint32_t *sum, const uint16_t *now, const uint16_t *before, const uint16_t *after, vr_size s, int most_split, int y0, int y1)
 {

@@ -7,60 +7,60 @@ import (
 	"vidfilter/denoise/plane"
 )
 
-// The constants of the detector. Levels are of 8 bits; noise is the mean difference of the
-// neighbours around a place.
+// Thresholds of the detector. Levels are 8-bit levels. Noise is the local mean difference between
+// the neighbours. Contrast is the RMS difference of a patch from the mean of the neighbours.
 const (
-	seedLevels, seedNoise = 12, 3.0 // a patch has samples with such an excess
-	growLevels, growNoise = 3, 0.8  // and goes on as far as samples exceed both neighbours so much
-	leastSamples          = 3       // of a patch
+	seedLevels, seedNoise = 12, 3.0 // least excess of a sample that starts a patch
+	growLevels, growNoise = 3, 0.8  // least excess of samples that extend it
+	leastSamples          = 3       // in a patch
 
-	agreement   = 0.25 // of the contrast: how far neighbours may differ in a patch, and the three around it
-	similar     = 0.5  // of the contrast: what another place of a neighbour has in common with a patch
-	moved       = 0.3  // of the samples of a patch, that neighbours have beside it if it is part of a thing that moves
-	both        = 0.3  // of the contrast: how far samples of both neighbours differ that show the same thing
-	either      = 0.15 // and those of one
-	eitherLarge = 0.25 // the same for a large patch
-	one         = 0.4  // and those of one, where it has a patch as well
-	fainter     = 0.45 // of the contrast around a patch, that both neighbours have at its place
-	still       = 0.4  // of the contrast, that frames two away have where something flickers
+	agreement   = 0.25 // of contrast: largest difference of the neighbours in a patch, and of all three frames around it
+	similar     = 0.5  // of contrast: least difference between the neighbours that counts as a moving object
+	moved       = 0.3  // of the samples of a patch: least number of such differences beside it
+	both        = 0.3  // of contrast: largest difference of a match found in both neighbours
+	either      = 0.15 // of a match found in one neighbour
+	eitherLarge = 0.25 // the same, for a large patch
+	one         = 0.4  // of a match in one neighbour at one of its own patches
+	fainter     = 0.45 // of a patch's difference from its surroundings: damage shows less in one neighbour
+	still       = 0.4  // of contrast: damage shows less in frames at a distance of two
 
-	swarm = 2 // patches nearby in both neighbours that make a swarm
+	swarm = 2 // least number of patches nearby in each neighbour
 
-	mostOfPicture = 25 // one of so many samples may be in patches; more is no damage
+	mostOfPicture = 25 // patches cover at most 1/25 of a plane: more is not damage
 )
 
-// view is a plane of a picture beside those of its neighbours, moved to where its motion leads.
+// view is a plane of a picture with the motion-compensated planes of its neighbours.
 type view struct {
 	now, before, after plane.Plane
-	near               [2]plane.Plane // the neighbours, not moved
-	far                [2]plane.Plane // two frames before and after, not moved
+	near               [2]plane.Plane // the neighbours without compensation
+	far                [2]plane.Plane // two frames before and after, without compensation
 	vectors            [2]motion.Field
 	shiftX, shiftY     int
 	cells              cells
-	noise              []int32 // of cells, in 1/16 of the samples' unit; -1: not known yet
-	labels             []int32 // of samples: the number of their patch, from 1 on
+	noise              []int32 // around each cell, in 1/16 of a sample's unit, or -1 if not measured yet
+	labels             []int32 // of each sample: its patch, from 1 on, or 0
 }
 
-// patch is a part of a plane that exceeds both neighbours.
+// patch is a connected area of samples that lie above or below both neighbours.
 type patch struct {
-	sign           int // 1: brighter, -1: darker, 0: both
+	sign           int // 1: brighter than both, -1: darker, 0: mixed
 	samples        []int32
 	x0, y0, x1, y1 int
 	label          int32
-	contrast       int // root of the mean square of the difference from the neighbours' mean
+	contrast       int // RMS difference from the mean of the neighbours
 
-	under  bool    // it is chroma of a patch of luma
-	shares []uint8 // of the replacement, in the box enlarged by rim
+	under  bool    // chroma under a patch of luma
+	shares []uint8 // weights of the replacement, 0 to 255, in the bounding box enlarged by rim
 	from   *plane.Plane
 	offset int
 }
 
 const (
-	soft = 3 // samples around a patch that are replaced, less and less
-	rim  = 6 // samples around a patch that are looked at
+	soft = 3 // width of the blended edge, in samples
+	rim  = 6 // width of the surroundings that are compared, in samples
 )
 
-// noiseOf returns the noise around a sample's cell.
+// noiseOf returns the noise around a sample, in 1/16 of a sample's unit, from 5x5 cells.
 func (v *view) noiseOf(x, y int) int {
 	cx, cy := x/cellSide, y/cellSide
 	i := cy*v.cells.width + cx
@@ -80,13 +80,12 @@ func (v *view) noiseOf(x, y int) int {
 	return int(v.noise[i])
 }
 
-// threshold is a number of levels and a multiple of the noise around a sample.
+// threshold returns a number of levels plus a multiple of the noise around a sample.
 func (v *view) threshold(x, y int, levels, noise float64) int {
 	return int(levels*float64(v.now.Unit()) + noise*float64(v.noiseOf(x, y))/16)
 }
 
-// candidates returns the parts of the plane that exceed both neighbours, and false if there are too
-// many.
+// candidates returns the patches of the plane. ok is false if they cover too much of it.
 func (v *view) candidates() (all []*patch, ok bool) {
 	for i := range v.noise {
 		v.noise[i] = -1
@@ -122,7 +121,7 @@ func (v *view) candidates() (all []*patch, ok bool) {
 	return all, true
 }
 
-// grow adds all samples to a patch that are joined with one of it, or almost in the same row.
+// grow fills a patch from a first sample. In a row, it bridges a gap of one sample.
 func (v *view) grow(p *patch, x, y, most int) {
 	const gap = 2
 	w := v.now.Width
@@ -151,7 +150,7 @@ func (v *view) grow(p *patch, x, y, most int) {
 	}
 	n := len(p.samples)
 	p.contrast = int(math.Sqrt(float64(squares/n)) / 2)
-	switch most := p.contrast * n; { // twice as much if all have one sign
+	switch most := p.contrast * n; { // sum is twice as large if all samples have the same sign
 	case sum > most:
 		p.sign = 1
 	case sum < -most:
@@ -159,14 +158,14 @@ func (v *view) grow(p *patch, x, y, most int) {
 	}
 }
 
-// exceeds is by how much a sample exceeds those at its place in both neighbours, or falls below
-// them.
+// exceeds returns the distance of a sample above or below both neighbours at the same position. It
+// is negative if the sample lies between them.
 func (v *view) exceeds(q int) int {
 	n, a, b := int(v.now.Pix[q]), int(v.before.Pix[q]), int(v.after.Pix[q])
 	return max(n-max(a, b), min(a, b)-n)
 }
 
-// forget clears the labels of patches.
+// forget clears the labels of the patches.
 func (v *view) forget(all []*patch) {
 	for _, p := range all {
 		for _, q := range p.samples {
@@ -175,8 +174,8 @@ func (v *view) forget(all []*patch) {
 	}
 }
 
-// damage reports whether a patch of some is damage, and prepares its replacement. Those of the
-// frames before and after are beside it.
+// damage reports whether a patch is damage, and prepares its replacement. some are all patches of
+// the plane, and others are the patches of the frames before and after.
 func (v *view) damage(p *patch, some []*patch, others [2][]*patch) bool {
 	if len(p.samples) < leastSamples || !v.small(p) || !v.surrounded(p) || v.flickers(p) || v.beside(p) || v.swarms(p, some, others) {
 		return false
@@ -185,13 +184,13 @@ func (v *view) damage(p *patch, some []*patch, others [2][]*patch) bool {
 	return !v.travels(p, &o, others) && !v.found(p, &o)
 }
 
-// meet reports whether a patch of the plane lies over one of luma.
+// meet reports whether the bounding boxes of a patch and a patch of luma overlap.
 func (v *view) meet(p, luma *patch) bool {
 	return p.x0<<v.shiftX < luma.x1 && luma.x0 < p.x1<<v.shiftX && p.y0<<v.shiftY < luma.y1 && luma.y0 < p.y1<<v.shiftY
 }
 
-// below returns the part of the plane that lies under damage in luma of some width, or nil if it is
-// not damaged.
+// below returns the area of the plane under a damaged patch of luma, or nil if the plane is intact
+// there. width is the width of luma.
 func (v *view) below(luma *patch, width int) *patch {
 	const leastLevels = 2
 	w := v.now.Width
@@ -218,7 +217,7 @@ func (v *view) below(luma *patch, width int) *patch {
 	return p
 }
 
-// small reports whether a patch is a spot, or a line.
+// small reports whether a patch is a spot or a thin line.
 func (v *view) small(p *patch) bool {
 	w, h := p.x1-p.x0, p.y1-p.y0
 	side := max(16, min(v.now.Width, v.now.Height)/16)
@@ -226,7 +225,7 @@ func (v *view) small(p *patch) bool {
 	return min(w, h) <= side && (max(w, h) <= side || len(p.samples) <= thin*max(w, h))
 }
 
-// inside reports whether both neighbours have the place of a sample inside the picture.
+// inside reports whether both vectors of a sample point into the picture.
 func (v *view) inside(x, y int) bool {
 	for _, f := range v.vectors {
 		m := f.Of(x<<v.shiftX, y<<v.shiftY).Scaled(v.shiftX, v.shiftY)
@@ -237,8 +236,8 @@ func (v *view) inside(x, y int) bool {
 	return true
 }
 
-// surrounded reports whether the neighbours agree with each other in a patch, and with the picture
-// around it. It chooses the better one.
+// surrounded reports whether the neighbours agree with each other in a patch, and with the frame
+// around it. It sets the weights, the source and the offset of the replacement.
 func (v *view) surrounded(p *patch) bool {
 	w := p.x1 - p.x0 + 2*rim
 	h := p.y1 - p.y0 + 2*rim
@@ -268,7 +267,7 @@ func (v *view) surrounded(p *patch) bool {
 	limit := max(int(agreement*float64(p.contrast)), min(noise*3/2/16, p.contrast/2))
 	p.shares = distance
 	var inside, split, around, other, before, after, offBefore, offAfter int
-	var marks, rims [3]int // sums over the patch and around it, of both neighbours and the picture
+	var marks, rims [3]int // sums in and around the patch: before, after and now
 	for j := range h {
 		y := p.y0 - rim + j
 		if y < 0 || y >= v.now.Height {
@@ -302,7 +301,7 @@ func (v *view) surrounded(p *patch) bool {
 	if split > limit*inside || around <= other || before > limit*around || after > limit*around {
 		return false
 	}
-	// What the neighbours have, but fainter, is no damage: fine detail, or a change of focus.
+	// Fine detail and changes of focus look like a patch that the neighbours show more faintly.
 	var mark [3]int
 	for i := range mark {
 		mark[i] = marks[i]/len(p.samples) - rims[i]/around
@@ -321,8 +320,8 @@ func (v *view) surrounded(p *patch) bool {
 	return true
 }
 
-// flickers reports whether a patch is there two frames before or after: at its place, or where the
-// motion leads.
+// flickers reports whether a patch also appears two frames before or after, at the same position or
+// at its motion-compensated position.
 func (v *view) flickers(p *patch) bool {
 	for k, far := range v.far {
 		for _, times := range [...]int{0, 1} {
@@ -345,11 +344,11 @@ func (v *view) flickers(p *patch) bool {
 	return false
 }
 
-// outline are places of samples of a patch and around it, at which it is compared with others.
+// outline is a selection of positions in a patch and around it, for comparisons.
 type outline struct{ marks, rims [][2]int }
 
 func (v *view) outline(p *patch) (o outline) {
-	const most = 64 // of each
+	const most = 64 // positions of each kind
 	w := p.x1 - p.x0 + 2*rim
 	for i, share := range p.shares {
 		at := [2]int{p.x0 - rim + i%w, p.y0 - rim + i/w}
@@ -373,7 +372,7 @@ func (v *view) outline(p *patch) (o outline) {
 	return o
 }
 
-// shows reports whether neighbour k has an outline at a distance, up to a mean difference.
+// shows reports whether neighbour k matches an outline at a displacement, within a mean difference.
 func (v *view) shows(o *outline, k, dx, dy, most int) bool {
 	for _, all := range [...][][2]int{o.marks, o.rims} {
 		left := most * len(all)
@@ -386,10 +385,10 @@ func (v *view) shows(o *outline, k, dx, dy, most int) bool {
 	return true
 }
 
-// found reports whether both neighbours have a patch with the samples around it near the place
-// where the motion leads, or one of them has much the same: the motion may be another there.
+// found reports whether the patch and its surroundings match both neighbours at some displacement
+// near the motion vectors, or match one of them closely. The vectors may be wrong there.
 func (v *view) found(p *patch, o *outline) bool {
-	const large = 25 // samples: another patch like it is hardly chance
+	const large = 25 // samples: a match is hardly chance
 	reach := min(max(v.now.Width/10, 12), 160)
 	count, alone := 0, either
 	if len(p.samples) >= large {
@@ -416,8 +415,8 @@ func (v *view) found(p *patch, o *outline) bool {
 	return count == 2
 }
 
-// beside reports whether the neighbours disagree next to a patch as much as in one they have: it is
-// a part of a thing that moves.
+// beside reports whether the neighbours differ from each other next to a patch, in its direction
+// and by about its contrast. The patch then belongs to a moving object.
 func (v *view) beside(p *patch) bool {
 	reach := max(12, v.now.Width/32)
 	x0, y0, x1, y1 := max(p.x0-reach, 0), max(p.y0-reach, 0), min(p.x1+reach, v.now.Width-1), min(p.y1+reach, v.now.Height-1)
@@ -441,21 +440,21 @@ func (v *view) beside(p *patch) bool {
 	return count >= max(1, int(moved*float64(len(p.samples))))
 }
 
-// resembles reports whether two patches may show the same thing.
+// resembles reports whether two patches are similar in sign, size and contrast.
 func (p *patch) resembles(q *patch) bool {
 	n, m := len(p.samples), len(q.samples)
 	return p.sign*q.sign >= 0 && 3*n >= m && 3*m >= n && 2*p.contrast >= q.contrast && 2*q.contrast >= p.contrast
 }
 
-// away returns how far another patch is from p.
+// away returns the displacement from p to another patch.
 func (p *patch) away(q *patch) (dx, dy int) {
 	return (q.x0 + q.x1 - p.x0 - p.x1) / 2, (q.y0 + q.y1 - p.y0 - p.y1) / 2
 }
 
 func abs(x int) int { return max(x, -x) }
 
-// travels reports whether a patch is on the way of one like it in the frame before to one in the
-// frame after. At the edge of the picture, and where the patch looks the same, one of them will do.
+// travels reports whether a patch lies half way between similar patches of the frames before and
+// after. One such patch is enough at the edge of the picture, or if the samples match as well.
 func (v *view) travels(p *patch, o *outline, others [2][]*patch) bool {
 	reach := v.now.Width / 4
 	near := max(24, v.now.Width/10)
@@ -483,7 +482,7 @@ func (v *view) travels(p *patch, o *outline, others [2][]*patch) bool {
 	return false
 }
 
-// showsAbout is shows for a distance that may be wrong by a sample.
+// showsAbout is shows with a tolerance of one sample in the displacement.
 func (v *view) showsAbout(o *outline, k, dx, dy, most int) bool {
 	for i := range 9 {
 		if v.shows(o, k, dx+i%3-1, dy+i/3-1, most) {
@@ -493,11 +492,11 @@ func (v *view) showsAbout(o *outline, k, dx, dy, most int) bool {
 	return false
 }
 
-// swarms reports whether there are several patches like one around it, in its frame and in both
-// neighbours: sparks, rain or glitter.
+// swarms reports whether several similar patches lie nearby in the same frame and in both
+// neighbours, as in sparks, rain or glitter.
 func (v *view) swarms(p *patch, some []*patch, others [2][]*patch) bool {
 	reach := v.now.Width / 6
-	x := min(max((p.x0+p.x1)/2, reach), v.now.Width-reach) // the square is inside the picture
+	x := min(max((p.x0+p.x1)/2, reach), v.now.Width-reach) // keeps the search area inside the picture
 	y := min(max((p.y0+p.y1)/2, reach), max(v.now.Height-reach, reach))
 	count := func(all []*patch) (n int) {
 		for _, q := range all {
@@ -511,18 +510,18 @@ func (v *view) swarms(p *patch, some []*patch, others [2][]*patch) bool {
 	return count(others[0]) >= swarm && count(others[1]) >= swarm && count(some) > 0
 }
 
-// alike reports whether a difference is as large as one, and of the patch's sign.
+// alike reports whether a difference has the sign of the patch and at least this magnitude.
 func (p *patch) alike(d, least int) bool {
 	return p.sign >= 0 && d >= least || p.sign <= 0 && -d >= least
 }
 
-// square is the sum of 2 by 2 samples.
+// square returns the sum of 2x2 samples.
 func square(p plane.Plane, x, y int) int {
 	i := y*p.Width + x
 	return int(p.Pix[i]) + int(p.Pix[i+1]) + int(p.Pix[i+p.Width]) + int(p.Pix[i+p.Width+1])
 }
 
-// mend replaces a patch in a plane of a frame.
+// mend blends the replacement of a patch into a component of a frame.
 func (v *view) mend(out plane.Component, p *patch) {
 	w := p.x1 - p.x0 + 2*rim
 	x0, x1 := max(p.x0-rim, 0), min(p.x1+rim, v.now.Width)

@@ -5,14 +5,14 @@ import (
 	"vidfilter/pipeline"
 )
 
-// picture is a frame, or one of its fields. Its first plane is luma, or green.
+// picture is a frame or one of its fields. The first plane is luma or green.
 type picture struct {
 	plane.Picture
-	search searched // of the first plane
+	search searched // the first plane, prepared
 }
 
-// componentsOf returns where the planes of a picture are in a frame: Y, U and V, or Y, or G, B and
-// R.
+// componentsOf returns the components of a frame or a field in this order: Y, U and V, or Y alone,
+// or G, B and R.
 func componentsOf(f *pipeline.Frame, field plane.Field) (all []plane.Component) {
 	info := f.Layout.Info()
 	if !info.RGB {
@@ -37,7 +37,7 @@ func componentsOf(f *pipeline.Frame, field plane.Field) (all []plane.Component) 
 	return all
 }
 
-// fits reports whether a picture has room for components.
+// fits reports whether the planes of a picture have the sizes of the components.
 func (p *picture) fits(parts []plane.Component) bool {
 	for i, c := range parts {
 		if p.Planes[i].Width != c.Width || p.Planes[i].Height != c.Height {
@@ -47,7 +47,7 @@ func (p *picture) fits(parts []plane.Component) bool {
 	return true
 }
 
-// read sets the samples of a picture.
+// read copies the components into the planes, which it allocates on first use.
 func (p *picture) read(parts []plane.Component, each each) {
 	if len(p.Planes) == 0 {
 		for _, c := range parts {
@@ -63,9 +63,9 @@ func (p *picture) read(parts []plane.Component, each each) {
 	}
 }
 
-// each calls do for 0..n-1, in any order, and returns when all calls have.
+// each calls do for 0..n-1 in any order, maybe concurrently, and waits for all calls.
 type each func(n int, do func(i int))
 
-const stripRows = 64 // a multiple of the side of a cell
+const stripRows = 64 // a multiple of cellSide
 
 func strips(height int) int { return (height + stripRows - 1) / stripRows }

@@ -1,3 +1,3 @@
-// The repair in plain C.
+// The kernels without vector extensions.
 #define ISA plain
 #include "kernels.h"

@@ -7,44 +7,44 @@ import (
 	"vidfilter/denoise/plane"
 )
 
-// form does the work on all samples of a picture. The reference in Go defines the results of all
-// forms.
+// form implements the per-sample work. The results of all implementations are identical to the
+// reference in Go, bit for bit.
 type form interface {
-	// prepare makes of luma what the search reads. It is released once.
+	// prepare returns the input of find for a luma plane. The caller releases it once.
 	prepare(ctx context.Context, luma plane.Plane) (searched, error)
 
-	// find returns the vectors from a picture to two others.
+	// find returns the motion vectors from a picture to two others.
 	find(ctx context.Context, from, before, after searched) ([2]motion.Field, error)
 
-	// compensate sets rows y0..y1-1 of a plane to the samples of another where vectors lead. The
-	// plane is subsampled by these shifts against that of the vectors.
+	// compensate sets rows y0..y1-1 of out to motion-compensated samples of in. The vectors are in
+	// luma half-pels, and the planes are subsampled by the shifts.
 	compensate(out, in plane.Plane, v motion.Field, shiftX, shiftY, y0, y1 int)
 
-	// compare sets rows y0..y1-1 of cells.
+	// compare sets rows y0..y1-1 of out. Rows are rows of cells.
 	compare(out cells, now, before, after plane.Plane, y0, y1 int)
 
-	// idle gives back what the form holds beside pictures. It may be used again.
+	// idle frees buffers. The form stays usable.
 	idle()
 }
 
 type searched interface{ Release() }
 
-// The search: as the denoiser's, for noise that is usual.
+// The denoiser's motion search, tuned for typical noise.
 var search = motion.Constants{Cell: 8, Penalty: 2, CoarseFrom: 1000}
 
 const searchSigma = 4
 
-// cells are the results of comparing three planes, for each square of 8 by 8 samples.
+// cells holds the comparison of three planes for each cell of 8x8 samples.
 type cells struct {
 	width, height int
 	peak          []uint16 // the largest excess of a sample
-	split         []uint16 // the largest difference of the neighbours
-	sum           []uint32 // of the neighbours' differences, each of 24 levels at the most
+	split         []uint16 // the largest difference between the neighbours
+	sum           []uint32 // the sum of these differences, each limited to mostSplit levels
 }
 
 const (
 	cellSide  = 8
-	mostSplit = 24 // levels that a sample adds to the sum
+	mostSplit = 24 // levels of 8 bits
 )
 
 func newCells(p plane.Plane) cells {
@@ -52,8 +52,8 @@ func newCells(p plane.Plane) cells {
 	return cells{w, h, make([]uint16, w*h), make([]uint16, w*h), make([]uint32, w*h)}
 }
 
-// excess is by how much a sample exceeds all those within one sample of it in both neighbours,
-// negative if it falls below them, or 0.
+// excess returns the distance of a sample from the range of the 3x3 samples around its position in
+// both neighbours: positive above the range, negative below it, otherwise 0.
 func excess(now, before, after *plane.Plane, x, y int) int {
 	least, most := 1<<16, -1
 	for j := max(y-1, 0); j <= min(y+1, now.Height-1); j++ {
@@ -67,7 +67,7 @@ func excess(now, before, after *plane.Plane, x, y int) int {
 	return max(v-most, 0) + min(v-least, 0)
 }
 
-// plain is the reference.
+// plain is the reference implementation.
 type plain struct{}
 
 func (plain) idle() {}
@@ -77,7 +77,7 @@ type plainSearched struct{ motion.Frame }
 func (plainSearched) Release() {}
 
 func (plain) prepare(_ context.Context, luma plane.Plane) (searched, error) {
-	const least = 16 // as the denoiser has it
+	const least = 16 // the denoiser's minimum side
 	return plainSearched{motion.Prepare(luma.AtLeast(least, least), false)}, nil
 }
 
@@ -87,7 +87,7 @@ func (plain) find(_ context.Context, from, before, after searched) ([2]motion.Fi
 	return [2]motion.Field{s.Find(a, before.(plainSearched).Frame), s.Find(a, after.(plainSearched).Frame)}, nil
 }
 
-// taps interpolate half way between the middle two samples. Their sum is 32.
+// taps interpolate at half-pel positions. They sum to 32.
 var taps = [6]int{1, -5, 20, 20, -5, 1}
 
 func (plain) compensate(out, in plane.Plane, v motion.Field, shiftX, shiftY, y0, y1 int) {

@@ -15,7 +15,7 @@ import (
 	"vidfilter/samples/scene"
 )
 
-// run repairs frames, and returns copies of the results without those of context frames.
+// run repairs frames, and returns copies of the results. Context frames have no result.
 func run(t *testing.T, frames []*pipeline.Frame, open func(*pipeline.Pool) *Filter) (out []*pipeline.Frame) {
 	t.Helper()
 	pool := pipeline.NewPool(kernels.Host{}, 1)
@@ -43,7 +43,7 @@ func onC(threads int, seen func(int)) func(*pipeline.Pool) *Filter {
 	}
 }
 
-// drawn is a plane of frame i of a moving scene.
+// drawn returns plane c of frame i of a moving scene.
 func drawn(c, i, width, height, stepX, stepY int) plane.Plane {
 	key := [6]int{c, i, width, height, stepX, stepY}
 	p, ok := planes[key]
@@ -56,8 +56,8 @@ func drawn(c, i, width, height, stepX, stepY int) plane.Plane {
 
 var planes = map[[6]int]plane.Plane{}
 
-// moving are frames of a scene that moves, and the same with a spot in all planes of one frame, or
-// of its first field.
+// moving returns frames of a moving scene, and copies of them with a spot in all planes of one
+// frame, or of its first field.
 func moving(format pipeline.Format, interlaced bool, count, spoiled int) (clean, dirty []*pipeline.Frame) {
 	info := format.Layout.Info()
 	for i := range count {
@@ -103,7 +103,7 @@ func moving(format pipeline.Format, interlaced bool, count, spoiled int) (clean,
 	return clean, dirty
 }
 
-// differences is how many bytes of two frames differ by more than some.
+// differences counts the bytes of two frames that differ by more than most.
 func differences(a, b *pipeline.Frame, most int) (n int) {
 	wide := a.Layout.Info().SampleBytes() == 2
 	for i, y := range a.Rows() {
@@ -117,8 +117,9 @@ func differences(a, b *pipeline.Frame, most int) (n int) {
 	return n
 }
 
-// A spot is taken out of frames of every layout, woven or not, and all else stays. Every number of
-// threads, the reference in Go and parts of the video give the same bits.
+// A spot is removed from frames of every layout, progressive and interlaced, and the other frames
+// stay unchanged. The number of threads, the Go reference and a division into parts make no
+// difference.
 func TestSpot(t *testing.T) {
 	const count, spoiled = 8, 4
 	for i, layout := range pipeline.Layouts() {
@@ -138,9 +139,9 @@ func TestSpot(t *testing.T) {
 			for k, r := range got {
 				switch {
 				case k != spoiled && differences(r, dirty[k], 0) > 0:
-					t.Errorf("%s: frame %d is another", name, k)
+					t.Errorf("%s: frame %d has changed", name, k)
 				case k == spoiled && differences(r, clean[k], 60) > 0:
-					t.Errorf("%s: %d bytes are far from the picture without the spot", name, differences(r, clean[k], 60))
+					t.Errorf("%s: %d bytes are far from the clean picture", name, differences(r, clean[k], 60))
 				}
 			}
 			if i%7 > 0 {
@@ -154,7 +155,7 @@ func TestSpot(t *testing.T) {
 			for what, all := range others {
 				for k, r := range all {
 					if len(all) != count || differences(r, got[k], 0) > 0 {
-						t.Errorf("%s, %s: frame %d of %d is another", name, what, k, len(all))
+						t.Errorf("%s, %s: frame %d of %d differs", name, what, k, len(all))
 					}
 				}
 			}
@@ -162,7 +163,7 @@ func TestSpot(t *testing.T) {
 	}
 }
 
-// parts repairs parts of so many frames with the window around them.
+// parts repairs parts of size frames, each with its window of context frames.
 func parts(t *testing.T, frames []*pipeline.Frame, size int) (all []*pipeline.Frame) {
 	w := Stage{Mode: 1}.Window()
 	for from := 0; from < len(frames); from += size {
@@ -179,7 +180,7 @@ func parts(t *testing.T, frames []*pipeline.Frame, size int) (all []*pipeline.Fr
 	return all
 }
 
-// The smallest pictures, and videos of few frames, pass as they are.
+// The smallest pictures and the shortest videos pass unchanged.
 func TestSmall(t *testing.T) {
 	for _, size := range [][2]int{{1, 1}, {2, 2}, {3, 1}, {16, 2}, {7, 5}} {
 		for _, layout := range []pipeline.Layout{pipeline.YUV420P, pipeline.NV12.At(10), pipeline.GBRP} {
@@ -188,7 +189,7 @@ func TestSmall(t *testing.T) {
 				clean, _ := moving(format, size[1] > 1, count, -1)
 				for k, r := range run(t, clean, onC(2, nil)) {
 					if differences(r, clean[k], 0) > 0 {
-						t.Errorf("%v: frame %d of %d is another", format, k, count)
+						t.Errorf("%v: frame %d of %d has changed", format, k, count)
 					}
 				}
 			}
@@ -196,8 +197,8 @@ func TestSmall(t *testing.T) {
 	}
 }
 
-// What moves, flashes or glitters stays: less than one of 10,000 squares of 16 by 16 samples is
-// taken for damage.
+// Moving, flashing and glittering objects stay: fewer than one in 10,000 squares of 16x16 samples
+// is taken for damage.
 func TestHazards(t *testing.T) {
 	const width, height = 240, 136
 	patches, squares := 0, 0
@@ -214,7 +215,7 @@ func TestHazards(t *testing.T) {
 	}
 }
 
-// Spots, dropouts and lost lines are found, with noise as well.
+// Spots, dropouts, lost lines and scratches are repaired, with and without noise.
 func TestHits(t *testing.T) {
 	const width, height = 160, 96
 	clip := scene.Clips()[1]
@@ -274,7 +275,7 @@ func TestHits(t *testing.T) {
 	}
 }
 
-// An error in mid-stream leaves no frame behind.
+// Discard releases all frames after an error in mid-stream.
 func TestDiscard(t *testing.T) {
 	clean, _ := moving(pipeline.Format{Layout: pipeline.YUV420P, Width: 32, Height: 32, Matrix: pipeline.BT709}, false, 3, -1)
 	var released int

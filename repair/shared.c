@@ -1,4 +1,4 @@
-// The functions that choose by the instruction set.
+// Dispatch by instruction set.
 #include "repair.h"
 
 #ifdef __x86_64__

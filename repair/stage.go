@@ -10,7 +10,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Stage is the filter with the value of its option.
+// Stage is the filter and its option.
 type Stage struct{ Mode uint8 } // 0: off, 1: auto
 
 var filter = &kernels.Filter{Name: "repair", Place: kernels.PlaceRepair, Zero: Stage{}, Options: []kernels.Option{{
@@ -38,7 +38,7 @@ func (s Stage) Window() pipeline.Window {
 	return pipeline.Window{Before: around, After: around}
 }
 
-// OnHost implements kernels.OnHost. Frames without damage are passed on.
+// OnHost implements kernels.OnHost.
 func (s Stage) OnHost(pool *pipeline.Pool, in kernels.Setting) (pipeline.Filter, error) {
 	if s.Identity() {
 		return pipeline.Pass{}, nil
@@ -51,7 +51,7 @@ func (s Stage) OnHost(pool *pipeline.Pool, in kernels.Setting) (pipeline.Filter,
 	return newFilter(newFast(isa.Fastest(), each), pool, each, in.Repaired), nil
 }
 
-// onThreads returns what shares work among so many goroutines.
+// onThreads returns an each that runs on at most this number of goroutines.
 func onThreads(threads int) each {
 	return func(n int, do func(i int)) {
 		var next atomic.Int64

@@ -2,8 +2,8 @@
 # Makes the sample clips. Without an argument: clean.mp4 and noisy.mp4, which are committed;
 # their bits depend on the version of the encoder, so do that only when the scene changes. With the
 # argument "bench": 4k.mp4 and 8k.mp4, for measuring, which are not committed. With "tape": ../docs/tape.jpg,
-# a drawn tape before and after --footage tape, and tape.mkv, which is not committed. It needs the program
-# (make build, or set VIDFILTER to one).
+# a synthetic tape before and after --footage tape, and tape.mkv, which is not committed. This needs the
+# program: run make build, or set VIDFILTER to its path.
 # Needs go and an ffmpeg program with libx264 (or set FFMPEG to one).
 set -eu
 
@@ -61,7 +61,7 @@ tape)
 	"$tmp/gen" -tape -size 720x576 -rate 25 -frames 25 -noise 5 |
 		"$ffmpeg" -v error -y -i - -c:v ffv1 -level 3 -g 1 -slicecrc 1 tape.mkv
 	"${VIDFILTER:-../bin/vidfilter}" -i tape.mkv -o "$tmp/clean.mkv" --footage tape --codec ffv1
-	# The same time of both, at 4:3: the left part of each.
+	# The left part of the same picture in both, at 4:3.
 	half="select='gte(t,0.159)',crop=380:ih:0:0,pad=380:576"
 	"$ffmpeg" -v error -y -i tape.mkv -i "$tmp/clean.mkv" -frames:v 1 -filter_complex \
 		"[0]${half}[a];[1]${half}[b];[a][b]hstack,scale=810:576:flags=lanczos+accurate_rnd+full_chroma_int,format=yuvj444p" \

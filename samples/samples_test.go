@@ -93,7 +93,7 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// tape draws a frame.
+// tape returns a clip of one frame from WriteTape.
 func tape(width, height, noise int) []byte {
 	var b bytes.Buffer
 	if err := scene.WriteTape(&b, scene.Config{Width: width, Height: height, Frames: 1, RateNum: 25, RateDen: 1, Noise: noise, Seed: 1}); err != nil {
@@ -102,7 +102,7 @@ func tape(width, height, noise int) []byte {
 	return b.Bytes()
 }
 
-// TestTape checks that frames have fields in 4:2:2, and that noise brings the faults of a tape.
+// TestTape checks that frames are interlaced 4:2:2, and that noise adds the faults of a tape.
 func TestTape(t *testing.T) {
 	const w, h = 192, 144
 	clean, worn := tape(w, h, 0), tape(w, h, 6*256)
@@ -120,15 +120,15 @@ func TestTape(t *testing.T) {
 		}
 	}
 	if sigma := math.Sqrt(sky / (w * h / 4)); sigma < 5 || sigma > 7.5 || lost < 20 {
-		t.Errorf("noise of 6 in the sky is %.2f beside %d samples lost", sigma, lost)
+		t.Errorf("noise of 6 measures %.2f, with %d lost samples", sigma, lost)
 	}
 	lines := func(plane []byte, from int) []byte { return plane[w*(h-from) : w*(h-from+8)] }
 	above, switched := psnr(lines(clean, 32), lines(worn, 32)), psnr(lines(clean, 8), lines(worn, 8))
 	if switched > above-1 {
-		t.Errorf("the lines where the heads change have a PSNR of %.1f dB, and some above %.1f dB", switched, above)
+		t.Errorf("PSNR of the head-switching lines is %.1f dB, and %.1f dB above them", switched, above)
 	}
 	if err := scene.WriteTape(io.Discard, scene.Config{Width: 33, Height: 32, Frames: 1, RateNum: 25, RateDen: 1}); err == nil {
-		t.Error("a line of 33 samples has no error")
+		t.Error("a line of 33 samples is accepted")
 	}
 }
 

@@ -24,11 +24,11 @@ type Part struct {
 	Measured
 }
 
-// Measured is what was measured once for all parts.
+// Measured holds measurements of the whole video that all parts share.
 type Measured struct {
 	Noise       string  `json:"noise,omitempty"`        // a profile
 	Crop        *string `json:"crop,omitempty"`         // a box, empty for the whole picture
-	ChromaShift *string `json:"chroma_shift,omitempty"` // X,Y, empty for none
+	ChromaShift *string `json:"chroma_shift,omitempty"` // X,Y, empty for no shift
 	Order       string  `json:"field_order,omitempty"`
 }
 

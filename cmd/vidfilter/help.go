@@ -100,8 +100,8 @@ func newOptionsTopic(cli.Stdio) *cobra.Command {
 // newFootageTopic is vidfilter help footage.
 func newFootageTopic(cli.Stdio) *cobra.Command {
 	b := new(strings.Builder)
-	fmt.Fprint(b, text.Wrap("--footage NAME stands for the options that suit a kind of video. Options that you give win. "+
-		"No kind is needed for a good result.", helpWidth))
+	fmt.Fprint(b, text.Wrap("--footage NAME sets the options that suit a kind of video. Options that you set take precedence. "+
+		"It is not required for a good result.", helpWidth))
 	for _, f := range job.Footages {
 		fmt.Fprintf(b, "\n--footage %s (%s):\n", f.Name, f.Of)
 		t := tabwriter.NewWriter(b, 0, 0, 3, ' ', 0)

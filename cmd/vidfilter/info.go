@@ -142,7 +142,7 @@ func inspect(ctx context.Context, path string, measure bool) (info fileInfo, err
 	return info, err
 }
 
-// survey measures the noise of all frames, and has their fields judged.
+// survey measures the noise and judges the fields of all frames.
 func survey(ctx context.Context, in *decode.Input, fields *interlace.Judge) (*noise.Summary, noise.Model, error) {
 	var s noise.Survey
 	var last *pipeline.Frame // which the next one is compared with

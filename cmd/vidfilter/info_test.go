@@ -36,7 +36,7 @@ func TestInfoNoiseOfRawVideo(t *testing.T) {
 	}
 }
 
-// TestInfoAdvice: advice is a line of the text and a list in JSON.
+// TestInfoAdvice: advice is a line of text and a list in JSON.
 func TestInfoAdvice(t *testing.T) {
 	dir := t.TempDir()
 	var y4m bytes.Buffer

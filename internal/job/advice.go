@@ -12,17 +12,17 @@ import (
 	"vidfilter/internal/stages"
 )
 
-// Advice is an option that suits a file, with the evidence for it that the file has.
+// Advice is an option that suits a file, and the evidence for it in the file.
 type Advice struct {
 	Option string `json:"option"`
 	Reason string `json:"reason"`
 }
 
-// masters are the codecs of captures and scans, before they are coded for viewers.
+// masters are the codecs of captures and scans, as opposed to copies for viewers.
 var masters = strings.Fields("cfhd dnxhd ffv1 ffvhuff huffyuv jpeg2000 lagarith magicyuv prores rawvideo utvideo v210 v410")
 
-// Advise returns advice on a file: by its noise, nil if not measured, and its fields, zero if not
-// judged. It has no advice where the evidence would suit another kind of video.
+// Advise returns advice for a file. seen is its noise, or nil if not measured, and fields is its
+// interlacing, or zero if not judged. Ambiguous evidence gives no advice.
 func Advise(info decode.Info, seen *noise.Summary, fields interlace.Found) (all []Advice) {
 	i := slices.IndexFunc(info.Streams, func(s decode.StreamInfo) bool { return s.Role == "filtered" && !s.Cover })
 	if i < 0 {
@@ -41,17 +41,17 @@ func Advise(info decode.Info, seen *noise.Summary, fields interlace.Found) (all 
 	case interlaced:
 		return []Advice{{"--" + stages.Deinterlace.Name, "interlaced, and screens show whole pictures"}}
 	case master && (v.Rate == 16 || v.Rate == 18):
-		return []Advice{{footage("film"), fmt.Sprintf("%g frames a second, the rate of silent and amateur film", v.Rate)}}
+		return []Advice{{footage("film"), fmt.Sprintf("%g frames per second, the rate of silent and amateur film", v.Rate)}}
 	case master && v.Rate > 0 && math.Abs(v.Rate-24) < 0.03 && chroma == "none" && grainy(seen):
-		return []Advice{{footage("film"), fmt.Sprintf("%.4g frames a second in black and white, with film grain", v.Rate)}}
+		return []Advice{{footage("film"), fmt.Sprintf("%.4g frames per second in black and white, with film grain", v.Rate)}}
 	}
 	return nil
 }
 
 func footage(name string) string { return "--" + footageFlag + " " + name }
 
-// grainy reports whether noise has the grains of film: larger than a sample, and strongest in
-// mid-tones, in most of the frames.
+// grainy reports whether noise resembles film grain in most frames: coarser than a sample, and
+// strongest in mid-tones.
 func grainy(seen *noise.Summary) bool {
 	if seen == nil {
 		return false

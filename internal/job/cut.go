@@ -70,7 +70,7 @@ func SegmentsOf(o *SegmentOptions, fs *pflag.FlagSet, env []string) (any, error)
 		*decode.Cuts
 		Noise       string  `json:"noise,omitempty"`        // for --noise-profile of the parts
 		Crop        *string `json:"crop,omitempty"`         // for --crop of the parts, empty for the whole picture
-		ChromaShift *string `json:"chroma_shift,omitempty"` // for --chroma-shift of the parts, empty for none
+		ChromaShift *string `json:"chroma_shift,omitempty"` // for --chroma-shift of the parts, empty for no shift
 		Order       string  `json:"field_order,omitempty"`  // for --field-order of the parts
 	}
 	var err error

@@ -8,11 +8,11 @@ import (
 	"vidfilter/pipeline"
 )
 
-// flickerSeen sums up by how much the brightness of a job's frames is changed. Several filters may
-// add at once.
-type flickerSeen struct{ frames, changed, sum atomic.Int64 } // sum is in millionths of the brightness
+// flickerSeen counts the frames of a job and the changes of their brightness. Several filters may
+// add to it concurrently. sum is in millionths of the brightness.
+type flickerSeen struct{ frames, changed, sum atomic.Int64 }
 
-// watch adds every frame of a filter that steadies the brightness.
+// watch adds the frames of a filter, if it steadies the brightness.
 func (s *flickerSeen) watch(f pipeline.Filter) {
 	if d, ok := f.(interface {
 		OnGain(func(gain float64, changed bool))
@@ -27,7 +27,7 @@ func (s *flickerSeen) watch(f pipeline.Filter) {
 	}
 }
 
-// tellFlicker reports how much flicker there was.
+// tellFlicker reports the amount of flicker to the user.
 func (j *job) tellFlicker() {
 	frames, changed := j.flicker.frames.Load(), j.flicker.changed.Load()
 	switch {

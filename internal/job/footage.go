@@ -12,35 +12,35 @@ import (
 	"vidfilter/kernels"
 )
 
-// Footage is a value of --footage: a kind of video, and the options that it stands for.
+// Footage is a value of --footage: a kind of video, and the options for it.
 type Footage struct {
 	Name, Of string
 	Options  []Choice
 }
 
-// Choice is an option with a value, and the reason for it.
+// Choice is the value of an option, and the reason for it.
 type Choice struct{ Name, Value, Why string }
 
 func (c Choice) String() string { return strings.TrimSuffix("--"+c.Name+" "+c.Value, " true") }
 
-// Footages is the table of --footage. Strength and chroma are missing, as the denoiser's own
-// measurement was the best on tape, film, phones and webcams.
+// Footages is the table of --footage. It sets neither strength nor chroma, because the denoiser's
+// measurement gave the best results on tape, film, phones and webcams.
 var Footages = []Footage{
 	{"tape", "VHS, Hi8, Betacam, DV", []Choice{
 		{"deinterlace", "auto", "screens show whole pictures"},
-		{"crop", "auto", "takes off black edges and head switching"},
-		{"chroma-shift", "auto", "puts colours back on their outlines"},
-		{"repair", "auto", "takes out dropouts"},
+		{"crop", "auto", "crops black edges and head switching"},
+		{"chroma-shift", "auto", "realigns colours with their outlines"},
+		{"repair", "auto", "repairs dropouts"},
 		{"depth", "auto", "10 bits keep smooth gradients, in HEVC and AV1"},
 	}},
 	{"film", "scans of film", []Choice{
-		{"repair", "auto", "takes out dirt and dust"},
+		{"repair", "auto", "repairs dirt and dust"},
 		{"deflicker", "true", "steadies the brightness"},
 		{"grain", "0.3", "keeps the look of film"},
 		{"depth", "auto", "10 bits keep smooth gradients, in HEVC and AV1"},
 	}},
 	{"anime", "drawn pictures", []Choice{
-		{"deband", "true", "dissolves the steps of gradients"},
+		{"deband", "true", "smooths steps in gradients"},
 		{"depth", "auto", "10 bits keep them smooth, in HEVC and AV1"},
 	}},
 }
@@ -55,7 +55,7 @@ func FootageNames() (all []string) {
 	return all
 }
 
-// applyFootage sets the options that --footage stands for. Those that were given win.
+// applyFootage sets the options of --footage that the user has not set.
 func (o *Options) applyFootage(fs *pflag.FlagSet) error {
 	for _, f := range Footages {
 		if f.Name != o.Footage {
@@ -77,7 +77,7 @@ func (o *Options) applyFootage(fs *pflag.FlagSet) error {
 	return nil
 }
 
-// suits reports whether a job can have an option. Its main filter is chosen.
+// suits reports whether a job accepts an option. The main filter must be chosen before.
 func (o *Options) suits(c Choice) bool {
 	opt, ofFilter := kernels.OptionNamed(c.Name)
 	if !ofFilter {
@@ -86,19 +86,20 @@ func (o *Options) suits(c Choice) bool {
 	trial := *o
 	var err error
 	if trial.Filters, err = o.withFilterOption(opt, c.Value); err != nil {
-		return true // setting it reports the error
+		return true // applyFootage reports the error
 	}
 	return slices.Contains(opt.Filters(), o.Filters.Chosen()) && trial.checkStages() == nil &&
 		!(o.live && slices.ContainsFunc(trial.Stages(), notLive))
 }
 
-// notLive reports whether a filter refuses live pictures.
+// notLive reports whether a filter refuses live video.
 func notLive(s kernels.Stage) bool {
 	l, ok := s.(interface{ Live() error })
 	return ok && l.Live() != nil
 }
 
-// FootageLine lists the options that --footage stands for in this job; "" without it.
+// FootageLine lists the options that --footage sets in this job, for the user. It is "" without
+// --footage.
 func (o *Options) FootageLine() string {
 	if o.Footage == "" {
 		return ""
@@ -112,7 +113,7 @@ func (o *Options) FootageLine() string {
 	return line
 }
 
-// typed returns options as a user types them.
+// typed returns options in the syntax of the command line.
 func typed(all []Choice) string {
 	var words []string
 	for _, c := range all {

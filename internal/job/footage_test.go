@@ -19,7 +19,7 @@ import (
 	"vidfilter/kernels"
 )
 
-// TestFootages: --footage NAME makes the job that its options make.
+// TestFootages: --footage NAME gives the same job as its options.
 func TestFootages(t *testing.T) {
 	for _, f := range Footages {
 		var args []string
@@ -40,14 +40,14 @@ func TestFootages(t *testing.T) {
 	}
 }
 
-// but returns the options of a kind, as typed, without some of them.
+// but returns the options of a kind on the command line, without the named ones.
 func but(kind string, names ...string) string {
 	i := slices.IndexFunc(Footages, func(f Footage) bool { return f.Name == kind })
 	rest := slices.DeleteFunc(slices.Clone(Footages[i].Options), func(c Choice) bool { return slices.Contains(names, c.Name) })
 	return cmp.Or(typed(rest), "no option")
 }
 
-// TestFootageYields: options that are given win, and so do those that exclude one of the kind's.
+// TestFootageYields: the user's options win, and they drop options of the kind that conflict.
 func TestFootageYields(t *testing.T) {
 	for _, c := range []struct{ args, env, line string }{
 		{"--footage tape --crop 704:576", "", "--footage tape: " + but("tape", "crop")},
@@ -78,7 +78,7 @@ func TestFootageYields(t *testing.T) {
 	wantUsage(t, err, `did you mean "tape"?`)
 }
 
-// TestFootageLive: live pictures get those options that they can have.
+// TestFootageLive: live video gets the options that it supports.
 func TestFootageLive(t *testing.T) {
 	for kind, want := range map[string][]string{
 		"tape": {"no option; not for live pictures: --deinterlace auto --crop auto"}, "film": {" --grain 0.3; not for live pictures: ", "--depth auto"},
@@ -97,7 +97,7 @@ func TestFootageLive(t *testing.T) {
 
 var update = flag.Bool("update", false, "write the table of docs/enhance.md")
 
-// TestFootageDocs compares the table of docs/enhance.md with the program's.
+// TestFootageDocs compares the table in docs/enhance.md with Footages.
 func TestFootageDocs(t *testing.T) {
 	const file = "../../docs/enhance.md"
 	page, table := string(e2e.Read(t, file)), "| `--footage` | footage | options |\n| --- | --- | --- |\n"

@@ -60,12 +60,12 @@ type job struct {
 
 	in       *decode.Input
 	to       turned // of in, by the filters
-	trial    bool   // filters are opened to see what they make of a blank picture
+	trial    bool   // filters are opened to try them on a blank picture
 	out      *encode.Output
 	unwatch  func() // ends untilStop
-	rest     func() // ends reports of progress to the parent; may be nil
+	rest     func() // ends progress reports to the parent, unless nil
 	meters   pipeline.Meters
-	ahead    *pipeline.Meters // of parts whose frames wait for the encoder; nil: there are none
+	ahead    *pipeline.Meters // of parts whose frames wait for the encoder, or nil
 	noise    *noiseSeen
 	flicker  *flickerSeen
 	repaired *repairs

@@ -80,7 +80,8 @@ func (j *job) partTag(first int64) (key, value string) {
 	return encode.PartTag, fmt.Sprintf("%d %s", first, j.unit())
 }
 
-// unit is that of the times of pictures.
+// unit returns the time base of the output's pictures. It is half the input's if frames are
+// doubled.
 func (j *job) unit() astiav.Rational {
 	unit := j.in.Video().TimeBase()
 	switch {

@@ -31,7 +31,7 @@ type Options struct {
 	InputFormat   string // FFmpeg's name of a demuxer; "" to detect it
 	Format        string // as OutputFormat returns it
 
-	Footage   string // of FootageNames; "": none
+	Footage   string // one of FootageNames, or ""
 	Filters   kernels.Selection
 	NoiseFrom *NoiseFrom   // nil: not there
 	Profile   *noise.Model // nil: none
@@ -87,10 +87,10 @@ type Options struct {
 
 	patience time.Duration // with GPUs; 0: as long as gpu has
 
-	live       bool     // options of live pictures
-	footageSet []Choice // options that Footage set
+	live       bool     // options of live video
+	footageSet []Choice // options set by Footage
 
-	// FootageUnfit are options that Footage stands for and this job, or live, cannot have.
+	// FootageUnfit lists options of Footage that this job, or live video, does not support.
 	FootageUnfit []Choice
 }
 

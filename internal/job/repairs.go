@@ -9,7 +9,7 @@ import (
 	"vidfilter/repair"
 )
 
-// repairs counts what --repair replaced.
+// repairs counts the frames and patches that --repair replaced.
 type repairs struct{ frames, patches atomic.Int64 }
 
 func (r *repairs) add(patches int) {
@@ -17,7 +17,7 @@ func (r *repairs) add(patches int) {
 	r.patches.Add(int64(patches))
 }
 
-// repairs returns what --repair replaced, nil for a job without it.
+// repairs returns the counts of --repair, or nil without --repair and for joins.
 func (j *job) repairs() *contract.Repaired {
 	if kernels.Of[repair.Stage](j.o.Filters).Identity() || j.o.Join != "" {
 		return nil
@@ -25,7 +25,7 @@ func (j *job) repairs() *contract.Repaired {
 	return &contract.Repaired{Frames: j.repaired.frames.Load(), Patches: j.repaired.patches.Load()}
 }
 
-// tellRepairs reports how much was replaced.
+// tellRepairs reports the counts of --repair to the user.
 func (j *job) tellRepairs() {
 	if r := j.repairs(); r != nil && j.o.Part == nil {
 		j.ui.Info(fmt.Sprintf("repair: patches replaced: %d; frames changed: %d", r.Patches, r.Frames))

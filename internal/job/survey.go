@@ -16,40 +16,40 @@ import (
 	"vidfilter/pipeline"
 )
 
-// surveyed is how many pictures of a video are looked at. Videos with at most shortFrames are read
-// through, others are sought in.
+// surveyed is the number of pictures sampled from a video. A video of at most shortFrames frames is
+// decoded as a whole, and a longer one is sampled by seeking.
 const (
 	surveyed    = 60
 	shortFrames = 50 * surveyed
 )
 
-// automatic is an option whose value auto stands for one that is found in the video before the job.
+// automatic is an option whose value auto is replaced by a measurement before the job.
 type automatic struct {
 	kind    *stages.Kind
-	instead string // what may be given
-	finds   string
+	instead string // an explicit value, for hints
+	finds   string // the subject of the measurement, for messages
 	open    func(enhance.Facts) detector
 }
 
-// detector finds the value of an option in frames of one format.
+// detector measures the value of an option from frames of one format.
 type detector interface {
 	Add(f *pipeline.Frame)
-	Full() bool                    // no more frames are needed
-	Value() (value, report string) // value "": the option has no work to do
+	Full() bool                    // further frames cannot help
+	Value() (value, report string) // value "": the option is not needed
 }
 
-// automatics are the options that have the value auto.
+// automatics returns the options with the value auto.
 func (o *Options) automatics() []automatic {
 	return slices.DeleteFunc([]automatic{
 		{stages.Crop, "--crop W:H:X:Y", "the bars", func(f enhance.Facts) detector { return enhance.NewBars(f) }},
-		{stages.ChromaShift, "--chroma-shift X,Y", "where chroma lies", func(f enhance.Facts) detector { return enhance.NewAlignment(f) }},
+		{stages.ChromaShift, "--chroma-shift X,Y", "the chroma shift", func(f enhance.Facts) detector { return enhance.NewAlignment(f) }},
 	}, func(a automatic) bool { return a.kind.Of(o.Filters).Text != "auto" })
 }
 
-// moves finds filters of FFmpeg that move the picture.
+// moves matches filters of FFmpeg that change the geometry of the picture.
 var moves = regexp.MustCompile(`\b(crop|pad|z?scale|transpose|rotate|hflip|vflip|chromashift)\b`)
 
-// checkStages: options that are auto look at the source, and pictures are compared one by one.
+// checkStages refuses auto without access to the whole source, and --compare with doubled frames.
 func (o *Options) checkStages() error {
 	if o.Compare != "" && enhance.Deinterlace(stages.Deinterlace.Of(o.Filters).Number).Doubles() {
 		return cli.Usagef("--deinterlace single goes with it", "--compare shows each picture with the one it was made of, and --deinterlace makes two of one")
@@ -68,7 +68,7 @@ func (o *Options) checkStages() error {
 	return nil
 }
 
-// survey replaces auto in options by the values that it finds, and reports them.
+// survey replaces auto in options by measured values, and calls tell with a report for each.
 func (o *Options) survey(ctx context.Context, frames *pipeline.Pool, tell func(string)) error {
 	s := survey{o: o, frames: frames, asked: o.automatics()}
 	if len(s.asked) == 0 {
@@ -89,12 +89,12 @@ func (o *Options) survey(ctx context.Context, frames *pipeline.Pool, tell func(s
 	return nil
 }
 
-// survey looks at pictures of the part of the input that is filtered.
+// survey samples pictures from the part of the input that the job filters.
 type survey struct {
 	o      *Options
 	frames *pipeline.Pool
 	asked  []automatic
-	found  []detector // by asked; nil before the first frame
+	found  []detector // same order as asked, nil before the first frame
 	format pipeline.Format
 }
 
@@ -111,7 +111,7 @@ func (s *survey) run(ctx context.Context) error {
 		at.Duration, at.Frames = 0, 1
 		_, _, err := s.through(ctx, at)
 		switch {
-		case errors.Is(err, decode.ErrUnreadable): // damage, or a length that the header only claims
+		case errors.Is(err, decode.ErrUnreadable): // damage, or a wrong duration in the header
 		case err != nil:
 			return err
 		case s.full():
@@ -125,8 +125,8 @@ func (s *survey) full() bool {
 	return s.found != nil && !slices.ContainsFunc(s.found, func(d detector) bool { return !d.Full() })
 }
 
-// through reads a video, and looks at up to so many of its frames, if it is short. Of another it
-// looks at the first frame.
+// through decodes a short video and measures up to surveyed frames of it. For a longer video it
+// measures only the first frame.
 func (s *survey) through(ctx context.Context, d decode.Options) (length time.Duration, short bool, err error) {
 	in, err := decode.Open(ctx, s.o.Input, s.frames, d)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package stages registers the filters that a job has around its main one, most of them FFmpeg's:
-// --before, --crop, --deinterlace, --chroma-shift, --deflicker, --sharpen, --deband, --scale, --fps
-// and --after.
+// Package stages registers the filters that run before and after the main filter of a job, most of
+// them from FFmpeg: --before, --crop, --deinterlace, --chroma-shift, --deflicker, --sharpen,
+// --deband, --scale, --fps and --after.
 package stages
 
 import (
@@ -23,15 +23,14 @@ type Stage struct {
 	Number float64 // of an option that is no text: its value, the index of its name, or 1 for on
 }
 
-// Kind is an option whose values stand for graphs, or for a filter in Go. To add one, add it to the
-// list below.
+// Kind is an option whose values select graphs or a filter in Go. Add a new one to the list below.
 type Kind struct {
 	kernels.Filter
 
 	option kernels.Option
 	graph  func(Stage) (graphOf, error) // nil: the text is the graph
 	like   string                       // a graph that keeps as many frames as any of the option's
-	host   hostOf                       // in place of a graph
+	host   hostOf                       // replaces graph
 	first  bool                         // the first frame decides whether all are interlaced
 	whole  string                       // why a video stays whole; "": parts will do
 	live   func(Stage) error            // refuses values for live pictures; nil: all will do
@@ -40,7 +39,7 @@ type Kind struct {
 // graphOf returns the graph for frames, "" to leave them as they are.
 type graphOf = func(enhance.Facts) (string, error)
 
-// hostOf opens a filter of frames in the host's memory.
+// hostOf opens a filter for frames in host memory.
 type hostOf = func(Stage, *pipeline.Pool, kernels.Setting) (pipeline.Filter, error)
 
 // The kinds, in the order of the table of options.
@@ -55,7 +54,7 @@ var (
 	}, graph: parsed(enhance.ParseCrop), like: "crop", first: true, live: hasBox})
 	Deinterlace = register(kernels.PlaceDeinterlace, Kind{option: kernels.Option{
 		Name: "deinterlace", Title: "Deinterlace", Kind: kernels.Name, Names: enhance.DeinterlaceNames, Bare: "auto",
-		Help: "a frame of each field (auto, best; bob is quick), or of two (single)",
+		Help: "a frame per field (auto, best, quick bob) or per frame (single)",
 	}, graph: number[enhance.Deinterlace], like: "bwdif", whole: "reads neighbouring frames"})
 	ChromaShift = register(kernels.PlaceChromaShift, Kind{option: kernels.Option{
 		Name: "chroma-shift", Title: "Chroma shift", Kind: kernels.Text, Metavar: "X,Y", Help: "pixels to move colour right and down, or auto",
@@ -126,7 +125,7 @@ func hasBox(s Stage) error {
 	return hint.Errorf("give W:H:X:Y, or W:H", "crop auto looks at a whole video, which live has not")
 }
 
-// shiftsChroma moves chroma by the stage's value.
+// shiftsChroma is the hostOf of --chroma-shift.
 func shiftsChroma(s Stage, pool *pipeline.Pool, in kernels.Setting) (pipeline.Filter, error) {
 	c, err := enhance.ParseChromaShift(s.Text)
 	if err != nil {
@@ -172,7 +171,7 @@ func (s Stage) Whole() string {
 	return fmt.Sprintf("--%s %s reads neighbouring frames", s.kind.Name, text.Clip(s.Text, 40))
 }
 
-// Means implements kernels.Alias: but for one value, --deinterlace is no graph.
+// Means implements kernels.Alias. Of the values of --deinterlace, only bob is a graph.
 func (s Stage) Means() kernels.Stage {
 	if d := enhance.Deinterlace(s.Number); s.kind == Deinterlace && d != enhance.DeinterlaceBob {
 		return kernels.Deinterlace{Single: d == enhance.DeinterlaceSingle}

@@ -63,7 +63,7 @@ func parse(args []string) (cfg scene.Config, tape bool, tracks string, err error
 	})
 	f.IntVar(&cfg.Frames, "frames", 120, "how many frames")
 	f.Uint64Var(&cfg.Seed, "seed", 1, "seed of the grain")
-	f.BoolVar(&tape, "tape", false, "fields of VHS tape in 4:2:2, worn if it has noise; for -size 720x576 -rate 25")
+	f.BoolVar(&tape, "tape", false, "draw VHS tape: interlaced 4:2:2, worn if there is noise; for -size 720x576 -rate 25")
 	f.StringVar(&tracks, "tracks", "", "write audio.wav, subtitles.srt and chapters.txt of the same length into `DIR`, and no picture")
 	if err := f.Parse(args); err != nil {
 		return cfg, tape, "", err

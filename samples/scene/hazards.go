@@ -2,11 +2,11 @@ package scene
 
 import "math"
 
-// Hazards returns clips of things that a filter may take for dirt, since they are in one place in
-// one frame only.
+// Hazards returns clips of objects that resemble dirt, because they appear at one position in a
+// single frame.
 func Hazards() []Clip { return ofSet("hazards", hazards) }
 
-// things returns n things, each of which ends within reach of its place.
+// things returns n things. Each extends at most reach from its position.
 func things(n int, reach float64, each func(i int) (x, y float64, thing Scene)) Scene {
 	xs, ys, all := make([]float64, n), make([]float64, n), make([]Scene, n)
 	for i := range n {
@@ -24,12 +24,12 @@ func things(n int, reach float64, each func(i int) (x, y float64, thing Scene)) 
 	}
 }
 
-// scattered returns the place of thing i in a picture. It depends on a seed.
+// scattered returns a random position for thing i in a picture.
 func scattered(i int, v view, seed uint32) (x, y float64) {
 	return v.w * lattice(i, 1, seed), v.h * lattice(i, 2, seed)
 }
 
-// seed differs from frame to frame.
+// seed returns a different seed for each frame.
 func seed(base uint32, t float64) uint32 { return base + uint32(1000*t) }
 
 var white = Colour{235, 128, 128}
@@ -73,7 +73,7 @@ var hazards = []Clip{
 		}
 		return s
 	}},
-	{Name: "lamp", at: func(v view, t float64) Scene { // a part of the picture is lit in single frames
+	{Name: "lamp", at: func(v view, t float64) Scene { // lights a part of the picture in single frames
 		s := town(311).Moved(0.6*t, 0)
 		lit := s.graded(1, 60)
 		return func(x, y float64) Colour {
@@ -110,7 +110,7 @@ var hazards = []Clip{
 		}
 		return letters(317, 2).inside(0, 0, 90, 30).Moved(v.w/3, v.h/2).over(s)
 	}},
-	{Name: "typed text", at: func(v view, t float64) Scene { // each frame shows other letters
+	{Name: "typed text", at: func(v view, t float64) Scene { // new letters in each frame
 		return letters(seed(318, t), 2).inside(0, 0, 90, 30).Moved(v.w/3, v.h/2).over(land(319).graded(0.5, 10))
 	}},
 	{Name: "cuts", at: func(v view, t float64) Scene {

@@ -8,24 +8,24 @@ import (
 	"math/rand/v2"
 )
 
-// What a tape and its player do to a line, in samples of luma at 13.5 MHz.
+// Effects of a tape and its player on a line, in luma samples at 13.5 MHz.
 const (
-	tapeEdge    = 9        // black at each end of a line of 720
-	lumaBlur    = 1.1      // the deviation of a Gaussian: about 240 lines
-	chromaBlur  = 4.5      // about 40 lines
+	tapeEdge    = 9        // black samples at each end of a line of 720
+	lumaBlur    = 1.1      // standard deviation of a Gaussian: a resolution of about 240 lines
+	chromaBlur  = 4.5      // a resolution of about 40 lines
 	noiseBlur   = 0.8      // of luma noise
-	colourBlur  = 3.4      // of chroma noise: 8 samples wide at half its height
-	chromaRight = 6.0      // how far colours lie to the right,
-	chromaDown  = 2        // and below, in lines of a frame
-	lineJitter  = 0.35     // the deviation of a line's place
-	switching   = 8        // lines at the bottom where the heads change
-	dropouts    = 2.5      // in a field
-	tapeAspect  = 59. / 54 // of a sample: 4:3 is 702.9 samples wide
+	colourBlur  = 3.4      // of chroma noise: 8 samples wide at half maximum
+	chromaRight = 6.0      // offset of chroma to the right
+	chromaDown  = 2        // offset of chroma downwards, in lines of a frame
+	lineJitter  = 0.35     // standard deviation of a line's position
+	switching   = 8        // lines of head switching at the bottom
+	dropouts    = 2.5      // per field, on average
+	tapeAspect  = 59. / 54 // sample aspect: a 4:3 picture is 702.9 samples wide
 )
 
-// WriteTape draws the lake as a camera takes it in fields, top field first, and a player plays it
-// from VHS tape: 4:2:2, 8 bits, as YUV4MPEG2. With noise it has the faults of a worn tape as well.
-// The noise is of luma; colours have 1.6 times as much.
+// WriteTape draws the lake as interlaced video from a VHS player: top field first, 4:2:2, 8 bits,
+// as YUV4MPEG2. With noise, it also draws the faults of a worn tape. cfg.Noise applies to luma, and
+// chroma gets 1.6 times as much.
 func WriteTape(w io.Writer, cfg Config) error {
 	if err := cfg.Check(); err != nil {
 		return err
@@ -57,7 +57,8 @@ func WriteTape(w io.Writer, cfg Config) error {
 	return out.Flush()
 }
 
-// dropouts are the parts of lines of a field, from and to a sample, that the tape has lost.
+// dropouts returns the lost parts of the lines of a field: first sample and end, by line of the
+// frame.
 func (c Config) dropouts(field int) map[int][2]int {
 	r := rand.New(rand.NewPCG(c.Seed, uint64(field)<<32|1<<31))
 	all := map[int][2]int{}
@@ -68,7 +69,7 @@ func (c Config) dropouts(field int) map[int][2]int {
 	return all
 }
 
-// tapeLine returns a line of a frame in luma and chroma.
+// tapeLine returns luma and chroma of line y of frame n. lost is a range of lost samples.
 func (c Config) tapeLine(s Scene, n, y int, lost [2]int) (line [3][]byte) {
 	const margin = 32
 	scale := float64(c.Height) / viewHeight
@@ -133,7 +134,7 @@ func (c Config) tapeLine(s Scene, n, y int, lost [2]int) (line [3][]byte) {
 	return line
 }
 
-// blurredLine returns a line blurred by a Gaussian.
+// blurredLine returns a line blurred by a Gaussian with this standard deviation.
 func blurredLine(line []float64, deviation float64) []float64 {
 	reach := int(3*deviation + 1)
 	weights, sum := make([]float64, 2*reach+1), 0.0
@@ -150,7 +151,7 @@ func blurredLine(line []float64, deviation float64) []float64 {
 	return out
 }
 
-// scaled gives white noise that was blurred its deviation again.
+// scaled restores the standard deviation of white noise after blurredLine.
 func scaled(line []float64, deviation float64) []float64 {
 	gain := math.Sqrt(2 * math.SqrtPi * deviation)
 	for x := range line {

@@ -31,7 +31,7 @@ func TestRetimed(t *testing.T) {
 	graphs := []string{"bwdif=1", "fps=source_fps/2", "decimate", "fps=30000/1001", "setpts=1.5*PTS", "telecine", "scale=64:48", "null"}
 	ways := []string{"", "--start 0.41 --duration 1", "--frames 21", "--parts 3"}
 	ends := []string{"mp4", "mkv", "ts", "mov"}
-	const fields = "setfield=tff,bwdif=1" // whose times are those of --deinterlace
+	const fields = "setfield=tff,bwdif=1" // gives the same times as --deinterlace
 	for i, src := range sources {
 		t.Run(src.name+"/fields", func(t *testing.T) {
 			e2e.Start(t, true)

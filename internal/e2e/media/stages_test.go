@@ -52,7 +52,7 @@ func TestStagesBesideFFmpeg(t *testing.T) {
 	}
 }
 
-// A scene that flickers comes out close to what it is without flicker, and the job says so.
+// --deflicker brings a flickering scene close to the steady original, and the job reports it.
 func TestDeflicker(t *testing.T) {
 	e2e.Start(t, false)
 	steady := clip(t, "steady.mkv", "-f lavfi -i testsrc2=s=160x120:r=25:d=0.8 -c:v ffv1 -pix_fmt yuv420p")
@@ -129,7 +129,7 @@ func TestStagesOfTape(t *testing.T) {
 	}
 }
 
-// Parts of an interlaced video give the frames of the whole, at their times and beside its sound.
+// Parts of an interlaced video give the same frames and times as the whole.
 func TestStagesOfFieldsInParts(t *testing.T) {
 	e2e.Start(t, false)
 	tape := clip(t, "stages-parts.mp4", "-f lavfi -i testsrc2=s=96x64:r=50:d=25 -f lavfi -i anoisesrc=a=0.1:d=25 -vf "+
