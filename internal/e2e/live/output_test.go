@@ -139,11 +139,12 @@ func (r reader) gets(t *testing.T, what string, in io.Reader) {
 	for line := range strings.Lines(out.String()) {
 		if fields := strings.Fields(line); r.name == "ffmpeg" && len(fields) == 6 && !strings.HasPrefix(line, "#") {
 			different[fields[5]] = true
-			n = len(different)
+			n++
 		}
 	}
-	if n < 10 {
-		t.Errorf("%s by %s: %d pictures: %s%s", what, r.name, n, &trouble, tail(out.String()))
+	// A busy machine repeats pictures to keep the rate.
+	if n < 10 || r.name == "ffmpeg" && len(different) < 2 {
+		t.Errorf("%s by %s: %d pictures, %d different: %s%s", what, r.name, n, len(different), &trouble, tail(out.String()))
 	}
 }
 
