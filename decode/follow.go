@@ -74,7 +74,7 @@ func (in *Input) Rest(ctx context.Context) error {
 }
 
 // Track keeps the video's times for Follow, which goes on when the context of Open ends. It must be
-// called before the first frame is read. halves allows pictures between frames; see Follow.
+// called before the first frame is read. halves allows pictures between frames, as in Follow.
 func (in *Input) Track(halves bool) {
 	in.halves = halves
 	in.opts.onVideo = in.track

@@ -9,7 +9,7 @@ import (
 
 // Options are the settings of a Filter.
 type Options struct {
-	Single      bool // one picture per interlaced frame, from its first field; otherwise one per field
+	Single      bool // one picture per interlaced frame, from its first field, instead of one per field
 	Progressive bool // assume that no frame is interlaced, unless the first is
 }
 
@@ -97,7 +97,7 @@ var (
 // Reads returns the window of frames that a result depends on.
 func (Options) Reads() pipeline.Window { return pipeline.Window{Before: frames, After: frames} }
 
-// KeepContext makes the filter emit results for context frames; see pipeline.ContextKeeper.
+// KeepContext implements pipeline.ContextKeeper: context frames get results as well.
 func (f *Filter) KeepContext() { f.keepContext = true }
 
 // Held returns the largest number of frames that the filter keeps between calls.

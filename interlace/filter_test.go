@@ -363,7 +363,7 @@ func TestFailures(t *testing.T) {
 // MPEG-2 and H.264, a field's chroma row is a quarter or three quarters of the way between two luma
 // rows of the field. In a progressive frame it is halfway between two luma rows of the frame.
 func TestChroma(t *testing.T) {
-	const slope, speed = 4, 3 // levels a row; levels a field
+	const slope, speed = 4, 3 // levels per row, levels per field
 	colour := func(y float64, field int) float64 { return 60 + slope*y + speed*float64(field) }
 	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 4, Height: 32}
 	in := clip(format, nil, shots("ttt"))

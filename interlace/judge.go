@@ -22,7 +22,7 @@ type Judge struct {
 
 // place collects the results from consecutive frames.
 type place struct {
-	frames, tagged, topFirst int    // all frames; flagged as interlaced; with the top field first
+	frames, tagged, topFirst int    // all frames, flagged ones, and flagged with the top field first
 	votes                    [4]int // pairs of frames, by Content
 	repeats                  []repeat
 }
@@ -40,8 +40,8 @@ const (
 
 // Found is the result of a Judge.
 type Found struct {
-	Content  Content // from motion; Unclear without enough motion
-	Tags     Content // from the flags of all frames; Unclear if they differ
+	Content  Content // from motion, Unclear without enough of it
+	Tags     Content // from the flags of all frames, Unclear if they differ
 	Telecine bool    // film in 3:2 pulldown: five video frames for four film frames
 }
 

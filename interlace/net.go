@@ -27,7 +27,7 @@ type Net struct {
 	FlatBias [netFlat]float32
 	Pair     [netPairs][netWidth]float32 // for differences of opposite samples
 	Centre   [netPairs][2]float32        // pooling in the gap: middle column, columns beside it
-	Outer    [netPairs][3]float32        // pooling in the gap above, left to right; below, mirrored
+	Outer    [netPairs][3]float32        // pooling in the gap above, left to right, mirrored for the gap below
 	Gate     [netGates][netUnits]float32
 	GateBias [netGates]float32
 	Filter   [netGates][netSums]float32

@@ -15,7 +15,7 @@ import (
 // Deinterlace makes progressive frames from fields: see package interlace. It has no options of its
 // own, since another filter's option selects it.
 type Deinterlace struct {
-	Single      bool // one picture per interlaced frame; otherwise one per field
+	Single      bool // one picture per interlaced frame instead of one per field
 	Progressive bool // assume that no frame is interlaced, unless the first is
 }
 

@@ -11,7 +11,7 @@ import (
 // Memory is a block of memory outside the Go heap, to which C code and devices may keep pointers.
 // It is in host memory, in device memory, or in both for the same samples.
 type Memory struct {
-	Bytes  []byte // at least the requested size; nil if the block is only in device memory
+	Bytes  []byte // at least the requested size, or nil if the block is only in device memory
 	Device DeviceSamples
 	Free   func() // gives the block back to the allocator; called once
 }

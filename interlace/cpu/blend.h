@@ -117,7 +117,7 @@ INLINE int bin(int sum, int n, int extra)
 
 typedef struct {
 	const sample *to[VI_NEIGHBOURS]; // the block in each neighbour
-	int kind[VI_NEIGHBOURS]; // 0: its rows are the neighbour's own; 2: missing rows; 1: between rows
+	int kind[VI_NEIGHBOURS]; // rows there: 0 the neighbour's own, 2 missing, 1 in between
 	int d[VI_NEIGHBOURS], between;
 } moved;
 

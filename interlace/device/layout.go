@@ -15,7 +15,7 @@ import (
 
 // Shape describes the frames of a run.
 type Shape struct {
-	Components     [C.VI_PLANES]device.Size // sizes in frames; empty beyond the layout's components
+	Components     [C.VI_PLANES]device.Size // sizes in frames, empty beyond the layout's components
 	ShiftX, ShiftY int                      // log2 of the chroma subsampling
 	Searched       int                      // index of the component for the motion search, 0 or 1
 	Depth          int                      // bits of a sample: 8 in one byte, more in two
@@ -30,7 +30,7 @@ type Layout struct {
 
 	shape     Shape
 	args      C.vi_args
-	colours   *device.Layout    // part of an estimate; its first plane is the searched component
+	colours   *device.Layout    // part of an estimate, with the searched component first
 	alpha     *device.Layout    // nil without alpha
 	order     [3]int            // component of each plane of colours
 	after     int               // offset of alpha in an estimate

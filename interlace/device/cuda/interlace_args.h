@@ -51,7 +51,7 @@ typedef struct {
 typedef struct {
 	vi_plane plane[VI_PLANES];
 	vi_phases estimate[VI_PLANES];
-	int32_t depth, shift; // bits of a sample; its left shift in source and result
+	int32_t depth, shift; // bits of a sample, and its left shift in source and result
 
 	// The launch's blocks: component c starts at block begin[c] and has across[c] blocks per row.
 	int32_t begin[VI_PLANES], across[VI_PLANES];
@@ -64,7 +64,7 @@ typedef struct {
 	// stand-in is marked by there = 0.
 	uint64_t to[VI_NEIGHBOURS];
 	int32_t bottoms[VI_NEIGHBOURS], there[VI_NEIGHBOURS];
-	uint64_t vectors; // two int16 per cell of 8 x 8, in half-pels; neighbours are stride bytes apart
+	uint64_t vectors; // two int16 per cell of 8 x 8, in half-pels, with neighbours stride bytes apart
 	int64_t stride;
 	int32_t cells_x, cells_y;
 	uint64_t classes; // the code of each class of blocks, a byte each

@@ -6,7 +6,7 @@
 #include "lines.h"
 
 enum {
-	ACROSS = 8, BESIDE = 2, COLUMNS = ACROSS + 2 * BESIDE, // columns of a block; compared columns
+	ACROSS = 8, BESIDE = 2, COLUMNS = ACROSS + 2 * BESIDE, // columns of a block, and compared columns
 	WARPS = 4, THREADS = 32 * WARPS,
 	WORDS = COLUMNS * BYTES / 4,
 	BEFORE = 0, AFTER = 1, // neighbours

@@ -8,7 +8,7 @@
 enum {
 	WIDTH = 128, PAIRS = 8, THREADS = 256, // a block: samples per row, rows of the field
 	MADE = 4, BESIDE = 4, COLUMNS = MADE + 2 * BESIDE,
-	ROWS = 6, ABOVE = 2, // rows around a gap; index of the row above it
+	ROWS = 6, ABOVE = 2, // rows around a gap, and index of the row above it
 };
 
 // load_row loads samples from column x, in 8-bit levels. Beyond the edges, the edge samples repeat.
