@@ -9,8 +9,8 @@ import (
 // stream's unit, and returns that frame's duration. Other packets are passed on as by Next. A
 // PartError means that the video has no such frame, or is past it. Track must have been called.
 //
-// If pictures lie between frames, times are in halves of the unit, and all durations are 0: those
-// of pictures are not the frames'.
+// After Track(true), pts is in half units. A time without a frame then belongs to a picture between
+// frames and is not an error. All durations are 0, since a picture's duration is not its frame's.
 func (in *Input) Follow(ctx context.Context, pts int64) (duration int64, err error) {
 	in.opts.undecoded = true
 	between := false
@@ -74,7 +74,7 @@ func (in *Input) Rest(ctx context.Context) error {
 }
 
 // Track keeps the video's times for Follow, which goes on when the context of Open ends. It must be
-// called before the first frame is read. halves means that pictures lie between frames.
+// called before the first frame is read. halves allows pictures between frames, as in Follow.
 func (in *Input) Track(halves bool) {
 	in.halves = halves
 	in.opts.onVideo = in.track

@@ -84,7 +84,7 @@ func parseCutOrigin(s string) (c cutOrigin, err error) {
 // tracker keeps the times of frames that are not decoded here. See Input.Follow.
 type tracker struct {
 	tracked  map[int64]int64 // durations of the video's frames by PTS, read but not yet followed
-	halves   bool            // pictures between frames are followed, too
+	halves   bool            // times are in half units: pictures may lie between frames
 	followed []int64         // their PTS, once they are followed
 	reached  int64           // the latest PTS in tracked
 	untimed  bool            // a frame cannot be followed, since it has no PTS

@@ -14,13 +14,13 @@ import (
 	"vidfilter/pipeline"
 )
 
-// deinterlaced is the form of the deinterlacer.
+// deinterlaced is the deinterlacer's form.
 type deinterlaced struct {
 	*Backend
 	stage kernels.Deinterlace
 }
 
-// kernels leaves those for deeper samples to be loaded with the first frame.
+// kernels returns the kernels for 8 bits. The first frame loads the kernels for deeper samples.
 func (deinterlaced) kernels() ([]kernels.Variant, error) { return fields.Kernels(8), nil }
 
 func (deinterlaced) held() int { return depth }
@@ -29,42 +29,42 @@ func (d deinterlaced) filter(pool *pipeline.Pool) (pipeline.Filter, error) {
 	return d.stage.On(d.weaver(), pool), nil
 }
 
-// weaver makes pictures of fields on a device. All kernels run in one stream, so a field's memory
-// may be used again at once.
+// weaver is the deinterlacer's engine on a device. All kernels run in one stream, so a retired
+// field's memory can be reused at once.
 type weaver struct {
 	backend *Backend
 	unit    *unit
 
-	slots   *slots // nil if it is idle
+	slots   *slots // nil when idle
 	kernels cu.Stream
 	layout  *fields.Layout
 	table   buffer
 	work    buffer
-	memory  buffers // of fields
-	made    buffers // of estimates
+	memory  buffers // for fields
+	made    buffers // for estimates
 }
 
 var _ interlace.Engine = (*weaver)(nil)
 var _ pipeline.Discarder = (*weaver)(nil)
 
-// cudaField is a field in the device's memory.
+// cudaField is a field in device memory.
 type cudaField struct {
 	upload
 	weaver  *weaver
 	slots   *slots
 	bottom  bool
 	memory  buffer
-	made    [interlace.Passes]buffer // estimates, while others are made of them
+	made    [interlace.Passes]buffer // estimates by pass, while they are needed
 	retired bool                     // another field may use the memory
 }
 
-// weaver returns the engine of a deinterlacer, on the first device. Its errors wrap ErrDevice
-// unless they are the context's.
+// weaver returns a new engine on the first device. Its errors wrap ErrDevice, except for the
+// context's.
 func (b *Backend) weaver() interlace.Engine { return &weaver{backend: b, unit: b.units[0]} }
 
 func (w *weaver) Depth() int { return depth }
 
-// Prepare queues the copy of the samples to the device, and the kernels that keep them.
+// Prepare queues the copy of the samples to the device and the launches of Layout.Keep.
 func (w *weaver) Prepare(ctx context.Context, f *pipeline.Frame, field plane.Field) (interlace.Field, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -88,7 +88,7 @@ func (w *weaver) Prepare(ctx context.Context, f *pipeline.Frame, field plane.Fie
 // open makes the slots for a format.
 func (w *weaver) open(f pipeline.Format) error {
 	w.Idle()
-	if err := w.unit.loadAll(fields.Kernels(f.Layout.Info().Depth)); err != nil { // if not ahead
+	if err := w.unit.loadAll(fields.Kernels(f.Layout.Info().Depth)); err != nil { // if not loaded yet
 		return w.unit.failed(err, "prepare a field on %s, %s", w.unit, f)
 	}
 	layout, err := fields.NewLayout(shapeOf(f))
@@ -141,7 +141,8 @@ func (w *weaver) prepare(e *cudaField, part part) error {
 	return c.err
 }
 
-// Retire lets the next field use the memory: its kernels run after those of the jobs in progress.
+// Retire lets the next field use the memory. The stream runs the next field's kernels after all
+// jobs in progress.
 func (e *cudaField) Retire() {
 	if e.retired {
 		return
@@ -155,7 +156,7 @@ func (e *cudaField) Retire() {
 	}
 }
 
-// forget gives an estimate back that no other one is made of.
+// forget returns the memory of an estimate that is no longer needed.
 func (e *cudaField) forget(pass int) {
 	if e.made[pass].size > 0 {
 		e.weaver.made.put(e.made[pass])
@@ -163,13 +164,13 @@ func (e *cudaField) forget(pass int) {
 	}
 }
 
-// Release waits until the field's samples are copied.
+// Release waits until the field's samples are copied to the device.
 func (e *cudaField) Release() {
 	e.Retire()
 	e.release(e.slots)
 }
 
-// Fill queues the kernels, and the copy of the result.
+// Fill queues the kernels and the copy of the result.
 func (w *weaver) Fill(ctx context.Context, j interlace.Job) (interlace.Wait, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -216,15 +217,16 @@ func (w *weaver) fill(r *job, window *window, part part) error {
 	return c.err
 }
 
-// window is that of a picture.
+// window is the window of a picture.
 type window [2*interlace.Reach + 1]*cudaField
 
 func (w *window) there(place int) bool { return place >= 0 && place < len(w) && w[place] != nil }
 
-// forget gives back the estimates that the pictures to come do not depend on.
+// forget returns the memory of estimates that later pictures do not need.
 func (w *window) forget() {
 	for pass := range interlace.Passes {
-		// The next one is made with estimates of fields up to so far behind the middle.
+		// made is the last field whose estimate of the next pass exists. The next field to get one
+		// reads estimates of this pass from made-1 on.
 		made := interlace.Reach + 2*(interlace.Passes-pass-1)
 		for place := 0; place <= made-2; place++ {
 			if w.there(place) {
@@ -234,7 +236,7 @@ func (w *window) forget() {
 	}
 }
 
-// better makes all that an estimate of a field is made of, and returns the job that makes it.
+// better queues the launches for all inputs of an estimate, and returns the job that computes it.
 func (w *weaver) better(all *window, place, pass int) (fields.Job, error) {
 	e := all[place]
 	if err := w.estimate(all, place, pass-1); err != nil {
@@ -254,7 +256,7 @@ func (w *weaver) better(all *window, place, pass int) (fields.Job, error) {
 	return job, nil
 }
 
-// estimate makes an estimate of a field, unless it is there.
+// estimate queues the launches for an estimate of a field unless it exists.
 func (w *weaver) estimate(all *window, place, pass int) (err error) {
 	e := all[place]
 	if e.made[pass].size > 0 {
@@ -276,11 +278,11 @@ func (w *weaver) estimate(all *window, place, pass int) (err error) {
 	return w.slots.launch(w.kernels, w.layout.First(uint64(e.memory.address), e.bottom, to, uint64(w.work.address)))
 }
 
-// Discard is Idle, for the backend's end.
+// Discard implements pipeline.Discarder, for Backend.Close.
 func (w *weaver) Discard() { w.Idle() }
 
-// Idle frees everything on the device, including fields that are not released and results that no
-// caller has waited for: the backend may be closed while a filter uses it.
+// Idle frees all memory on the device, including unreleased fields and pictures in progress,
+// because the backend may be closed while a filter uses it.
 func (w *weaver) Idle() {
 	if w.slots == nil {
 		return
@@ -295,7 +297,7 @@ func (w *weaver) Idle() {
 	w.backend.using(w, false)
 }
 
-// shapeOf returns the shape of the fields of a format's frames.
+// shapeOf returns the shape for frames of a format.
 func shapeOf(f pipeline.Format) (s fields.Shape) {
 	info := f.Layout.Info()
 	s.Depth, s.Shift, s.ShiftX, s.ShiftY = info.Depth, info.Shift, info.SubX, info.SubY
@@ -310,7 +312,8 @@ func shapeOf(f pipeline.Format) (s fields.Shape) {
 	return s
 }
 
-// components returns where the components are in a buffer, in the order of interlace.ComponentsOf.
+// components returns the locations of the components in a buffer, in the order of
+// interlace.ComponentsOf.
 func (p *part) components(at cu.DevicePtr) (all fields.Samples) {
 	if n := p.format.Layout.Info().Samples; n > 1 {
 		for i := range n {
@@ -326,7 +329,8 @@ func (p *part) components(at cu.DevicePtr) (all fields.Samples) {
 	return all
 }
 
-// resultOf is the part of a whole frame to be written, which may have samples in both memories.
+// resultOf is the part for writing a whole frame. If the frame has samples in both memories, the
+// part copies to the host as well.
 func (b *Backend) resultOf(f *pipeline.Frame, u *unit) part {
 	p := b.partOf(f, u, plane.Whole)
 	if f.Device.Owner == any(u) && f.Planes[0].Data != nil {

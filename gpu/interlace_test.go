@@ -20,13 +20,13 @@ import (
 	"vidfilter/pipeline"
 )
 
-// weaving returns a deinterlacer of clips.
+// weaving returns a deinterlacer for clips.
 func weaving(e interlace.Engine, pool *pipeline.Pool, topFirst bool) *ordered {
 	return &ordered{Filter: interlace.NewFilter(e, pool, interlace.Options{}), topFirst: topFirst}
 }
 
-// ordered has the top field of each frame first, or the bottom field, and numbers pictures. If it
-// stands, the right half of frames is that of the first.
+// ordered sets the field order of frames and numbers the pictures. If stands is set, it replaces
+// the right half of each frame with the first frame's.
 type ordered struct {
 	*interlace.Filter
 	topFirst bool
@@ -63,7 +63,7 @@ func (o *ordered) numbered(emit pipeline.Emit) pipeline.Emit {
 	}
 }
 
-// wovenBy returns the bytes of the pictures of clips by an engine.
+// wovenBy returns the bytes of an engine's pictures for clips.
 func wovenBy(e interlace.Engine, alloc, input pipeline.Allocator, topFirst bool, clips ...noisyClip) ([][]byte, error) {
 	return denoisedBy(context.Background(), alloc, input, clips, func(p *pipeline.Pool) pipeline.Filter {
 		f := weaving(e, p, topFirst)
@@ -72,7 +72,7 @@ func wovenBy(e interlace.Engine, alloc, input pipeline.Allocator, topFirst bool,
 	})
 }
 
-// wovenPlainly does it by the reference.
+// wovenPlainly is wovenBy with the reference.
 func wovenPlainly(t *testing.T, topFirst bool, clips ...noisyClip) [][]byte {
 	t.Helper()
 	all, err := wovenBy(interlace.Plain{}, enginetest.Memory{}, enginetest.Memory{}, topFirst, clips...)
@@ -85,8 +85,8 @@ func fieldsOf(l pipeline.Layout, width, height, frames int) noisyClip {
 	return noisyClip{yuv(l, width, height), frames, true}
 }
 
-// TestInterlace holds every layout and depth, both orders of fields, odd and small pictures, videos
-// of one frame, and changes in between to the reference, bit by bit.
+// TestInterlace checks that pictures match the reference bit for bit. It covers every layout and
+// depth, both field orders, odd and small sizes, videos of one frame, and changes of format.
 func TestInterlace(t *testing.T) {
 	compares(t)
 	if !onDriver(t, "") {
@@ -98,7 +98,7 @@ func TestInterlace(t *testing.T) {
 			got, err := wovenBy(b.weaver(), b, b.Input(), topFirst, clips...)
 			e2e.Must(t, err)
 			if want := wovenPlainly(t, topFirst, clips...); !slices.EqualFunc(got, want, bytes.Equal) {
-				t.Errorf("%d pictures differ from the reference's %d", len(got), len(want))
+				t.Errorf("%d pictures differ from the %d reference pictures", len(got), len(want))
 			}
 		})
 	}
@@ -120,7 +120,7 @@ func TestInterlace(t *testing.T) {
 	}
 }
 
-// TestInterlaceOrders: the driver may run streams in any order.
+// TestInterlaceOrders checks that the result does not depend on the order of streams.
 func TestInterlaceOrders(t *testing.T) {
 	for order := range 3 {
 		t.Run(fmt.Sprint(order), func(t *testing.T) {
@@ -132,13 +132,13 @@ func TestInterlaceOrders(t *testing.T) {
 			got, err := wovenBy(b.weaver(), b, b.Input(), true, clip)
 			e2e.Must(t, err)
 			if !slices.EqualFunc(got, wovenPlainly(t, true, clip), bytes.Equal) {
-				t.Error("pictures differ from the reference's")
+				t.Error("pictures differ from the reference")
 			}
 		})
 	}
 }
 
-// copier copies frames to memory of its pool.
+// copier copies frames to frames of its pool.
 type copier struct {
 	pool *pipeline.Pool
 	unit *unit
@@ -171,8 +171,8 @@ func (c copier) Process(ctx context.Context, in *pipeline.Frame, emit pipeline.E
 	return emit(out)
 }
 
-// Frames that come in the device's memory alone, and pictures that stay there, or are in both
-// memories for the denoiser, change no bit of a chain.
+// TestInterlaceStays checks that a chain's results do not depend on where its frames are: in host
+// memory, in device memory, or in both for the denoiser.
 func TestInterlaceStays(t *testing.T) {
 	compares(t)
 	if !onDriver(t, "") {
@@ -216,10 +216,10 @@ func TestInterlaceStays(t *testing.T) {
 			inHost := func(*pipeline.Pool) {}
 			want := chain(inHost, inHost)
 			if got := chain(b.KeepBetween, b.KeepBoth); !slices.EqualFunc(got, want, bytes.Equal) {
-				t.Error("the bits depend on where pictures are")
+				t.Error("results depend on where frames are stored")
 			}
 			if len(want) != 2*clip.frames {
-				t.Errorf("%d pictures of %d frames", len(want), clip.frames)
+				t.Errorf("%d pictures from %d frames", len(want), clip.frames)
 			}
 		})
 	}
@@ -238,19 +238,18 @@ func runInterlace(t *testing.T) (err error) {
 		t.Error(err)
 	}
 	if err == nil && len(got) != 2*clip.frames {
-		t.Errorf("%d pictures of %d frames, and no error", len(got), clip.frames)
+		t.Errorf("no error, but %d pictures from %d frames", len(got), clip.frames)
 	}
 	if len(got) > 0 && !slices.EqualFunc(got, wovenPlainly(t, true, clip)[:len(got)], bytes.Equal) {
-		t.Error("pictures differ from the reference's")
+		t.Error("pictures differ from the reference")
 	}
 	return err
 }
 
-// TestInterlaceMemory: memory is what the fields of a window, their estimates, the work and the
-// pictures under way need, and at 4K less than 1.2 GB.
+// TestInterlaceMemory checks that device memory matches interlaceBytes, at most 1.2 GB at 4K.
 func TestInterlaceMemory(t *testing.T) {
 	if n := interlaceBytes(t, yuv(pipeline.YUV420P, 3840, 2160)); n > 1200e6 {
-		t.Errorf("%s of a GPU at 4K", megabytes(int64(n)))
+		t.Errorf("%s of device memory at 4K", megabytes(int64(n)))
 	}
 	if !onDriver(t, "") {
 		return
@@ -275,12 +274,12 @@ func TestInterlaceMemory(t *testing.T) {
 	}
 	f.Discard()
 	if got := before - freeOn(t, u); slow && got != 0 {
-		t.Errorf("%d bytes are left", got)
+		t.Errorf("%d bytes are not freed", got)
 	}
 }
 
-// interlaceBytes plans a device's memory: the fields of a window and the estimates that they are
-// made better by, what the work takes, and copies on their way.
+// interlaceBytes returns the device memory for the fields of a window, their estimates, the tables,
+// scratch memory and copies in progress.
 func interlaceBytes(t *testing.T, f pipeline.Format) int {
 	t.Helper()
 	l, err := fields.NewLayout(shapeOf(f))

@@ -16,8 +16,8 @@ import (
 	"vidfilter/pipeline"
 )
 
-// TestInterlaceTimes prints how long a picture takes: its kernels together and one by one, and with
-// the copies around them.
+// TestInterlaceTimes prints the times of a picture: all its kernels, each kernel, and with copies
+// to and from the device.
 //
 //	VIDFILTER_TEST_GPU=1 go test ./gpu -run TestInterlaceTimes -v
 func TestInterlaceTimes(t *testing.T) {
@@ -68,7 +68,7 @@ func TestInterlaceTimes(t *testing.T) {
 		}
 		e2e.Must(t, f.Flush(t.Context(), emit))
 		if len(done) != 2*n {
-			t.Errorf("%d pictures of %d frames", len(done), n)
+			t.Errorf("%d pictures from %d frames", len(done), n)
 		}
 		from, to := n/2, n*7/4
 		t.Logf("%s: %.3f ms a picture, with copies", format, milliseconds(done[to].Sub(done[from])/time.Duration(to-from)))
@@ -77,7 +77,7 @@ func TestInterlaceTimes(t *testing.T) {
 	}
 }
 
-// runsOf returns the launches for a field and the picture in the middle of a window.
+// runsOf returns the launches for one field and one picture.
 func (w *weaver) runsOf(t *testing.T, frames []*pipeline.Frame) (runs []device.Run) {
 	t.Helper()
 	var all window

@@ -340,22 +340,23 @@ func (e *Encoding) Beside(b kernels.Backend) bool {
 	return ok && len(own.units) == 1 && own.units[0] == e.unit
 }
 
-// KeepResults has a pool for the results of filters, which an encoding beside them takes, be in the
-// memory of the device alone, as far as encoders take them.
+// KeepResults keeps a pool's frames in device memory only, for layouts that encoders take. The pool
+// is for results that an encoding on the same device takes.
 func (b *Backend) KeepResults(p *pipeline.Pool) { p.OnDevice(results{b}, surface.Joins) }
 
-// KeepBetween has a pool for the results of a filter, which another one of the same backend takes,
-// be in the memory of the only device alone.
+// KeepBetween keeps a pool's frames in device memory only. The backend must use a single device.
+// The pool is for results that another filter of this backend takes.
 func (b *Backend) KeepBetween(p *pipeline.Pool) {
 	p.OnDevice(results{b}, func(pipeline.Layout) bool { return true })
 }
 
-// KeepBoth has a pool for the results of a filter, which another one of the same backend takes and
-// the CPU reads, be in the host's memory and in that of the only device.
+// KeepBoth keeps a pool's frames in host memory and in device memory. The backend must use a single
+// device. The pool is for results that another filter of this backend takes and the CPU reads.
 func (b *Backend) KeepBoth(p *pipeline.Pool) {
 	p.OnDevice(inBoth{b}, func(pipeline.Layout) bool { return true })
 }
 
+// inBoth allocates host memory together with device memory.
 type inBoth struct{ *Backend }
 
 func (b inBoth) Alloc(size int) (pipeline.Memory, error) {

@@ -5,23 +5,24 @@ import (
 	"vidfilter/denoise/plane"
 )
 
-// Search is that of the vectors between estimates. Their noise is not known.
+// Search finds the vectors between estimates. Their noise is unknown, so sigma 3 is assumed.
 var Search = motion.NewSearch(motion.Constants{Cell: 8, Penalty: 2, RefinePenalty: 0.6}, 3)
 
-// LeastSearched is the least side of luma that is searched: smaller ones are enlarged.
+// LeastSearched is the least width and height of a searched plane. Smaller planes are extended.
 const LeastSearched = 16
 
-// Passes is how many times an estimate is made better, from those of two fields each way.
+// Passes is the number of times that an estimate is improved. A pass reads the estimates of two
+// fields each way.
 const Passes = 2
 
-// Neighbours are the fields that a better estimate reads, by their distance in time.
+// Neighbours are the distances, in fields, from a field to its neighbours in a pass.
 var Neighbours = [4]int{-1, 1, -2, 2}
 
-// standIns are those that stand in for a neighbour that there is not, in their order.
+// standIns are the fields to use as each neighbour, in order of preference.
 var standIns = [4][]int{{-1, 1}, {1, -1}, {-2, -1, 1}, {2, 1, -1}}
 
-// StandIn returns the place in the window of the field that counts as neighbour i of the field at
-// place n.
+// StandIn returns the index in the window of neighbour i of field n, or of the field that replaces
+// it. there reports whether the window has a field at an index. StandIn panics without neighbours.
 func StandIn(i, n int, there func(place int) bool) int {
 	for _, k := range standIns[i] {
 		if there(n + k) {
@@ -31,7 +32,7 @@ func StandIn(i, n int, there func(place int) bool) int {
 	panic("interlace: a field without neighbours")
 }
 
-// estimate is a picture of a field, and what is made of it when needed.
+// estimate is a full picture for a field, with the data derived from it.
 type estimate struct {
 	planes  []plane.Plane
 	half    []motion.HalfPels
@@ -48,7 +49,7 @@ func (l *Lines) estimateOf(planes []plane.Plane) *estimate {
 	return e
 }
 
-// first returns the estimate of a field by itself.
+// first returns the estimate from the field alone.
 func (l *Lines) first() *estimate {
 	if l.estimates[0] == nil {
 		var planes []plane.Plane
@@ -62,7 +63,7 @@ func (l *Lines) first() *estimate {
 	return l.estimates[0]
 }
 
-// parity is the first own row of a component.
+// parity returns the first row of component i that the field contains.
 func (l *Lines) parity(i int) int {
 	if l.Bottom && l.heights[i] > 1 {
 		return 1
@@ -70,7 +71,7 @@ func (l *Lines) parity(i int) int {
 	return 0
 }
 
-// at returns a better estimate of a field of a window, or its result.
+// at returns the estimate of field n after some passes. After the last it is the result.
 func at(window *[2*Reach + 1]*Lines, n, pass int) *estimate {
 	l := window[n]
 	if pass == 0 {
@@ -105,21 +106,21 @@ func at(window *[2*Reach + 1]*Lines, n, pass int) *estimate {
 	return l.estimates[pass]
 }
 
-// blender makes the missing rows of sums of samples around them.
+// blender runs a pass: missing samples become weighted sums of the samples around them.
 type blender struct {
 	*Lines
 	pass    int
 	now     *estimate
-	to      [4]*estimate // the neighbours, or those that stand in
+	to      [4]*estimate // the neighbours or their stand-ins
 	bottom  [4]bool
 	there   [4]bool
 	vectors [4]motion.Field
 }
 
 const (
-	across, beside = 8, 2 // columns of a block; those beside it that are compared
-	stillMean      = 86   // differences of what stands still: their mean in 1/72 of a level
-	stillMost      = 8    // and the largest, in levels
+	across, beside = 8, 2 // columns of a block, and compared columns on each side
+	stillMean      = 86   // largest mean difference in a still block, in 1/72 of a level
+	stillMost      = 8    // largest difference in a still block, in levels
 )
 
 // block is two missing rows of a component.
@@ -127,8 +128,8 @@ type block struct {
 	*blender
 	c, x0, y0, s int
 	vector       [4]motion.Vector
-	d            [4]int // from the neighbours
-	dm           int    // between the two nearest
+	d            [4]int // differences from the neighbours
+	dm           int    // difference between the two nearest
 }
 
 func (b *blender) component(c int) plane.Plane {
@@ -150,7 +151,7 @@ func (k *block) moved(i, x, y int) int {
 	return k.to[i].half[k.c][phase].At(x+dx, y+dy)
 }
 
-// sum adds up do over the columns that are compared of some rows.
+// sum adds do over the compared columns of some rows, which are relative to y0.
 func (k *block) sum(rows []int, do func(x, y int) int) (sum int) {
 	for _, y := range rows {
 		for x := k.x0 - beside; x < k.x0+across+beside; x++ {
@@ -175,8 +176,8 @@ func (k *block) compare() {
 
 func apart(a, b int) int { return max(a-b, b-a) }
 
-// still returns the differences without motion, in 1/72 of a level, and the largest; false if there
-// is nothing to compare.
+// still returns the mean difference without motion, in 1/72 of a level, and the largest difference.
+// known is false if the window has no pair of fields to compare.
 func (k *block) still() (z, largest int, known bool) {
 	compare := func(rows []int, scale int, a, b plane.Plane) {
 		known = true
@@ -197,7 +198,8 @@ func (k *block) still() (z, largest int, known bool) {
 	return z, largest, known
 }
 
-// kind is 0 if the rows of a neighbour there are its own, 2 if they are missing ones, else 1.
+// kind is 0 if the vector to neighbour i leads to the neighbour's own rows, 2 if it leads to its
+// missing rows, 1 if it leads between rows.
 func (k *block) kind(i int) int {
 	bottom := 0
 	if k.bottom[i] && k.heights[k.c] > 1 {
@@ -212,7 +214,7 @@ func (k *block) kind(i int) int {
 	return 1
 }
 
-// bin is that of the mean of n differences.
+// bin quantises the mean of n differences.
 func (k *block) bin(sum, n int) int {
 	switch {
 	case sum < (3*n/2)<<k.s:
@@ -249,7 +251,7 @@ func (k *block) fill(out plane.Plane) {
 		k.vector = [4]motion.Vector{}
 		k.compare()
 	}
-	order := [4]int{0, 1, 2, 3} // the better one of each two first
+	order := [4]int{0, 1, 2, 3} // of each two, the better match first
 	if k.d[1] < k.d[0] {
 		order[0], order[1] = 1, 0
 	}

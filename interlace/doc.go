@@ -1,4 +1,4 @@
-// Package interlace makes progressive frames of interlaced ones: a frame of each field, or of the
-// first field of each frame. [Filter] finds the fields around each and keeps the times; an [Engine]
-// makes the rows that a field lacks. [Plain] is the definition in Go.
+// Package interlace deinterlaces video: it makes a progressive frame from each field, or from the
+// first field of each frame. [Filter] collects the neighbouring fields and sets the times. An
+// [Engine] fills in the missing rows. [Plain] is the reference in Go.
 package interlace

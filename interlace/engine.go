@@ -7,57 +7,58 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Reach is how many fields before and after its own a picture may depend on.
+// Reach is the number of fields before and after its own that a picture depends on.
 const Reach = 4
 
-// frames is how many frames have the fields before, or after, those of a frame that it reads.
+// frames is the number of frames on each side that contain the Reach fields around a frame.
 const frames = (Reach + 1) / 2
 
-// Engine makes pictures of fields in one way: on the CPU or on a GPU. It is for one goroutine. A
-// picture depends on the fields of its window alone.
+// Engine makes pictures from fields, on the CPU or on a GPU. Only one goroutine may use it. A
+// picture depends only on the fields of its window.
 type Engine interface {
-	// Prepare makes of a field what the engine reads of it, once for each field, in the order of
-	// their times. The engine may read the frame's samples until the field is released.
+	// Prepare converts a field to the engine's form. It is called once for each field, in order of
+	// time. The engine may read the frame's samples until the field is released.
 	Prepare(ctx context.Context, f *pipeline.Frame, field plane.Field) (Field, error)
 
-	// Fill begins to write all rows of a picture: those of the field as they are, and those that it
-	// lacks. The result is there when wait returns; out and the fields of the window stay until
-	// then. A nil wait means that it is there already.
+	// Fill starts to write a picture: the field's own rows, unchanged, and the missing rows. The
+	// picture is complete when wait returns. Until then, the caller must keep j.Out and the fields
+	// of the window. A nil wait means that the picture is already complete.
 	Fill(ctx context.Context, j Job) (wait Wait, err error)
 
-	// Depth returns how many pictures may be under way at once, 0 if Fill ends with the result.
+	// Depth returns the number of pictures that may be in progress at once. It is 0 if Fill returns
+	// complete pictures.
 	Depth() int
 
-	// Idle gives back what the engine holds beside fields. It may be used again.
+	// Idle frees the engine's memory except for fields. The engine may be used again.
 	Idle()
 }
 
-// Wait returns when a result is there, or when the context ends, with its cause.
+// Wait blocks until the picture is complete. If the context ends first, it returns the cause.
 type Wait func(ctx context.Context) error
 
-// Field is a field as an engine keeps it, with what it has made of it. Its owner retires and
-// releases it once.
+// Field is a field in an engine's form, with its estimates. Its owner must release it once, and may
+// retire it before.
 type Field interface {
-	// Retire says that only jobs that have begun read the field.
+	// Retire promises that no new job will read the field.
 	Retire()
 
-	// Release says that these jobs have ended. The engine does not read the frame's samples any
-	// more when it returns.
+	// Release must come after the last job that reads the field. When it returns, the engine no
+	// longer reads the frame's samples.
 	Release()
 }
 
-// Job is a picture to make.
+// Job describes a picture for Engine.Fill.
 type Job struct {
-	Out *pipeline.Frame // of the format of the fields' frames
+	Out *pipeline.Frame // in the format of the fields' frames
 
-	// Window has the field in its middle, at Reach, those before it and those after it. They are of
-	// one size and alternate between top and bottom. Beyond the ends of a run they are nil; one
-	// beside the middle is not.
+	// Window contains the field to complete, at index Reach, and the fields around it in order of
+	// time. All are the same size, and top and bottom fields alternate. Entries beyond the ends of
+	// a run are nil, but at least one entry beside the middle is not.
 	Window [2*Reach + 1]Field
 }
 
-// ComponentsOf finds the components of a field: Y, U and V; Y alone; or those of RGB in their order
-// in memory, alpha among them.
+// ComponentsOf returns the components of a field: Y, U and V, Y alone, or the RGB components in
+// memory order, including alpha.
 func ComponentsOf(f *pipeline.Frame, field plane.Field) (all []plane.Component) {
 	if n := f.Layout.Info().Samples; n > 1 {
 		first, every, rows, own := field.Rows(f.Height)

@@ -7,46 +7,47 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Options of a filter.
+// Options are the settings of a Filter.
 type Options struct {
-	Single      bool // a frame of each interlaced frame, from its first field; otherwise of each field
-	Progressive bool // no frame is interlaced, unless the first is
+	Single      bool // one picture per interlaced frame, from its first field, instead of one per field
+	Progressive bool // assume that no frame is interlaced, unless the first is
 }
 
-// Filter makes progressive frames of interlaced ones. Progressive frames pass. It holds back a few
-// frames, whose fields the pictures depend on.
+// Filter converts interlaced frames to progressive ones, and passes progressive frames on. It keeps
+// a few frames because pictures depend on neighbouring fields.
 //
-// A frame of each field takes half the time to the next frame, in a unit of half the length. The
-// unit stays where frames turn interlaced later that should not: times are rounded down, and a
-// frame that lasts for one unit has one picture.
+// With one picture per field, each picture lasts half the time to the next frame, and the time base
+// is halved. The time base does not change if frames become interlaced against Options.Progressive.
+// Times are then rounded down, and a frame of one unit gets only one picture.
 //
-// Fields are in a run while frames are interlaced, of one format, and have the same field first.
+// Consecutive interlaced frames with the same format and the same field order form a run. Pictures
+// depend only on fields of their run.
 type Filter struct {
 	engine Engine
 	pool   *pipeline.Pool
 	o      Options
 
-	keepContext bool // context frames have results
+	keepContext bool // emit results for context frames
 
 	begun  bool
 	fields bool            // the first frame is interlaced: the rate doubles
-	halves bool            // the unit of time is half the frames'
-	from   *pipeline.Video // the description of the latest frame
-	to     *pipeline.Video // and that of its results
+	halves bool            // the time base is halved
+	from   *pipeline.Video // description of the latest frame
+	to     *pipeline.Video // description of its results
 
 	window  []*field // of the run, oldest first
 	next    int      // index in window of the next field to fill
 	results []*result
-	latest  *source // frame; nil before the first, and after an end
+	latest  *source // nil before the first frame and between runs
 }
 
 // source is an interlaced frame.
 type source struct {
 	*pipeline.Frame
-	fields int   // that are left
-	step   int64 // to the next frame if it is followed by one, else from the one before; 0: unknown
+	fields int   // not released yet
+	step   int64 // time to the next frame if followed, else from the previous frame; 0: unknown
 
-	followed bool
+	followed bool // the next frame is known
 }
 
 type field struct {
@@ -62,11 +63,11 @@ func (f *field) release() {
 	}
 }
 
-// result is a picture under way.
+// result is a picture in progress.
 type result struct {
 	out  *pipeline.Frame // nil for a field without a picture
 	wait Wait
-	done []*field // that no later picture depends on
+	done []*field // not needed by later pictures
 }
 
 func (r *result) release() {
@@ -81,7 +82,7 @@ func (r *result) release() {
 	}
 }
 
-// NewFilter returns a filter whose results are frames of pool.
+// NewFilter returns a filter that takes the frames for its results from pool.
 func NewFilter(e Engine, pool *pipeline.Pool, o Options) *Filter {
 	return &Filter{engine: e, pool: pool, o: o}
 }
@@ -93,16 +94,16 @@ var (
 	_ pipeline.Drainer       = (*Filter)(nil)
 )
 
-// Reads is the frames that a result depends on.
+// Reads returns the window of frames that a result depends on.
 func (Options) Reads() pipeline.Window { return pipeline.Window{Before: frames, After: frames} }
 
-// KeepContext has context frames filtered, too; see pipeline.ContextKeeper.
+// KeepContext implements pipeline.ContextKeeper: context frames get results as well.
 func (f *Filter) KeepContext() { f.keepContext = true }
 
-// Held returns how many frames the filter keeps between calls.
+// Held returns the largest number of frames that the filter keeps between calls.
 func (f *Filter) Held() int { return Reach + f.engine.Depth() }
 
-// Process takes a frame, and emits the results whose windows it completes.
+// Process takes ownership of a frame and emits finished results.
 func (f *Filter) Process(ctx context.Context, in *pipeline.Frame, emit pipeline.Emit) error {
 	if !f.begun {
 		f.begun = true
@@ -150,7 +151,7 @@ func (f *Filter) pass(in *pipeline.Frame, emit pipeline.Emit) error {
 	return emit(out)
 }
 
-// describe gives a picture all but the samples of the frame that it comes from.
+// describe copies the metadata of the frame in to its picture out.
 func (f *Filter) describe(out, in *pipeline.Frame) {
 	out.CopyTiming(in)
 	out.Interlaced, out.TopFieldFirst = false, false
@@ -159,7 +160,7 @@ func (f *Filter) describe(out, in *pipeline.Frame) {
 	}
 }
 
-// video returns the description of the results of frames with a description.
+// video returns the results' description for frames with description v.
 func (f *Filter) video(v *pipeline.Video) *pipeline.Video {
 	if v == nil || v == f.from {
 		return f.to
@@ -178,7 +179,7 @@ func double(r pipeline.Ratio) pipeline.Ratio {
 	return r
 }
 
-// halve returns the parts of half a ratio, the lower one first.
+// halve returns the denominator and the numerator of half a ratio.
 func halve(r pipeline.Ratio) (den, num int) {
 	if r.Num%2 == 0 {
 		return r.Den, r.Num / 2
@@ -186,7 +187,7 @@ func halve(r pipeline.Ratio) (den, num int) {
 	return 2 * r.Den, r.Num
 }
 
-// add puts the fields of a frame into the window, which owns it.
+// add appends the fields of a frame to the window and takes ownership of the frame.
 func (f *Filter) add(ctx context.Context, in *source, fields []plane.Field) error {
 	if !in.TopFieldFirst {
 		fields[0], fields[1] = fields[1], fields[0]
@@ -206,7 +207,8 @@ func (f *Filter) add(ctx context.Context, in *source, fields []plane.Field) erro
 	return nil
 }
 
-// fill begins the picture of the next field, and emits the oldest one if enough are under way.
+// fill starts the picture for the next field. It emits the oldest pictures if more than the
+// engine's depth are in progress.
 func (f *Filter) fill(ctx context.Context, emit pipeline.Emit) (err error) {
 	e, r := f.window[f.next], &result{}
 	if (!e.second || f.hasSecond(e.of)) && (f.keepContext || !e.of.Context) {
@@ -224,7 +226,7 @@ func (f *Filter) fill(ctx context.Context, emit pipeline.Emit) (err error) {
 	return f.finish(ctx, emit, f.engine.Depth())
 }
 
-// begin begins a picture. An error leaves nothing behind.
+// begin starts the picture for field e in r. On an error it releases the frame.
 func (f *Filter) begin(ctx context.Context, emit pipeline.Emit, e *field, r *result) (err error) {
 	if r.out, err = f.room(ctx, emit, e.of.Format); err != nil {
 		return err
@@ -245,8 +247,8 @@ func (f *Filter) begin(ctx context.Context, emit pipeline.Emit, e *field, r *res
 	return err
 }
 
-// lasts returns how long a frame lasts: until the next one; the last of a run as it says itself, or
-// else as the one before, or as the rate says, which is a guess.
+// lasts returns the duration of a frame: the time to the next frame. The last frame of a run uses
+// its own duration, else the previous step. Otherwise known is false and the frame rate is used.
 func (e *source) lasts() (step int64, known bool) {
 	switch v := e.Video; {
 	case !e.followed && e.Duration > 0:
@@ -259,13 +261,15 @@ func (e *source) lasts() (step int64, known bool) {
 	return 1, false
 }
 
-// hasSecond reports whether the second field of a frame has a picture: there must be a time for it.
+// hasSecond reports whether the second field of a frame gets a picture. A frame of a single time
+// unit is too short.
 func (f *Filter) hasSecond(e *source) bool {
 	step, _ := e.lasts()
 	return !f.o.Single && (f.halves || step > 1)
 }
 
-// time sets the time of a picture: that of its frame, or half way to that of the next frame.
+// time sets the time of a picture: its frame's time, plus half the frame's duration for a second
+// field.
 func (f *Filter) time(out *pipeline.Frame, e *field) {
 	step, known := e.of.lasts()
 	first, second := step, step
@@ -283,7 +287,7 @@ func (f *Filter) time(out *pipeline.Frame, e *field) {
 	}
 }
 
-// room returns a frame for a picture. Those under way make room if the pool has none.
+// room returns a frame for a picture. If the pool is empty, it first emits pictures in progress.
 func (f *Filter) room(ctx context.Context, emit pipeline.Emit, format pipeline.Format) (*pipeline.Frame, error) {
 	for len(f.results) > 0 {
 		if out, err := f.pool.TryFrame(format); out != nil || err != nil {
@@ -296,7 +300,7 @@ func (f *Filter) room(ctx context.Context, emit pipeline.Emit, format pipeline.F
 	return f.pool.NewFrame(ctx, format)
 }
 
-// finish waits for pictures until no more than some are under way, and emits them.
+// finish waits for the oldest pictures and emits them until only left are in progress.
 func (f *Filter) finish(ctx context.Context, emit pipeline.Emit, left int) error {
 	for len(f.results) > left {
 		r := f.results[0]
@@ -319,10 +323,10 @@ func (f *Filter) finish(ctx context.Context, emit pipeline.Emit, left int) error
 	return nil
 }
 
-// Drain emits the pictures under way.
+// Drain emits the pictures in progress.
 func (f *Filter) Drain(ctx context.Context, emit pipeline.Emit) error { return f.finish(ctx, emit, 0) }
 
-// end makes the pictures of all fields, which end a run.
+// end completes the pictures of a run and releases its fields.
 func (f *Filter) end(ctx context.Context, emit pipeline.Emit) error {
 	for f.next < len(f.window) {
 		if err := f.fill(ctx, emit); err != nil {
@@ -344,7 +348,7 @@ func (f *Filter) forget() {
 	f.window, f.next, f.latest = nil, 0, nil
 }
 
-// Flush emits the pictures of all fields, and forgets them.
+// Flush emits the pictures of all remaining fields and resets the filter.
 func (f *Filter) Flush(ctx context.Context, emit pipeline.Emit) error {
 	if err := f.end(ctx, emit); err != nil {
 		return err
@@ -353,7 +357,8 @@ func (f *Filter) Flush(ctx context.Context, emit pipeline.Emit) error {
 	return nil
 }
 
-// Discard releases all fields. It waits for what is under way, which reads them.
+// Discard releases all fields and resets the filter. It waits for pictures in progress, which read
+// the fields, but does not emit them.
 func (f *Filter) Discard() {
 	for _, r := range f.results {
 		r.release()

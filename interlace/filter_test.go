@@ -18,14 +18,14 @@ import (
 
 var small = pipeline.Format{Layout: pipeline.YUV420P, Width: 6, Height: 8}
 
-// shot describes a frame: its kind (p progressive, t top field first, b bottom field first;
-// capitals are context), and its time.
+// shot describes a frame by its time and its kind: p progressive, t top field first, b bottom field
+// first, in capitals for context frames.
 type shot struct {
 	kind       byte
 	pts, lasts int64
 }
 
-// noisy returns a frame of random samples, as they are for its number.
+// noisy returns a frame of random samples with a number as seed.
 func noisy(format pipeline.Format, number uint64) *pipeline.Frame {
 	f := pipeline.Blank(format)
 	r := rand.New(rand.NewPCG(1, number))
@@ -37,7 +37,7 @@ func noisy(format pipeline.Format, number uint64) *pipeline.Frame {
 	return f
 }
 
-// clip returns frames of random samples.
+// clip returns noisy frames for shots.
 func clip(format pipeline.Format, video *pipeline.Video, shots []shot) (all []*pipeline.Frame) {
 	for _, s := range shots {
 		f := noisy(format, uint64(s.pts))
@@ -50,7 +50,7 @@ func clip(format pipeline.Format, video *pipeline.Video, shots []shot) (all []*p
 	return all
 }
 
-// shots returns frames of kinds, 40 units apart.
+// shots returns a shot for each kind, 40 units apart.
 func shots(kinds string) (all []shot) {
 	for i := range kinds {
 		all = append(all, shot{kinds[i], int64(40 * i), 40})
@@ -58,7 +58,7 @@ func shots(kinds string) (all []shot) {
 	return all
 }
 
-// run filters frames, and checks that they and the results are released.
+// run filters frames and checks that all are released.
 func run(t *testing.T, f *interlace.Filter, in []*pipeline.Frame) (out []*pipeline.Frame) {
 	t.Helper()
 	left := len(in)
@@ -75,7 +75,7 @@ func run(t *testing.T, f *interlace.Filter, in []*pipeline.Frame) (out []*pipeli
 	for _, r := range out {
 		passed := r.Planes[0].Data != nil && slices.ContainsFunc(in, func(f *pipeline.Frame) bool { return &f.Planes[0].Data[0] == &r.Planes[0].Data[0] })
 		if passed {
-			r.Release() // its samples stay
+			r.Release() // its samples remain valid
 		}
 		if r.Interlaced || r.TopFieldFirst {
 			t.Errorf("the result at %d is interlaced", r.PTS)
@@ -93,7 +93,7 @@ func plain(o interlace.Options) *interlace.Filter {
 	return interlace.NewFilter(interlace.Plain{}, pool(), o)
 }
 
-// watched is an engine that writes which fields a window has, as their first samples.
+// watched is an engine that records the fields of each window: t, b, or - if missing.
 type watched struct {
 	interlace.Engine
 	jobs []string
@@ -115,7 +115,7 @@ func (w *watched) Fill(ctx context.Context, j interlace.Job) (interlace.Wait, er
 	return w.Engine.Fill(ctx, j)
 }
 
-// TestWindows: a window has the fields of a run.
+// TestWindows checks that windows contain only fields of one run.
 func TestWindows(t *testing.T) {
 	for _, c := range []struct {
 		kinds  string
@@ -139,7 +139,7 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-// TestTimes: a picture of the second field is half way to the next frame.
+// TestTimes checks the times of results. A second field's picture is halfway to the next frame.
 func TestTimes(t *testing.T) {
 	pal := pipeline.Video{TimeBase: pipeline.Ratio{Num: 1, Den: 1000}, Rate: pipeline.Ratio{Num: 25, Den: 1}, MeanRate: pipeline.Ratio{Num: 25, Den: 2}}
 	halves := pipeline.Video{TimeBase: pipeline.Ratio{Num: 1, Den: 2000}, Rate: pipeline.Ratio{Num: 50, Den: 1}, MeanRate: pipeline.Ratio{Num: 25, Den: 1}}
@@ -185,12 +185,12 @@ func TestTimes(t *testing.T) {
 		v := pal
 		v.TimeBase = from
 		if f := run(t, plain(interlace.Options{}), clip(small, &v, shots("t"))); f[0].Video.TimeBase != want {
-			t.Errorf("the half of %v is %v", from, f[0].Video.TimeBase)
+			t.Errorf("time base %v became %v, not %v", from, f[0].Video.TimeBase, want)
 		}
 	}
 }
 
-// props count how often they are released.
+// props counts its releases.
 type props struct {
 	again    bool
 	released *int
@@ -216,12 +216,12 @@ func TestProps(t *testing.T) {
 		f.Release()
 	}
 	if !slices.Equal(got, []bool{false, true, false}) || released != 3 {
-		t.Errorf("of the second picture: %v; %d released of 3", got, released)
+		t.Errorf("results of Again: %v; %d of 3 props released", got, released)
 	}
 }
 
-// TestParts: parts with the frames around them give the results of the whole, and results of single
-// are those of the first fields.
+// TestParts checks that a part with context frames gives the same results as the whole video, and
+// that Single gives the same pictures for first fields.
 func TestParts(t *testing.T) {
 	o := interlace.Options{}
 	const kinds = "tttpttttbbpptt"
@@ -268,7 +268,7 @@ func same(a, b *pipeline.Frame) bool {
 	return a.Format == b.Format
 }
 
-// TestContext: a filter that is asked to keeps context frames, as such.
+// TestContext checks that KeepContext results in context frames.
 func TestContext(t *testing.T) {
 	f := plain(interlace.Options{})
 	f.KeepContext()
@@ -281,7 +281,7 @@ func TestContext(t *testing.T) {
 	}
 }
 
-// TestStill: the rows of a still picture come back, and a row of chroma or of a frame stays.
+// TestStill checks that still pictures do not change, even with a single row of luma or chroma.
 func TestStill(t *testing.T) {
 	for _, height := range []int{1, 2, 3, 5, 8} {
 		format := pipeline.Format{Layout: pipeline.YUV420P, Width: 3, Height: height}
@@ -308,7 +308,7 @@ func TestStill(t *testing.T) {
 	}
 }
 
-// failing is an engine one of whose calls fails.
+// failing is an engine that fails in call number prepare or fill.
 type failing struct {
 	interlace.Engine
 	prepare, fill int
@@ -330,7 +330,7 @@ func (f *failing) Fill(ctx context.Context, j interlace.Job) (interlace.Wait, er
 	return f.Engine.Fill(ctx, j)
 }
 
-// Depth has pictures under way.
+// Depth allows pictures in progress.
 func (*failing) Depth() int { return 2 }
 
 func TestFailures(t *testing.T) {
@@ -359,11 +359,11 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestChroma: rows of chroma that fields have by the rule of MPEG-2 and H.264, a quarter and three
-// quarters of the way between two rows of their field's luma, become those of progressive frames,
-// half way between two rows of theirs. The colour of a ramp that moves down shows it.
+// TestChroma checks the vertical position of chroma in 4:2:0, with a ramp that moves down. In
+// MPEG-2 and H.264, a field's chroma row is a quarter or three quarters of the way between two luma
+// rows of the field. In a progressive frame it is halfway between two luma rows of the frame.
 func TestChroma(t *testing.T) {
-	const slope, speed = 4, 3 // levels a row; levels a field
+	const slope, speed = 4, 3 // levels per row, levels per field
 	colour := func(y float64, field int) float64 { return 60 + slope*y + speed*float64(field) }
 	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 4, Height: 32}
 	in := clip(format, nil, shots("ttt"))
@@ -382,7 +382,7 @@ func TestChroma(t *testing.T) {
 	made := run(t, plain(interlace.Options{}), in)
 	for field, f := range made {
 		if field == 0 || field == len(made)-1 {
-			continue // changes of brightness cannot be followed with fields on one side alone
+			continue // fields on one side alone cannot show a change of brightness
 		}
 		for r := 4; r < format.Height/2-4; r++ {
 			want := (colour(float64(2*r), field) + colour(float64(2*r+1), field)) / 2

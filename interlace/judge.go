@@ -7,27 +7,27 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Judge finds out by what moves which field of frames comes first, whatever they say themselves. It
-// looks at frames that follow each other, at several places of a video.
+// Judge detects the field order of a video from motion. It ignores the frames' flags. It examines
+// consecutive frames at several places of a video.
 //
-// Of two frames it compares the rows of the bottom field of the first with those of the top field
-// of the second around them, and the other way around: with the top field first, the former are
-// one field apart, and the latter three. In progressive frames both are two apart, and the fields
-// of a frame fit best.
+// For two consecutive frames it compares the first bottom field with the second top field, and the
+// first top field with the second bottom field. If the top field comes first, the fields of the
+// former pair are one field period apart, and the fields of the latter three. In progressive
+// frames, both pairs are two periods apart, and the two fields of one frame match best.
 type Judge struct {
 	places []*place
 	last   *Lines // luma of the latest frame: top and bottom
 	bottom *Lines
 }
 
-// place is a run of frames.
+// place collects the results from consecutive frames.
 type place struct {
-	frames, tagged, topFirst int // tagged as interlaced
-	votes                    [4]int
+	frames, tagged, topFirst int    // all frames, flagged ones, and flagged with the top field first
+	votes                    [4]int // pairs of frames, by Content
 	repeats                  []repeat
 }
 
-// Content is what frames look like.
+// Content is the kind of scan in frames.
 type Content int
 
 // The contents.
@@ -38,20 +38,21 @@ const (
 	BottomFirst
 )
 
-// Found is what a Judge has found.
+// Found is the result of a Judge.
 type Found struct {
-	Content  Content // by what moves; Unclear if too little does
-	Tags     Content // what all frames say; Unclear if they differ
-	Telecine bool    // film in video of five frames for four
+	Content  Content // from motion, Unclear without enough of it
+	Tags     Content // from the flags of all frames, Unclear if they differ
+	Telecine bool    // film in 3:2 pulldown: five video frames for four film frames
 }
 
-// repeat is how far the fields of a frame are from those of the one before, in 8-bit levels.
+// repeat holds the mean differences between the fields of a frame and of the previous frame, in
+// 8-bit levels.
 type repeat struct{ top, bottom float64 }
 
-// Cut begins a new place.
+// Cut starts a new place: the next frame does not follow the previous one.
 func (j *Judge) Cut() { j.last = nil }
 
-// columns is about how many samples of a row are looked at.
+// columns is the approximate number of samples examined in a row.
 const columns = 240
 
 // lumaOf copies columns of the luma of a field, in 16 bits.
@@ -73,7 +74,7 @@ func lumaOf(f *pipeline.Frame, field plane.Field) *Lines {
 	return &Lines{Planes: []plane.Plane{p}, Bottom: field == plane.Bottom}
 }
 
-// Add looks at the next frame.
+// Add examines the next frame. It does not keep the frame.
 func (j *Judge) Add(f *pipeline.Frame) {
 	if f.Height < 8 {
 		return
@@ -100,7 +101,8 @@ func (j *Judge) Add(f *pipeline.Frame) {
 	j.last, j.bottom = top, bottom
 }
 
-// comb is how far the rows between two of a top field are from them, where they are a bottom field.
+// comb returns the mean difference, in 8-bit levels, between the rows of a bottom field and the
+// mean of the top field's rows above and below.
 func comb(top, bottom *Lines) float64 {
 	a, b, sum := top.Planes[0], bottom.Planes[0], uint64(0)
 	rows := min(a.Height-1, b.Height)
@@ -123,8 +125,9 @@ func distance(f, g *Lines) float64 {
 	return float64(sum) / float64(256*len(f.Planes[0].Pix))
 }
 
-// vote judges two frames: later is the comb of the first one's bottom field with the second one's
-// top field, earlier that of the top and bottom fields, and own that of the first frame.
+// vote judges two consecutive frames. later is the comb between the first bottom field and the
+// second top field, earlier between the first top field and the second bottom field, and own
+// between the two fields of the first frame.
 func vote(later, earlier, own float64) Content {
 	const clear, share, levels = 2, 0.02, 0.02
 	least := min(later, earlier, own)
@@ -142,7 +145,7 @@ func vote(later, earlier, own float64) Content {
 	return Unclear
 }
 
-// Find judges by the frames so far.
+// Find returns the result for all added frames. Add may follow.
 func (j *Judge) Find() (f Found) {
 	const leastVotes, clear, leastPlaces = 6, 8, 2
 	var votes, places [4]int
@@ -179,14 +182,14 @@ func (j *Judge) Find() (f Found) {
 	return f
 }
 
-// cycle is how many frames four of film become.
+// cycle is the number of video frames for four film frames.
 const cycle = 5
 
-// telecined reports whether one of each five frames repeats the top field of the one before, and
-// the frame two later, or three, the bottom field.
+// telecined reports whether one of every five frames repeats the previous top field, and the frame
+// two or three later repeats the previous bottom field.
 func (p *place) telecined() bool {
 	const repeated, moves = 0.3, 0.5
-	still := 256.0 // of noise alone
+	still := 256.0 // difference from noise alone
 	for _, r := range p.repeats {
 		still = min(still, r.top, r.bottom)
 	}

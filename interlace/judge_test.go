@@ -10,8 +10,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// scene draws row y of a picture at a time, in fields: a texture that moves by so many samples a
-// field.
+// scene draws row y of a moving texture. time is in fields and speed in samples per field.
 func scene(row []byte, y int, time, speed, noise float64, r *rand.Rand) {
 	for x := range row {
 		u, v := float64(x)+speed*time, float64(y)-speed*time/4
@@ -20,7 +19,7 @@ func scene(row []byte, y int, time, speed, noise float64, r *rand.Rand) {
 	}
 }
 
-// drawn returns frame n of a video of some content: when each field of it was taken.
+// drawn returns frame n of a video. when returns the times of its fields.
 func drawn(when func(n int) (top, bottom float64), n int, speed, noise float64, tagged interlace.Content) *pipeline.Frame {
 	f := pipeline.Blank(pipeline.Format{Layout: pipeline.GRAY, Width: 96, Height: 64})
 	r := rand.New(rand.NewPCG(3, uint64(n)))
@@ -36,8 +35,7 @@ func drawn(when func(n int) (top, bottom float64), n int, speed, noise float64, 
 	return f
 }
 
-// film returns the times of fields of film in video, whose frames are shown for two fields and
-// three, in turn.
+// film returns the times of fields in 3:2 pulldown: film frames last two and three fields in turn.
 func film(topFirst bool) func(n int) (top, bottom float64) {
 	return func(n int) (top, bottom float64) {
 		of := func(field int) float64 { return 2.5 * float64(field/5*2+[]int{0, 0, 1, 1, 1}[field%5]) }
@@ -48,13 +46,13 @@ func film(topFirst bool) func(n int) (top, bottom float64) {
 	}
 }
 
-// TestJudge finds what frames are by what moves in them, and what they say.
+// TestJudge checks the detected content and flags.
 func TestJudge(t *testing.T) {
 	const p, top, bottom, unclear = interlace.Progressive, interlace.TopFirst, interlace.BottomFirst, interlace.Unclear
 	frames := func(n int) (float64, float64) { return float64(2 * n), float64(2 * n) }
 	topFirst := func(n int) (float64, float64) { return float64(2 * n), float64(2*n + 1) }
 	bottomFirst := func(n int) (float64, float64) { return float64(2*n + 1), float64(2 * n) }
-	half := func(n int) (float64, float64) { // of the video
+	half := func(n int) (float64, float64) { // the field order changes halfway
 		if n > 60 {
 			return topFirst(n)
 		}

@@ -2,12 +2,12 @@ package interlace
 
 import "vidfilter/denoise/plane"
 
-// A missing sample lies in the gap between two rows of its field. The net that estimates it reads
-// rows e, a, b, c, d, f: b and c next to the gap, a and d beside these, e and f outermost.
+// A missing sample lies in the gap between two rows of its field. The net reads six rows of the
+// field, e, a, b, c, d and f from top to bottom. The gap is between b and c.
 const (
 	netReach = 3                  // columns each way
 	netWidth = 2*netReach + 1     //
-	netSums  = 2*netWidth + 3     // of opposite samples: of b and c, of a and d, three of e and f
+	netSums  = 2*netWidth + 3     // sums of opposite samples: b and c, a and d, three of e and f
 	netFlat  = 2                  // units that read the sums
 	netPairs = 4                  // units that compare the rows of a gap
 	netUnits = netFlat + netPairs //
@@ -15,17 +15,19 @@ const (
 	netRows  = 6                  //
 )
 
-// Net holds the weights of the estimate. It is symmetric under a half turn of the rows.
+// Net holds the weights of the estimate. Rotating the rows by 180 degrees does not change the
+// result.
 //
-// A unit is the magnitude of a weighted sum. Those that compare the rows of a gap are pooled over
-// three places of the gap, and of those above and below. The estimate is a mean of linear filters
-// of the sums, each weighted by its gate: the units' weighted sum, or 0 if it is negative.
+// A unit is the magnitude of a weighted sum. The units that compare the rows of a gap are pooled
+// over three columns in the gap itself and in the gaps above and below. The estimate is a weighted
+// mean of linear filters of the sums. A filter's weight is its gate: a weighted sum of the units,
+// or 0 if that sum is negative.
 type Net struct {
 	Flat     [netFlat][netSums]float32
 	FlatBias [netFlat]float32
-	Pair     [netPairs][netWidth]float32 // of differences of opposite samples
-	Centre   [netPairs][2]float32        // pooled: of the middle place, of those beside it
-	Outer    [netPairs][3]float32        // of the gap above, from left to right; turned, of that below
+	Pair     [netPairs][netWidth]float32 // for differences of opposite samples
+	Centre   [netPairs][2]float32        // pooling in the gap: middle column, columns beside it
+	Outer    [netPairs][3]float32        // pooling in the gap above, left to right, mirrored for the gap below
 	Gate     [netGates][netUnits]float32
 	GateBias [netGates]float32
 	Filter   [netGates][netSums]float32
@@ -33,8 +35,9 @@ type Net struct {
 	Bias     float32
 }
 
-// fill sets the missing rows of a plane whose other rows, from parity on, are a field's. Sums are
-// in float32, in the order of the code, without fused operations: every engine has the same bits.
+// fill sets the rows of a picture. Rows of the given parity come from the field own, and the net
+// estimates the other rows. Sums use float32 in the order of the code, without fused operations, so
+// that all engines give the same bits.
 func (n *Net) fill(out, own plane.Plane, parity int) {
 	unit := float32(own.Unit())
 	plane.Rows(out.Height, func(y int) {
@@ -49,18 +52,17 @@ func (n *Net) fill(out, own plane.Plane, parity int) {
 	})
 }
 
-// gap is the gap below a row of a field; the rows above the first are alike, and those below the
-// last.
+// gap is the gap below row above of a field. Beyond the edges, the edge rows repeat.
 type gap struct {
 	field plane.Plane
 	above int
 	scale float32
 }
 
-// at returns a sample, in 8-bit levels, of a row: 0 is the one above the gap, 1 that below.
+// at returns a sample in 8-bit levels. Row 0 is above the gap, row 1 below it.
 func (g gap) at(x, row int) float32 { return float32(float32(g.field.At(x, g.above+row)) * g.scale) }
 
-// unit compares the rows of the gap that is so many gaps further down.
+// unit returns unit i at column x of a gap further rows below g.
 func (n *Net) unit(i int, g gap, further, x int) float32 {
 	sum := float32(0)
 	for j, w := range n.Pair[i] {

@@ -7,22 +7,22 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Plain is the engine in Go: slow, and what the others are tested against.
+// Plain is the reference engine in Go. It is slow.
 type Plain struct{}
 
-// Lines are the rows of a field, of each component.
+// Lines holds the rows of a field for each component.
 type Lines struct {
 	Planes []plane.Plane
 	Bottom bool // they are rows 1, 3, 5, ... of the frame
 
 	heights        []int // of the frame's components
-	shiftX, shiftY int   // of chroma
-	searched       int   // component
+	shiftX, shiftY int   // log2 of the chroma subsampling
+	searched       int   // index of the component for the motion search
 
-	estimates [Passes]*estimate // made when needed
+	estimates [Passes]*estimate // made on demand
 }
 
-// shifts returns the subsampling of a component.
+// shifts returns the log2 of the subsampling of component i.
 func (l *Lines) shifts(i int) (x, y int) {
 	if i == 0 {
 		return 0, 0
@@ -30,7 +30,7 @@ func (l *Lines) shifts(i int) (x, y int) {
 	return l.shiftX, l.shiftY
 }
 
-// Searched returns the component of a layout that is searched: Y, or G.
+// Searched returns the index of the component for the motion search: Y, or G in RGB.
 func Searched(l pipeline.Layout) int {
 	if l.Info().Samples > 1 {
 		return 1
@@ -38,10 +38,10 @@ func Searched(l pipeline.Layout) int {
 	return 0
 }
 
-// Retire does nothing.
+// Retire implements Field.
 func (*Lines) Retire() {}
 
-// Release does nothing.
+// Release implements Field.
 func (*Lines) Release() {}
 
 // LinesOf copies the rows of a field.
@@ -85,8 +85,8 @@ func (Plain) Fill(_ context.Context, j Job) (Wait, error) {
 // Depth returns 0.
 func (Plain) Depth() int { return 0 }
 
-// Idle does nothing.
+// Idle implements Engine.
 func (Plain) Idle() {}
 
-// Reference returns the components of the picture of the field in a window's middle.
+// Reference returns the components of the picture for the field in the middle of a window.
 func Reference(window *[2*Reach + 1]*Lines) []plane.Plane { return at(window, Reach, Passes).planes }

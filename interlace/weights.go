@@ -5,16 +5,15 @@ import (
 	"encoding/binary"
 )
 
-// Blocks of missing samples are of one of so many classes. Each class has one of the codes of a
-// pass: the weights of the samples around a missing one.
+// Each block of missing samples belongs to one of the Classes. A pass assigns one of its Codes to
+// each class. A code is a set of Weights for the samples around a missing sample.
 const (
 	Classes = 27 * 256
 	Codes   = 256
 	Weights = 14
 )
 
-// Tables are the numbers that were learned from progressive video: see "Learning" in
-// docs/notes/deinterlace.md.
+// Tables are the numbers learned from progressive video: see "Learning" in docs/deinterlace.md.
 type Tables struct {
 	Net   Net
 	Class [Passes][Classes]uint8
@@ -24,7 +23,7 @@ type Tables struct {
 //go:embed weights.bin
 var learned []byte
 
-// Learned are the tables of the program.
+// Learned are the embedded tables. They are read-only.
 var Learned = read(learned)
 
 func read(b []byte) *Tables {
@@ -35,7 +34,7 @@ func read(b []byte) *Tables {
 	return t
 }
 
-// weights returns those of a class of blocks.
+// weights returns the weights for a class of blocks.
 func (t *Tables) weights(pass, class int) (all [Weights]float32) {
 	for i, w := range t.Code[pass][t.Class[pass][class]] {
 		all[i] = float32(w) / 4096

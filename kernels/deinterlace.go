@@ -12,11 +12,11 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Deinterlace makes progressive frames of fields: see package interlace. It has no rows in the
-// table: an option of another filter stands for it.
+// Deinterlace makes progressive frames from fields: see package interlace. It has no options of its
+// own, since another filter's option selects it.
 type Deinterlace struct {
-	Single      bool // a frame of each interlaced frame; otherwise of each field
-	Progressive bool // no frame is interlaced, unless the first is
+	Single      bool // one picture per interlaced frame instead of one per field
+	Progressive bool // assume that no frame is interlaced, unless the first is
 }
 
 var deinterlaceFilter = &Filter{Name: "deinterlace", Place: PlaceDeinterlace, Zero: Deinterlace{}}
@@ -32,24 +32,24 @@ func (d Deinterlace) options() interlace.Options {
 // Window implements Stage.
 func (d Deinterlace) Window() pipeline.Window { return d.options().Reads() }
 
-// On returns the filter by an engine.
+// On returns the filter with an engine.
 func (d Deinterlace) On(e interlace.Engine, pool *pipeline.Pool) pipeline.Filter {
 	return interlace.NewFilter(e, pool, d.options())
 }
 
-// OnCPU implements the interface of that name.
+// OnCPU implements the interface OnCPU.
 func (d Deinterlace) OnCPU(c *CPU, pool *pipeline.Pool) (pipeline.Filter, error) {
 	return d.On(cpu.New(c.isa, func(ctx context.Context, n int, do func(i int)) {
 		c.each(ctx, n, func(_, i int) { do(i) })
 	}, c.Host), pool), nil
 }
 
-// OnHost implements the interface of that name, for other backends.
+// OnHost implements the interface OnHost, for other backends.
 func (d Deinterlace) OnHost(pool *pipeline.Pool, in Setting) (pipeline.Filter, error) {
 	return d.On(cpu.New(isa.Fastest(), eachOf(in.Threads), Host{}), pool), nil
 }
 
-// eachOf returns CPU.each on goroutines of its own; 0: as many as the program may use.
+// eachOf returns a cpu.Each that starts threads goroutines, or GOMAXPROCS if threads is 0.
 func eachOf(threads int) cpu.Each {
 	if threads <= 0 {
 		threads = runtime.GOMAXPROCS(0)

@@ -46,7 +46,7 @@ type Setting struct {
 	MaxPixels   int64                      // of a picture; 0: no limit
 	Threads     int                        // 0: as many as the program may use
 	Lost        func(name string)          // called with a property that is lost with frames at the end; may be nil
-	Repaired    func(patches int)          // called for each frame with patches that were replaced; may be nil
+	Repaired    func(patches int)          // called for each frame with replaced patches; may be nil
 	Trial       bool                       // the samples of results are of no use
 }
 
@@ -56,7 +56,7 @@ type Undivided interface {
 	Whole() string // why, with the option's name; "": parts will do
 }
 
-// Alias is a stage that may stand for another one, which a backend opens in its place.
+// Alias is a stage that may stand for another stage. Selection.Stages replaces it with Means().
 type Alias interface {
 	Stage
 	Means() Stage

@@ -39,8 +39,8 @@ type Link struct {
 	Window Window            // that its results depend on
 	Takes  func(Layout) bool // nil: it takes all layouts
 
-	// OnDevice means that the filter reads frames whose samples are in its device's memory alone,
-	// InBoth that it reads them there and in the host's.
+	// OnDevice means that the filter can read frames whose samples are only in device memory.
+	// InBoth means that it reads samples in device memory and in host memory.
 	OnDevice, InBoth bool
 
 	// Results is how many results the filter keeps between calls.

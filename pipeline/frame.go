@@ -19,8 +19,9 @@ type Plane struct {
 // runs once, after the last of them.
 type Props interface{ Release() }
 
-// Repeater is Props of a frame of which a filter makes several. Again returns those of all but the
-// first, without what is read once, as captions are; nil if there are none.
+// Repeater is implemented by Props that support filters with several results per frame. Again
+// returns the properties for all results except the first, without captions and other data that may
+// appear only once. It returns nil if no properties remain.
 type Repeater interface{ Again() Props }
 
 // sharedProps counts the frames that share a Props.
@@ -115,8 +116,8 @@ func (f *Frame) Props() Props {
 	return f.props.Props
 }
 
-// SetProps gives properties to a frame that nobody else sees yet, in place of those that it has. It
-// does nothing for nil.
+// SetProps replaces the properties of a frame, which must not be shared yet. The frame takes
+// ownership of props. SetProps ignores nil.
 func (f *Frame) SetProps(props Props) {
 	if props != nil {
 		f.props.release()

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Memory is a block of host memory outside the Go heap, to which C code and devices may keep
-// pointers, or of a device's memory, or one of each for the same samples.
+// Memory is a block of memory outside the Go heap, to which C code and devices may keep pointers.
+// It is in host memory, in device memory, or in both for the same samples.
 type Memory struct {
-	Bytes  []byte // at least as many as asked for; nil in a device's memory alone
+	Bytes  []byte // at least the requested size, or nil if the block is only in device memory
 	Device DeviceSamples
 	Free   func() // gives the block back to the allocator; called once
 }
@@ -257,8 +257,9 @@ func (p *Pool) Close() {
 	freeAll(idle)
 }
 
-// OnDevice has the pool's frames of some layouts be in the memory of a device, which alloc returns.
-// They have no Planes unless its blocks are in both memories. It must come before the first frame.
+// OnDevice makes the pool take device memory from alloc for the layouts that takes selects. Their
+// frames have Planes only if the blocks of alloc are in host memory as well. OnDevice must be
+// called before the first frame is taken.
 func (p *Pool) OnDevice(alloc Allocator, takes func(Layout) bool) {
 	p.device, p.onDevice = alloc, takes
 }

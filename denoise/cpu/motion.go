@@ -10,12 +10,12 @@ import (
 	"vidfilter/internal/isa"
 )
 
-// Pad is how many columns and rows a Plane has beyond each edge, alike the edge: to the right twice
-// as many.
+// Pad is the padding of a Plane on each side, in samples that repeat the edge. The right side has
+// twice as much.
 const Pad = C.VD_PAD
 
-// Plane is a plane in the C heap, as the search reads it: samples of a byte, or of two if they are
-// deeper than 8 bits.
+// Plane is a padded plane on the C heap. Samples are one byte, or two above 8 bits. The caller owns
+// the memory.
 type Plane struct {
 	At                   unsafe.Pointer // the first sample
 	Pitch                int            // samples
@@ -24,46 +24,46 @@ type Plane struct {
 
 func (p Plane) c() C.vd_plane { return *(*C.vd_plane)(unsafe.Pointer(&p)) }
 
-// Planes makes planes of others with an instruction set: rows y0 <= y < y1. What is beyond the
-// edges of the source must be set, and is set by Pad in the result.
+// Planes derives planes with an instruction set. The methods other than Pad compute rows y0 <= y <
+// y1 of to. They read the padding of from, and do not set the padding of to.
 type Planes isa.ISA
 
-// Pad sets the samples beyond the edges.
+// Pad fills the padding of a plane.
 func (s Planes) Pad(p Plane) { C.vd_pad(C.int(s), p.c()) }
 
-// Smooth makes the first level that is searched, of bytes, with the coarser smoothing.
+// Smooth computes the finest level of the search, in bytes, with the coarse smoothing.
 func (s Planes) Smooth(to, from Plane, y0, y1 int) {
 	C.vd_smooth(C.int(s), to.c(), from.c(), 1, C.int(y0), C.int(y1))
 }
 
-// Halve makes the next level.
+// Halve computes the next coarser level.
 func (s Planes) Halve(to, from Plane, y0, y1 int) {
 	C.vd_halve(C.int(s), to.c(), from.c(), C.int(y0), C.int(y1))
 }
 
-// Right makes the plane half a pel to the right.
+// Right computes the plane half a pel to the right.
 func (s Planes) Right(to, from Plane, y0, y1 int) {
 	C.vd_right(C.int(s), to.c(), from.c(), C.int(y0), C.int(y1))
 }
 
-// Down makes the plane half a pel below.
+// Down computes the plane half a pel below.
 func (s Planes) Down(to, from Plane, y0, y1 int) {
 	C.vd_down(C.int(s), to.c(), from.c(), C.int(y0), C.int(y1))
 }
 
-// Vector is a motion.Vector in the C heap.
+// Vector is a motion.Vector on the C heap.
 type Vector struct{ X, Y int16 }
 
-// Search finds the vectors between two pictures: the same as denoise/motion.
+// Search finds the vectors between two pictures, and gives the same vectors as motion.Search.
 type Search struct {
 	isa  isa.ISA
 	Cell int
 	c    C.vd_search
 }
 
-// NewSearch returns the search from a picture to another. The levels are smoothed, the finest
-// first. The half-pel planes, by phase, are of the finest level of to. Each level has its field of
-// vectors, and the first is the result.
+// NewSearch returns a search of the picture from in the picture to. Their smoothed levels come
+// finest first. half holds the finest level of to and its half-pel planes, by phase. fields holds a
+// vector per cell for each level. fields[0] receives the result. The caller owns all the memory.
 func NewSearch(set isa.ISA, s *motion.Search, from, to []Plane, half [4]Plane, fields []*Vector) *Search {
 	out := &Search{isa: set, Cell: s.Cell, c: C.vd_search{
 		levels: C.int(len(from)), cell: C.int(s.Cell), penalty: C.int(s.Penalty), refine: C.int(s.Refined), pilot: from[0].c(),
@@ -81,10 +81,10 @@ func NewSearch(set isa.ISA, s *motion.Search, from, to []Plane, half [4]Plane, f
 	return out
 }
 
-// Find sets the vectors of rows y0 <= y < y1 of cells at one level. The next coarser one is done.
+// Find sets the vectors of cell rows y0 <= y < y1 at a level, after the next coarser level.
 func (s *Search) Find(level, y0, y1 int) {
 	C.vd_find(C.int(s.isa), &s.c, C.int(level), C.int(y0), C.int(y1))
 }
 
-// Refine improves the vectors of rows y0 <= y < y1 of cells of the finest level.
+// Refine improves the vectors of cell rows y0 <= y < y1 at the finest level.
 func (s *Search) Refine(y0, y1 int) { C.vd_refine(C.int(s.isa), &s.c, C.int(y0), C.int(y1)) }

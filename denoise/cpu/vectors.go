@@ -11,8 +11,9 @@ import (
 	"vidfilter/denoise/motion"
 )
 
-// Find returns the vectors from a picture to others of the engine's, as a motion.Search of the same
-// constants and sigma finds them.
+// Find returns the vectors from a picture to each of the others, equal to the vectors from a
+// motion.Search with these constants and sigma. The pictures must belong to the engine and have the
+// same size.
 func (e *Engine) Find(ctx context.Context, c motion.Constants, sigma float64, from denoise.Picture, to ...denoise.Picture) ([]motion.Field, error) {
 	e.ctx = ctx
 	f := &filter{Settings: denoise.Settings{Motion: c}, Engine: e, frame: from.(*frame), search: motion.NewSearch(c, sigma)}

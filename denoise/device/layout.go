@@ -21,7 +21,7 @@ type Shape struct {
 	Depth          int     // bits of a sample, in a byte or two
 	Shift          int     // of a sample in the two bytes of a frame's
 	Cell           int     // side of the search's cells
-	Searched       bool    // pictures are searched, no more
+	Searched       bool    // pictures are only searched, not denoised
 }
 
 // Layout says where the planes of pictures of one shape lie in their memory, and all else in the

@@ -1,4 +1,4 @@
-// Frames of fields in AVX2.
+// The deinterlacer in AVX2.
 #ifdef __x86_64__
 #include <immintrin.h>
 #pragma GCC target("avx2,fma")

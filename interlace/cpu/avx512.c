@@ -1,4 +1,4 @@
-// Frames of fields in AVX-512 (F, BW, DQ, VL).
+// The deinterlacer in AVX-512 (F, BW, DQ, VL).
 #ifdef __x86_64__
 #include <immintrin.h>
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,prefer-vector-width=512")

@@ -1,3 +1,3 @@
-// The same for samples of two bytes.
+// The same code for samples of two bytes.
 #define SAMPLE_BITS 16
 #include "avx512.c"

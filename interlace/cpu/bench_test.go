@@ -13,7 +13,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// BenchmarkFilter times the two pictures of a frame of 1080 rows on one thread.
+// BenchmarkFilter times one frame of 1080 rows, or two pictures, on one thread.
 func BenchmarkFilter(b *testing.B) {
 	for _, depth := range []int{8, 10} {
 		in := noisy(pipeline.Format{Layout: pipeline.YUV420P.At(depth), Width: 1920, Height: 1080}, 2, true)

@@ -1,5 +1,4 @@
-// The better estimate of a field: interlace.blender, with the same bits, in blocks of two missing
-// rows of 8 samples.
+// A pass of interlace.blender, bit-exact. A block is 8 columns of two missing rows.
 
 enum { ACROSS = 8, BESIDE = 2, COMPARED = ACROSS + 2 * BESIDE, STILL_MEAN = 86, STILL_MOST = 8, BINS = 4 };
 
@@ -8,7 +7,7 @@ typedef int32_t vi8 __attribute__((vector_size(32)));
 
 INLINE vf8 chosen(vi8 mask, vf8 a, vf8 b) { return (vf8)(((vi8)a & mask) | ((vi8)b & ~mask)); }
 
-// eight loads samples side by side, put_eight stores whole numbers in their range.
+// eight loads 8 adjacent samples. put_eight stores 8 integers within the range of a sample.
 
 #ifdef __AVX2__
 
@@ -44,10 +43,10 @@ INLINE void put_eight(sample *p, vi8 v)
 
 #endif
 
-// All planes of a component have one pitch.
+// All planes of a component have the same pitch.
 
-// apart is the sum of the differences of some rows of a block with the columns beside it, from row
-// `from` on, every second one. most becomes the largest.
+// apart returns the sum of absolute differences over every second row from row `from` on, including
+// the columns beside the block. It raises *most to the largest difference. most may be NULL.
 
 #if defined __AVX2__ && SAMPLE_BITS == 8
 
@@ -107,22 +106,23 @@ INLINE int apart(const sample *a, const sample *b, ptrdiff_t pitch, int from, in
 INLINE int own_apart(const sample *a, const sample *b, ptrdiff_t pitch, int *most) { return apart(a, b, pitch, -1, 3, most); }
 INLINE int missing_apart(const sample *a, const sample *b, ptrdiff_t pitch, int *most) { return apart(a, b, pitch, 0, 2, most); }
 
-// halved divides by a power of two, halves away from zero.
+// halved divides by 1 << shift, where shift is 0 or 1. It rounds halves away from zero.
 INLINE int halved(int v, int shift) { return !shift ? v : v < 0 ? -((1 - v) >> 1) : (v + 1) >> 1; }
 
-// bin is that of the mean of n differences of samples with so many bits more than 8.
+// bin quantises the mean of n differences. Samples have 8 + extra bits.
 INLINE int bin(int sum, int n, int extra)
 {
 	return (sum >= (3 * n / 2) << extra) + (sum >= (4 * n) << extra) + (sum >= (10 * n) << extra);
 }
 
 typedef struct {
-	const sample *to[VI_NEIGHBOURS]; // the block, moved
-	int kind[VI_NEIGHBOURS]; // 0 if its rows are the neighbour's own, 2 if they are missing, else 1
+	const sample *to[VI_NEIGHBOURS]; // the block in each neighbour
+	int kind[VI_NEIGHBOURS]; // rows there: 0 the neighbour's own, 2 missing, 1 in between
 	int d[VI_NEIGHBOURS], between;
 } moved;
 
-// move finds the block in the neighbours. Beyond the reach of the padding all samples are alike.
+// move locates the block in the neighbours. Clamped positions lie in the padding, where samples
+// repeat, so clamping does not change the result.
 INLINE void move(moved *m, const vi_pass *p, const sample *here, const vi_vector *v, int x, int y)
 {
 	int width = p->now.width, height = p->now.height;
@@ -149,8 +149,7 @@ INLINE void store_eight(const vi_pass *p, int x, int y, vf8 v)
 	if (n < ACROSS) memcpy(out, row, n * sizeof *row);
 }
 
-// mix adds up the weighted samples around a row of the block, from e in the estimate and to in the
-// neighbours on.
+// mix returns the weighted sums for a row of a block, at e in the estimate and to in neighbours.
 INLINE vf8 mix(const float *w, const sample *e, const sample *const *to, ptrdiff_t pitch)
 {
 	vi8 base = eight(e - pitch) + eight(e + pitch);
@@ -167,7 +166,7 @@ INLINE vf8 mix(const float *w, const sample *e, const sample *const *to, ptrdiff
 	return sum * 0.5f + 0.5f;
 }
 
-// blend_block makes the missing rows y and y + 2 of 8 columns.
+// blend_block computes the missing rows y and y + 2 of a block.
 INLINE void blend_block(const vi_pass *p, int x, int y)
 {
 	int extra = p->now.depth - 8, z = 0, largest = 0, known = 0;
@@ -206,7 +205,7 @@ INLINE void blend_block(const vi_pass *p, int x, int y)
 		further = m.d[2] < m.d[3] ? m.d[2] : m.d[3];
 	}
 	int swap = m.d[1] < m.d[0], swap2 = m.d[3] < m.d[2];
-	const int order[VI_NEIGHBOURS] = {swap, !swap, 2 + swap2, 3 - swap2}; // the better of two first
+	const int order[VI_NEIGHBOURS] = {swap, !swap, 2 + swap2, 3 - swap2}; // of each two, the better match first
 	int contrast = 0;
 	for (int j = -1; j <= 1; j += 2) contrast += apart_eight(here + j * pitch, here + (j + 2) * pitch);
 	int far = m.kind[2] < m.kind[3] ? m.kind[2] : m.kind[3];

@@ -1,4 +1,4 @@
-// Interface between Go and the C code that makes frames of fields. Planes are memory of the C heap.
+// Interface between Go and the C code of the deinterlacer. Planes are on the C heap.
 #ifndef VIDFILTER_INTERLACE_CPU_H
 #define VIDFILTER_INTERLACE_CPU_H
 
@@ -8,7 +8,7 @@
 enum { VI_PLAIN, VI_AVX2, VI_AVX512 }; // as in internal/isa
 
 enum {
-	VI_PAD = 16,        // columns and rows beyond each edge of a plane that repeat it, to the right twice as many
+	VI_PAD = 16,        // padding of a plane on each side, in samples, and twice that on the right
 	VI_NEIGHBOURS = 4,
 	VI_PASSES = 2,
 	VI_CLASSES = 27 * 256,
@@ -16,15 +16,15 @@ enum {
 	VI_WEIGHTS = 14,
 };
 
-// A plane, a byte a sample or, if they are deeper than 8 bits, two: denoise/cpu's Plane.
+// A plane, the same as Plane in denoise/cpu. A sample is one byte, or two above 8 bits.
 typedef struct {
 	void *at;        // the first sample
 	ptrdiff_t pitch; // samples
 	int width, height, depth;
 } vi_plane;
 
-// Where a component of a frame is: rows pitch bytes apart, samples step bytes apart, and shift bits
-// up in their two bytes.
+// Location of a component in a frame: pitch and step are the distances between rows and samples in
+// bytes. Samples of two bytes are shifted left by shift bits.
 typedef struct {
 	ptrdiff_t pitch;
 	int step, shift;
@@ -42,7 +42,7 @@ typedef struct {
 
 typedef struct { int16_t x, y; } vi_vector; // in half-pels
 
-// What was learned: interlace.Tables.
+// The learned weights of a pass, from interlace.Tables.
 typedef struct {
 	uint8_t code_of[VI_CLASSES];
 	float codes[VI_CODES][VI_WEIGHTS];
@@ -52,21 +52,21 @@ extern struct vi_learned {
 	vi_weights pass[VI_PASSES];
 } vi_learned;
 
-// A field around the one whose picture is made, or the one that stands in for it.
+// A neighbour of the field, or its stand-in.
 typedef struct {
-	vi_plane half[4];        // its estimate, and that between the samples, by phase
-	const vi_vector *field;  // vectors to it
+	vi_plane half[4];        // its estimate and the half-pel planes, by phase
+	const vi_vector *field;  // vectors to it, by cell
 	int parity;              // of its own rows
-	int there;               // it does not stand in for another
+	int there;               // 0: it is a stand-in
 } vi_neighbour;
 
 // A pass over a component.
 typedef struct {
-	vi_plane now, out;       // the estimate, and the better one
+	vi_plane now, out;       // the estimates before and after the pass
 	int parity;
 	vi_neighbour to[VI_NEIGHBOURS]; // before, after, two before, two after
-	int cells_x, cells_y;    // of the fields of vectors, of 8x8 luma samples
-	int shift_x, shift_y;    // subsampling
+	int cells_x, cells_y;    // size of the vector fields in cells of 8x8 luma samples
+	int shift_x, shift_y;    // log2 of the subsampling
 	const vi_weights *learned;
 } vi_pass;
 
@@ -83,16 +83,16 @@ VI_FUNCTIONS(avx512_8)
 VI_FUNCTIONS(avx512_16)
 #undef VI_FUNCTIONS
 
-// vi_load copies rows y0 <= y < y1 of a field. What exceeds the depth becomes the largest sample.
-// vi_save copies rows of a plane back.
+// vi_load copies rows y0 <= y < y1 of a component to a plane. It clamps samples to the depth.
+// vi_save copies rows back.
 void vi_load(int isa, vi_plane to, const uint8_t *from, vi_place place, int y0, int y1);
 void vi_save(int isa, uint8_t *to, vi_place place, vi_plane from, int y0, int y1);
 
-// vi_estimate makes rows y0 <= y < y1 of the first estimate of a field from its lines.
+// vi_estimate computes rows y0 <= y < y1 of the first estimate of a field from its own rows, lines.
 void vi_estimate(int isa, vi_plane to, vi_plane lines, int parity, const vi_net *net, int y0, int y1);
 
-// vi_blend makes rows y0 <= y < y1 of a better estimate. y0 is a multiple of 4, and so is y1 unless
-// it is the height.
+// vi_blend computes rows y0 <= y < y1 of the next estimate. y0 must be a multiple of 4, and y1 a
+// multiple of 4 or the height.
 void vi_blend(int isa, const vi_pass *p, int y0, int y1);
 
 #endif

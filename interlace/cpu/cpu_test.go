@@ -19,7 +19,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// workers shares work among n goroutines.
+// workers divides work among n goroutines.
 func workers(n int) cpu.Each {
 	return func(_ context.Context, count int, do func(int)) {
 		var next atomic.Int64
@@ -52,7 +52,7 @@ func (c counted) Alloc(n int) (pipeline.Memory, error) {
 	return m, err
 }
 
-// noisy returns frames of random samples, of a pattern that moves, and of one that stands still.
+// noisy returns frames with a moving pattern, a still pattern and random samples.
 func noisy(format pipeline.Format, frames int, topFirst bool) (all []*pipeline.Frame) {
 	r := rand.New(rand.NewPCG(1, 2))
 	bottomFirst := 1
@@ -94,8 +94,8 @@ func filtered(t *testing.T, e interlace.Engine, o interlace.Options, in []*pipel
 	return out
 }
 
-// TestReference compares pictures of every layout and instruction set with the reference's, for
-// sizes that leave fields with one row or with rows of chroma that are not theirs.
+// TestReference compares the pictures for every layout and instruction set with the reference. In
+// some sizes a field has a single row, or the only chroma row belongs to the other field.
 func TestReference(t *testing.T) {
 	sizes := [][2]int{{130, 70}, {65, 33}, {1, 2}, {17, 3}, {2, 5}, {550, 6}}
 	for i, layout := range pipeline.Layouts() {
@@ -130,11 +130,11 @@ func TestReference(t *testing.T) {
 		}
 	}
 	if !slices.Contains(isa.Names(), "plain") {
-		t.Error("no plain C")
+		t.Error("plain C is missing")
 	}
 }
 
-// A field's end is that of the call's context.
+// TestCancelled checks that Process returns the error of a cancelled context.
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

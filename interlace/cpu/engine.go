@@ -19,21 +19,21 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Engine makes frames of fields on the CPU.
+// Engine is the interlace.Engine for the CPU. Its pictures are complete when Fill returns.
 type Engine struct {
 	isa    C.int
 	make   motion.Planes
 	each   Each
-	blocks [kinds]*pipeline.Pool // a pool keeps blocks of one size
+	blocks [kinds]*pipeline.Pool // a pool reuses blocks of one size
 }
 
 var _ interlace.Engine = (*Engine)(nil)
 
-// Each runs do for 0..n-1, in any order, and returns when all calls have, or when those under way
-// have once the context ends.
+// Each calls do for 0 to n-1, in any order and concurrently, and waits for the calls. When the
+// context ends, it starts no more calls.
 type Each func(ctx context.Context, n int, do func(i int))
 
-// The kinds of blocks: the rows of a field, its estimates, and a result.
+// The kinds of memory blocks: rows of a field, estimates by pass, and a result.
 const (
 	ofLines = iota
 	ofEstimate
@@ -41,7 +41,7 @@ const (
 	kinds    = ofResult + 1
 )
 
-// New returns an engine whose work is shared by each. Its memory is of the C heap.
+// New returns an engine that shares out its work with each. heap must allocate on the C heap.
 func New(set isa.ISA, each Each, heap pipeline.Allocator) *Engine {
 	learn()
 	e := &Engine{isa: C.int(set), make: motion.Planes(set), each: each}
@@ -51,7 +51,7 @@ func New(set isa.ISA, each Each, heap pipeline.Allocator) *Engine {
 	return e
 }
 
-// learn copies interlace.Learned to where the C code reads it.
+// learn copies interlace.Learned to the C code's variable.
 var learn = sync.OnceFunc(func() {
 	t := interlace.Learned
 	*(*interlace.Net)(unsafe.Pointer(&C.vi_learned.net)) = t.Net
@@ -75,15 +75,15 @@ const (
 
 func aligned(n int) int { return (n + align - 1) / align * align }
 
-// shape is that of a plane.
+// shape is the size of a plane in samples, and its depth in bits.
 type shape struct{ width, height, depth int }
 
 func (s shape) pitch() int { return aligned(pad + s.width + 2*pad) }
 
-// size is in bytes.
+// size returns the bytes of a padded plane.
 func (s shape) size() int { return s.pitch() * (s.height + 2*pad) * ((s.depth + 7) / 8) }
 
-// block is memory that is handed out in planes.
+// block is memory to be divided into planes. at is the start of the unused part.
 type block struct {
 	at      unsafe.Pointer
 	release func()
@@ -110,29 +110,29 @@ func (b *block) plane(s shape) motion.Plane {
 
 func c(p motion.Plane) C.vi_plane { return *(*C.vi_plane)(unsafe.Pointer(&p)) }
 
-// halves are a plane and those between its samples, by a vector's phase.
+// halves are a plane and its half-pel planes, by a vector's phase.
 type halves [4]motion.Plane
 
 func (b *block) halves(p motion.Plane, s shape) halves {
 	return halves{p, b.plane(s), b.plane(s), b.plane(s)}
 }
 
-// estimate is a picture of a field, and what is made of it for the next pass.
+// estimate is a full picture for a field, with the data that the next pass derives from it.
 type estimate struct {
 	parts    []halves
-	levels   []motion.Plane // of the search
-	searched int
-	half     halves                       // of the first level
+	levels   []motion.Plane               // for the search, finest first
+	searched int                          // index of the component for the search
+	half     halves                       // half-pel planes of the finest level
 	vectors  [neighbours][]*motion.Vector // by level
 	own      *block
 }
 
 const neighbours = len(interlace.Neighbours)
 
-// field has the rows of a field, and its estimates.
+// field holds the estimates of a field.
 type field struct {
 	engine    *Engine
-	parts     []plane.Component // of the frame
+	parts     []plane.Component // components of the frame
 	searched  int
 	shiftX    int
 	shiftY    int
@@ -140,10 +140,10 @@ type field struct {
 	estimates [interlace.Passes]*estimate
 }
 
-// Retire does nothing: no job outlives its call.
+// Retire implements interlace.Field. Jobs end with Fill.
 func (*field) Retire() {}
 
-// Release gives the memory back.
+// Release frees the estimates.
 func (f *field) Release() {
 	for pass := range f.estimates {
 		f.drop(pass)
@@ -157,7 +157,7 @@ func (f *field) drop(pass int) {
 	}
 }
 
-// parity is the first row of a component that is the field's own.
+// parity returns the first row of component i that the field contains.
 func (f *field) parity(i int) C.int {
 	if f.bottom && f.parts[i].Height > 1 {
 		return 1
@@ -178,7 +178,7 @@ func placeOf(c plane.Component) C.vi_place {
 
 func shapeOf(c plane.Component) shape { return shape{c.Width, c.Height, c.Depth} }
 
-// Prepare makes the first estimate of a field.
+// Prepare computes the first estimate of a field.
 func (e *Engine) Prepare(ctx context.Context, f *pipeline.Frame, which plane.Field) (interlace.Field, error) {
 	info := f.Layout.Info()
 	out := &field{
@@ -219,7 +219,7 @@ func (e *Engine) Prepare(ctx context.Context, f *pipeline.Frame, which plane.Fie
 	return out, nil
 }
 
-// newEstimate returns the memory of an estimate. Only the first has all levels of the search.
+// newEstimate allocates an estimate. Only the estimate of pass 0 has all levels of the search.
 func (f *field) newEstimate(pass int) (*estimate, error) {
 	luma := shapeOf(f.parts[f.searched])
 	luma = shape{max(luma.width, interlace.LeastSearched), max(luma.height, interlace.LeastSearched), depthSearched}
@@ -270,7 +270,7 @@ func (s *estimate) planes() (all []motion.Plane) {
 	return all
 }
 
-// finish makes what the next pass reads of the planes.
+// finish derives the padding, the search levels and the half-pel planes for the next pass.
 func (s *estimate) finish(ctx context.Context, e *Engine) {
 	e.pad(ctx, s.planes()...)
 	e.rows(ctx, s.levels[:1], func(_, y0, y1 int) { e.make.Smooth(s.levels[0], s.parts[s.searched][0], y0, y1) })
@@ -293,7 +293,7 @@ func (s *estimate) finish(ctx context.Context, e *Engine) {
 	e.pad(ctx, rest...)
 }
 
-// Fill ends with the result.
+// Fill completes the picture before it returns.
 func (e *Engine) Fill(ctx context.Context, j interlace.Job) (interlace.Wait, error) {
 	var window [2*interlace.Reach + 1]*field
 	for i, f := range j.Window {
@@ -316,7 +316,7 @@ func (e *Engine) Fill(ctx context.Context, j interlace.Job) (interlace.Wait, err
 			return nil, context.Cause(ctx)
 		}
 	}
-	// No later picture reads these.
+	// Later pictures do not read these estimates.
 	for n, f := range window[:interlace.Reach+1] {
 		if f != nil {
 			f.drop(0)
@@ -347,7 +347,8 @@ func (e *Engine) Fill(ctx context.Context, j interlace.Job) (interlace.Wait, err
 	return nil, context.Cause(ctx)
 }
 
-// better makes a better estimate of a field of the window in planes, and keeps its vectors.
+// better runs a pass for field n of the window. The result goes to the planes out, and the vectors
+// to keep if it is not nil.
 func (e *Engine) better(ctx context.Context, window *[2*interlace.Reach + 1]*field, n, pass int, out []motion.Plane, keep *estimate) {
 	f := window[n]
 	now := f.estimates[pass]
@@ -404,10 +405,10 @@ func (e *Engine) better(ctx context.Context, window *[2*interlace.Reach + 1]*fie
 	e.rows(ctx, out, func(i, y0, y1 int) { C.vi_blend(e.isa, &passes[i], C.int(y0), C.int(y1)) })
 }
 
-// Depth returns 0: results are there at once.
+// Depth returns 0 because Fill completes pictures.
 func (*Engine) Depth() int { return 0 }
 
-// Idle frees the engine's memory.
+// Idle frees memory that is kept for reuse.
 func (e *Engine) Idle() {
 	for _, p := range e.blocks {
 		p.Trim()
@@ -415,13 +416,13 @@ func (e *Engine) Idle() {
 }
 
 const (
-	rowsPerTask     = 32 // enough work to be worth handing over; a multiple of 4
+	rowsPerTask     = 32 // enough to outweigh the cost of a task, and a multiple of 4
 	cellRowsPerTask = 4
 )
 
-// rows shares the rows of several planes.
+// rows calls do for groups of rows y0 <= y < y1 of planes i, in parallel.
 func (e *Engine) rows(ctx context.Context, all []motion.Plane, do func(i, y0, y1 int)) {
-	tasks := make([]int, len(all)+1) // before those of plane i
+	tasks := make([]int, len(all)+1) // tasks before plane i
 	for i, p := range all {
 		tasks[i+1] = tasks[i] + (int(p.Height)+rowsPerTask-1)/rowsPerTask
 	}
@@ -432,7 +433,7 @@ func (e *Engine) rows(ctx context.Context, all []motion.Plane, do func(i, y0, y1
 	})
 }
 
-// pad sets the samples beyond the edges of planes.
+// pad fills the padding of planes.
 func (e *Engine) pad(ctx context.Context, all ...motion.Plane) {
 	e.each(ctx, len(all), func(i int) { e.make.Pad(all[i]) })
 }

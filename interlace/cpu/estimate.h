@@ -1,5 +1,5 @@
-// The first estimate of a field's missing rows: interlace.Net, with the same bits. Each sum is in
-// the order of the reference, and -ffp-contract=off keeps products and sums apart.
+// The first estimate of a field's missing rows with interlace.Net, bit-exact. Sums have the order
+// of the reference, without fused multiplications and additions.
 
 enum { CHUNK = 64, UNITS = CHUNK + VL, EDGE = VI_REACH + 1 };
 
@@ -13,8 +13,8 @@ INLINE vf splat(float x) { return x - (vf){}; }
 INLINE vf where_so(vi mask, vf a, vf b) { return (vf)(((vi)a & mask) | ((vi)b & ~mask)); }
 INLINE vf magnitude(vf v) { return (vf)((vi)v & 0x7fffffff); }
 
-// A row of the lines in 8-bit levels, from EDGE columns before a chunk on. What lies beyond the
-// padding belongs to the next row, and is not used.
+// A row in 8-bit levels, from EDGE columns before a chunk. Samples beyond the padding belong to the
+// next row and are not used.
 typedef float levels[CHUNK + 2 * VL];
 
 INLINE void load_levels(float *restrict out, vi_plane p, int y, int x, float scale)
@@ -27,7 +27,7 @@ INLINE void load_levels(float *restrict out, vi_plane p, int y, int x, float sca
 	}
 }
 
-// compare sets the units of a gap, from column -1 of the chunk on.
+// compare computes the units of a gap from column -1 of the chunk.
 INLINE void compare(float (*restrict unit)[UNITS], const vi_net *net, const float *up, const float *down)
 {
 	for (int k = 0; k < UNITS; k += VL) {
@@ -44,16 +44,16 @@ INLINE void compare(float (*restrict unit)[UNITS], const vi_net *net, const floa
 	}
 }
 
-// A row is read for six missing rows, the units of a gap for three: both are kept by their number.
+// Six missing rows need a row, and three need the units of a gap. Both are kept in ring buffers.
 typedef struct {
 	levels row[8];
 	float unit[4][VI_PAIRS][UNITS];
 } chunk;
 
-// estimate_row makes the missing samples below row `above` of the lines.
+// estimate_row computes a chunk of the missing row below the field's row `above`.
 INLINE void estimate_row(sample *restrict out, const vi_net *net, const chunk *c, int above, float step, float most)
 {
-	const float *row[6]; // from column -3 of the chunk on
+	const float *row[6]; // from column -3 of the chunk
 	for (int i = 0; i < 6; i++) row[i] = c->row[(above - 2 + i) & 7] + EDGE - VI_REACH;
 	for (int k = 0; k < CHUNK; k += VL) {
 		vf sums[VI_SUMS], units[VI_FLAT + VI_PAIRS];
@@ -106,7 +106,7 @@ void NAME(vi_estimate)(vi_plane to, vi_plane lines, int parity, const vi_net *ne
 	for (int x = 0; x < to.width; x += CHUNK) {
 		int n = to.width - x < CHUNK ? to.width - x : CHUNK;
 		chunk c;
-		int rows = -VI_PAD, gaps = -VI_PAD; // the next to be loaded, and compared
+		int rows = -VI_PAD, gaps = -VI_PAD; // the next row to load and gap to compare
 		for (int y = y0; y < y1; y++) {
 			sample *out = row_of(to, y) + x;
 			if ((y & 1) == parity) {

@@ -1,8 +1,8 @@
-// The C code that is compiled for each instruction set, for samples of a byte and for those of two.
-// The including file defines ISA, VL (the floats in a vector), and SAMPLE_BITS if it is 16.
+// C code compiled for each instruction set, once for samples of one byte and once for two bytes.
+// The including file defines ISA, VL (floats per vector), and SAMPLE_BITS if it is 16.
 #include <string.h>
 
-// Products and sums stay apart, as in the reference. GCC keeps them so in standard C.
+// The reference does not fuse multiplications and additions. GCC does not either in standard C.
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
 #endif
@@ -29,7 +29,7 @@ INLINE int clampi(int x, int least, int most) { return x < least ? least : x > m
 
 INLINE sample *row_of(vi_plane p, int y) { return (sample *)p.at + y * p.pitch; }
 
-// The compiler vectorises these where it knows the step.
+// The compiler can vectorise these functions if step is a constant.
 INLINE void read_row(sample *restrict out, const uint8_t *in, int step, int width, int shift, int most)
 {
 	for (int x = 0; x < width; x++) {

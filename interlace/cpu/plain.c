@@ -1,4 +1,4 @@
-// Frames of fields in plain C.
+// The deinterlacer in plain C.
 #define ISA plain
 #define VL 4
 #include "kernels.h"

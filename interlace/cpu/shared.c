@@ -1,5 +1,4 @@
-// The functions that do not depend on the instruction set, and those that choose by it and by the
-// depth of the samples.
+// Dispatch by instruction set and sample depth, and the learned tables.
 #include "cpu.h"
 
 struct vi_learned vi_learned;

@@ -1,7 +1,7 @@
-// Package device is the CUDA form of package interlace: its kernels, and the launches that keep
-// fields and make pictures of them. It agrees with the reference bit by bit. The device and its
-// memory belong to the caller, who runs the launches. Each kernel is compiled twice, for samples of
-// 8 bits in bytes and for those of 9 to 16 bits in two.
+// Package device is the CUDA form of package interlace: its kernels, and the launches that store
+// fields and compute pictures. Its results match the reference bit for bit. The caller owns the
+// device and its memory, and runs the launches. Each kernel is compiled for samples of 8 bits in
+// one byte and of 9 to 16 bits in two bytes.
 package device
 
 import (
@@ -14,10 +14,10 @@ import (
 //go:embed ptx/*.ptx.gz
 var modules embed.FS
 
-// Library holds the kernels, which jobs do not choose from by themselves.
+// Library holds the kernels. Jobs do not select from them.
 var Library = kernels.NewLibrary("interlace/device", modules, both("interlace_lines"), both("interlace_estimate"), both("interlace_blend"))
 
-// both returns the form of a source, with a kernel for each size of samples.
+// both returns the form of a source, with a kernel for each sample size.
 func both(name string) *kernels.Form {
 	return &kernels.Form{Name: name, Variants: []kernels.Variant{
 		{Name: name, Compute: 61, Defines: []string{kernels.Define("BYTES", 1)}},
@@ -25,10 +25,10 @@ func both(name string) *kernels.Form {
 	}}
 }
 
-// deep ends the names of the kernels for samples of more than 8 bits.
+// deep is the suffix of kernels for samples of more than 8 bits.
 const deep = "_16"
 
-// Kernels returns the kernels for samples of so many bits, the search's among them.
+// Kernels returns all kernels for a depth in bits, including the search kernels.
 func Kernels(depth int) []kernels.Variant {
 	all := device.SearchKernels(depth)
 	for _, v := range Library.Variants() {
@@ -39,7 +39,7 @@ func Kernels(depth int) []kernels.Variant {
 	return all
 }
 
-// named returns a kernel for samples of so many bits.
+// named returns the kernel for a depth in bits.
 func named(name string, depth int) kernels.Variant {
 	if depth > 8 {
 		name += deep

@@ -13,42 +13,42 @@ import (
 	"vidfilter/kernels"
 )
 
-// Shape is what the fields of a run have in common: the components of their frames.
+// Shape describes the frames of a run.
 type Shape struct {
-	Components     [C.VI_PLANES]device.Size // of frames; those that a layout lacks are empty
+	Components     [C.VI_PLANES]device.Size // sizes in frames, empty beyond the layout's components
 	ShiftX, ShiftY int                      // log2 of the chroma subsampling
-	Searched       int                      // component, 0 or 1
-	Depth          int                      // bits of a sample, in a byte or two
-	Shift          int                      // of a sample in the two bytes of a frame's
+	Searched       int                      // index of the component for the motion search, 0 or 1
+	Depth          int                      // bits of a sample: 8 in one byte, more in two
+	Shift          int                      // left shift of a frame's samples in their two bytes
 }
 
-// Layout says where all that is made of fields of one shape lies in its memory.
+// Layout plans the device memory for fields of one shape, and builds the launches.
 type Layout struct {
-	Field    int // bytes of memory for a field: its rows, and its vectors
-	Estimate int // bytes of memory for an estimate of its picture
-	Work     int // bytes of memory for the work on one picture after another
+	Field    int // bytes for a field: its rows and vectors
+	Estimate int // bytes for an estimate
+	Work     int // bytes of scratch memory, which pictures use in turn
 
 	shape     Shape
 	args      C.vi_args
-	colours   *device.Layout    // of an estimate; the searched component is its first
-	alpha     *device.Layout    // nil: there is none
-	order     [3]int            // the components of colours
+	colours   *device.Layout    // part of an estimate, with the searched component first
+	alpha     *device.Layout    // nil without alpha
+	order     [3]int            // component of each plane of colours
 	after     int               // offset of alpha in an estimate
-	vectors   int               // offset in the memory of a field
-	scratch   [C.VI_PLANES]rows // in the memory for the work
-	searching int               // offset there
+	vectors   int               // offset of the vectors in a field
+	scratch   [C.VI_PLANES]rows // components in the scratch memory
+	searching int               // offset of the search's part of the scratch memory
 }
 
-// rows are those of a component in the memory for the work.
+// rows locates a component in the scratch memory, in bytes.
 type rows struct{ offset, pitch int }
 
 const (
-	align  = 256 // of components, in bytes
-	atOnce = 8   // samples are stored at a time
-	cell   = 8   // side of the search's cells
+	align  = 256 // alignment of components, in bytes
+	atOnce = 8   // samples per store
+	cell   = 8   // side of a search cell, in samples
 )
 
-// NewLayout plans the memory for fields of a shape.
+// NewLayout plans the memory for a shape.
 func NewLayout(s Shape) (l *Layout, err error) {
 	l = &Layout{shape: s, order: [3]int{0, 1, 2}}
 	l.order[0], l.order[s.Searched] = s.Searched, 0
@@ -85,7 +85,7 @@ func NewLayout(s Shape) (l *Layout, err error) {
 	return l, nil
 }
 
-// estimates plans the memory of an estimate as that of a picture for the denoiser.
+// estimates plans an estimate with the denoiser's layout of a picture.
 func (l *Layout) estimates() (err error) {
 	s := device.Shape{ShiftX: l.shape.ShiftX, ShiftY: l.shape.ShiftY, Depth: l.shape.Depth, Cell: cell, Searched: true}
 	for i, c := range l.order {
@@ -112,7 +112,7 @@ func (l *Layout) estimates() (err error) {
 	return nil
 }
 
-// place sets where a component of an estimate is.
+// place sets the location of a component to plane i of a layout at offset from in an estimate.
 func (l *Layout) place(component int, of *device.Layout, i, from int) {
 	offset, phase, pitch := of.Plane(i)
 	l.args.estimate[component] = C.vi_phases{offset: C.uint64_t(uint64(from) + offset), phase: C.uint64_t(phase), pitch: C.int32_t(pitch)}
@@ -120,8 +120,8 @@ func (l *Layout) place(component int, of *device.Layout, i, from int) {
 
 func roundUp(n, to int) int { return (n + to - 1) / to * to }
 
-// Table returns what blends read, for the device's memory: of each pass, the codes of the classes,
-// and the weights of the codes.
+// Table returns the learned tables in the kernels' format. For each pass, it holds the codes of the
+// classes, then the weights of the codes. The caller copies it to the device.
 func Table() (all []byte) {
 	for pass := range interlace.Passes {
 		all = append(all, interlace.Learned.Class[pass][:]...)
@@ -140,7 +140,7 @@ func Table() (all []byte) {
 
 const bytesOfPass = C.VI_CLASSES + C.VI_CODES*C.VI_WEIGHTS*2
 
-// net returns the weights of the first estimate.
+// net converts the weights of the first estimate.
 func net(n *interlace.Net) (c C.vi_net) {
 	set := func(to []C.float, from []float32) {
 		for i := range to {
@@ -165,7 +165,7 @@ func net(n *interlace.Net) (c C.vi_net) {
 	return c
 }
 
-// Samples are the components of a frame or a field in the device's memory.
+// Samples locates the components of a frame or a field in device memory.
 type Samples [C.VI_PLANES]device.Samples
 
 func (s *Samples) forDevice() (all [C.VI_PLANES]C.vi_samples) {
@@ -178,14 +178,14 @@ func (s *Samples) forDevice() (all [C.VI_PLANES]C.vi_samples) {
 	return all
 }
 
-// Keep returns the runs that copy a field's own rows to its memory.
+// Keep returns the launches that copy a field's own rows to its memory.
 func (l *Layout) Keep(field uint64, from Samples) []device.Run {
 	a := l.args
 	a.now, a.source = C.uint64_t(field), from.forDevice()
 	return []device.Run{tiled("interlace_lines", &a, &a.source, rowsWidth, rowsHeight, rowsThreads)}
 }
 
-// First returns the runs that make the first estimate of a field.
+// First returns the launches for the first estimate of a field.
 func (l *Layout) First(field uint64, bottom bool, estimate, work uint64) []device.Run {
 	a := l.args
 	a.now, a.bottom = C.uint64_t(field), flag(bottom)
@@ -203,7 +203,7 @@ func flag(b bool) C.int32_t {
 	return 0
 }
 
-// made is where an estimate is made, in the memory for the work.
+// made returns the location of a new estimate in the scratch memory.
 func (l *Layout) made(work uint64) (all Samples) {
 	for i, size := range l.shape.Components {
 		all[i] = device.Samples{Addr: work + uint64(l.scratch[i].offset), Pitch: l.scratch[i].pitch, Step: (l.shape.Depth + 7) / 8, Size: size}
@@ -211,7 +211,7 @@ func (l *Layout) made(work uint64) (all Samples) {
 	return all
 }
 
-// keep returns the runs that make of the rows of an estimate what the next ones read.
+// keep returns the launches that copy a new estimate to its memory and prepare the next pass.
 func (l *Layout) keep(estimate uint64, made Samples) []device.Run {
 	var colours [3]device.Samples
 	for i, c := range l.order {
@@ -224,31 +224,31 @@ func (l *Layout) keep(estimate uint64, made Samples) []device.Run {
 	return runs
 }
 
-// Neighbour is a field whose estimate another one is made better by.
+// Neighbour is a neighbouring field as input of a pass. Estimate is an address.
 type Neighbour struct {
 	Estimate uint64
 	Bottom   bool
-	StandsIn bool // for one that there is not
+	StandsIn bool // it replaces a missing neighbour
 }
 
-// Job is an estimate to make better.
+// Job describes a pass over a field. Addresses are in device memory.
 type Job struct {
-	Pass       int    // counted from 0
-	Field      uint64 // its memory
-	Bottom     bool   // its rows are 1, 3, 5, ... of the frame
-	Estimate   uint64
-	Neighbours [C.VI_NEIGHBOURS]Neighbour // as in interlace.Neighbours
-	Table      uint64                     // its address
-	Work       uint64
+	Pass       int                        // counted from 0
+	Field      uint64                     // address of the field
+	Bottom     bool                       // its rows are 1, 3, 5, ... of the frame
+	Estimate   uint64                     // address of the estimate before the pass
+	Neighbours [C.VI_NEIGHBOURS]Neighbour // in the order of interlace.Neighbours
+	Table      uint64                     // address of Table's bytes
+	Work       uint64                     // address of the scratch memory
 }
 
-// Better returns the runs that make the next estimate.
+// Better returns the launches of a pass whose result goes to the address of the next estimate.
 func (l *Layout) Better(j Job, estimate uint64) []device.Run {
 	made := l.made(j.Work)
 	return append(l.blend(j, made, 0), l.keep(estimate, made)...)
 }
 
-// Finish returns the runs that make the picture.
+// Finish returns the launches of the last pass, which writes the picture.
 func (l *Layout) Finish(j Job, result Samples) []device.Run { return l.blend(j, result, l.shape.Shift) }
 
 func (l *Layout) blend(j Job, to Samples, shift int) []device.Run {
@@ -271,13 +271,13 @@ func (l *Layout) blend(j Job, to Samples, shift int) []device.Run {
 	return append(runs, tiled("interlace_blend", &a, &a.result, blendWidth, blendHeight, blendThreads))
 }
 
-// As in cuda/interlace_lines.cu and interlace_estimate.cu, and cuda/interlace_blend.cu.
+// Sizes of thread blocks. They must match cuda/interlace_*.cu.
 const (
 	rowsWidth, rowsHeight, rowsThreads    = 128, 8, 256
 	blendWidth, blendHeight, blendThreads = 256, 16, 128
 )
 
-// tiled is a run whose blocks each take so many samples of a component across and down.
+// tiled returns a launch whose blocks each process across by down samples of a component.
 func tiled(name string, a *C.vi_args, of *[C.VI_PLANES]C.vi_samples, across, down, threads int) device.Run {
 	n := 0
 	for i, s := range of {

@@ -27,7 +27,7 @@ func (o *Options) takes(l pipeline.Layout) bool {
 	return l.Basic() || l.Valid() && accept(all, l)
 }
 
-// accept reports whether filters, in order, take frames of a layout. Those of FFmpeg convert it.
+// accept reports whether filters, in order, take frames of a layout. FFmpeg's filters convert it.
 func accept(all []kernels.Stage, l pipeline.Layout) bool {
 	for _, s := range all {
 		if _, converts := s.(stages.Stage); converts {
@@ -47,7 +47,7 @@ func (o *Options) window() (w pipeline.Window) {
 	return w
 }
 
-// chainOf returns filters on a backend, behind each of which so many frames may wait.
+// chainOf returns the chain of filters on a backend. Up to waiting frames may wait behind each one.
 func (j *job) chainOf(b kernels.Backend, all []kernels.Stage, waiting int) *pipeline.Chain {
 	var links []pipeline.Link
 	for i, s := range all {
@@ -105,7 +105,7 @@ func onDevice(b kernels.Backend, s kernels.Stage) bool {
 	return deinterlaces && onGPU
 }
 
-// inBoth reports whether a filter reads samples on its device and on the CPU.
+// inBoth reports whether a filter reads samples both on its device and on the CPU.
 func inBoth(b kernels.Backend, s kernels.Stage) bool {
 	_, denoises := s.(kernels.Denoise)
 	_, onGPU := b.(holder)

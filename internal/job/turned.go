@@ -18,8 +18,8 @@ type turned struct {
 	depth         int    // 0: that of the input
 	progressive   bool   // frames that may be interlaced are not any more
 	hdr           bool   // the transfer function is another
-	retimed       string // how the times of frames change; "": they do not, but for halves
-	halves        bool   // pictures of second fields lie between frames, in half the unit
+	retimed       string // how the times of frames change; "": not at all, except as by halves
+	halves        bool   // the time base is halved, with second fields' pictures between frames
 	changed       string // what makes pictures unlike those of the input; "": they are alike
 }
 
@@ -45,7 +45,7 @@ func (j *job) through(ctx context.Context, f *pipeline.Frame) (first *pipeline.F
 		return f, false, nil
 	}
 	defer func(seen *flickerSeen) { j.flicker = seen }(j.flicker)
-	j.flicker = &flickerSeen{} // the frame comes again
+	j.flicker = &flickerSeen{} // the job filters this frame again and counts it then
 	chain := j.chainOf(j.backend, stages, 1)
 	defer chain.Close()
 	filter, err := chain.Open()
@@ -62,7 +62,7 @@ func (j *job) through(ctx context.Context, f *pipeline.Frame) (first *pipeline.F
 				return err
 			}
 			first = own
-			if out.Planes[0].Data != nil { // otherwise a device has the samples, which nothing reads here
+			if out.Planes[0].Data != nil { // otherwise the samples are on a device, and unused here
 				first.CopySamples(out)
 			}
 			first.CopyTiming(out)
@@ -140,7 +140,7 @@ func (j *job) foresee(ctx context.Context) error {
 	return j.fits()
 }
 
-// doublesFields reports whether a filter makes frames of fields.
+// doublesFields reports whether a filter makes a frame from each field.
 func (o *Options) doublesFields() bool {
 	return slices.ContainsFunc(o.filters(), func(s kernels.Stage) bool { d, is := s.(kernels.Deinterlace); return is && !d.Single })
 }

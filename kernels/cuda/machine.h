@@ -1,4 +1,4 @@
-// What the kernels of the denoiser and of fields need of the machine beyond device.h, on a GPU and
+// Machine functions beyond device.h for the denoiser's and the deinterlacer's kernels, on a GPU and
 // in the test driver.
 #pragma once
 

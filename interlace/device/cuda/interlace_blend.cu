@@ -1,20 +1,19 @@
-// A better picture of a field than an estimate: the missing rows are sums of samples around them,
-// of the estimate and of those of four neighbours at their vectors, with weights by how well these
-// fit. interlace/best.go explains it, and has the same bits.
+// A pass of interlace.blender, bit-exact. A missing sample is a weighted sum of samples around it
+// in the estimate and in the estimates of four neighbours, moved by their vectors.
 //
-// A thread makes a block of 8 samples in two missing rows, and copies the field's own rows between.
-// It compares 12 columns, and reads 20 to 40 rows for that and 28 for the sums.
+// A thread computes a block of 8 columns in two missing rows and copies the two own rows beside
+// them. It compares 12 columns, and reads 20 to 40 rows for the comparison and 28 for the sums.
 #include "lines.h"
 
 enum {
-	ACROSS = 8, BESIDE = 2, COLUMNS = ACROSS + 2 * BESIDE, // of a block, and what is compared
+	ACROSS = 8, BESIDE = 2, COLUMNS = ACROSS + 2 * BESIDE, // columns of a block, and compared columns
 	WARPS = 4, THREADS = 32 * WARPS,
 	WORDS = COLUMNS * BYTES / 4,
 	BEFORE = 0, AFTER = 1, // neighbours
 	STILL = 86, STILL_MOST = 8,
 };
 
-// A strip has the samples of a row that are compared.
+// A strip holds the compared samples of a row.
 struct strip {
 	uint32_t w[WORDS];
 };
@@ -30,7 +29,7 @@ DEVICE phase phase_at(const vi_args &args, uint64_t estimate, int c, int number)
 	return {(const uint8_t *)(estimate + p.offset + (uint32_t)number * p.phase), p.pitch, args.plane[c].width, args.plane[c].height};
 }
 
-// strip_at has the samples from column x on; beyond the edges they are the nearest ones.
+// strip_at loads the samples from column x. Beyond the edges, the edge samples repeat.
 DEVICE strip strip_at(const phase &p, int x, int y) {
 	const uint8_t *row = p.at + (int64_t)clamp(y, 0, p.height - 1) * p.pitch;
 	strip s;
@@ -38,7 +37,7 @@ DEVICE strip strip_at(const phase &p, int x, int y) {
 		uint32_t all[WORDS + 1];
 		const uint8_t *from = row + (x * BYTES & ~3);
 		UNROLL
-		for (int i = 0; i <= WORDS; i++) all[i] = load_u32(from + 4 * i); // rows have room for four samples more
+		for (int i = 0; i <= WORDS; i++) all[i] = load_u32(from + 4 * i); // rows are padded by four samples
 		UNROLL
 		for (int i = 0; i < WORDS; i++) s.w[i] = funnel(all[i], all[i + 1], 8 * (x * BYTES & 3));
 		return s;
@@ -46,7 +45,7 @@ DEVICE strip strip_at(const phase &p, int x, int y) {
 	UNROLL
 	for (int i = 0; i < WORDS; i++) s.w[i] = 0;
 	NO_UNROLL
-	for (int i = 0; i < COLUMNS; i++) { // each sample moves those before it down
+	for (int i = 0; i < COLUMNS; i++) { // shift the next sample in at the top
 		const uint8_t *from = row + clamp(x + i, 0, p.width - 1) * BYTES;
 		uint32_t next = BYTES == 1 ? load_u8(from) : load_u16(from);
 		UNROLL
@@ -55,8 +54,8 @@ DEVICE strip strip_at(const phase &p, int x, int y) {
 	return s;
 }
 
-// difference is the sum of those of two strips. With most, it has the largest there, too: above 8
-// bits the value, else whether it is beyond STILL_MOST.
+// difference returns the sum of absolute differences of two strips. Above 8 bits, it raises *most
+// to the largest difference. At 8 bits, it sets bits in *most if a difference exceeds STILL_MOST.
 DEVICE uint32_t difference(const strip &a, const strip &b, uint32_t *most = nullptr) {
 	uint32_t sum = 0;
 	UNROLL
@@ -76,7 +75,7 @@ DEVICE uint32_t difference(const strip &a, const strip &b, uint32_t *most = null
 	return sum;
 }
 
-// inner is the sum of the differences of the block's own columns.
+// inner returns the sum of absolute differences without the columns beside the block.
 DEVICE uint32_t inner(const strip &a, const strip &b) {
 	uint32_t sum = 0;
 	UNROLL
@@ -91,7 +90,7 @@ DEVICE uint32_t inner(const strip &a, const strip &b) {
 struct vector {
 	int x, y;
 };
-// shifted divides by 1 << shift, to the nearest, halves away from zero.
+// shifted divides by 1 << shift. It rounds halves away from zero.
 DEVICE int shifted(int a, int shift) {
 	int sign = a >> 31, size = (a ^ sign) - sign;
 	return ((size + ((1 << shift) >> 1)) >> shift ^ sign) - sign;
@@ -103,7 +102,7 @@ DEVICE vector vector_of(const vi_args &args, int neighbour, int c, int x0, int y
 	return {shifted((int16_t)v, p.shift_x), shifted((int16_t)(v >> 16), p.shift_y)};
 }
 
-// A neighbour at its vector: the strip of row y of the block is at (x, y + down) of a phase.
+// A neighbour and its vector. In a view, the strip for row y of the block is at (x, y + down).
 struct neighbour {
 	uint64_t estimate;
 	vector v;
@@ -119,13 +118,13 @@ DEVICE view view_of(const vi_args &args, const neighbour &n, int c, int x0) {
 }
 DEVICE strip row_of(const view &v, int y) { return strip_at(v.p, v.x, y + v.down); }
 
-// kind_of is 0 if the neighbour's rows there are its own, 2 if they are missing ones, else 1.
+// kind_of is 0 if the vector leads to the neighbour's own rows, 2 for its missing rows, 1 between.
 DEVICE int kind_of(const neighbour &n, int y0) {
 	int q = (2 * y0 + n.v.y - 2 * n.bottom) & 3;
 	return q == 0 ? 0 : q == 2 ? 2 : 1;
 }
 
-// Values are picked, not their places, which would keep them from registers.
+// The unary + selects values instead of references, which would keep neighbours out of registers.
 DEVICE neighbour picked(bool second, const neighbour &a, const neighbour &b) {
 	return {second ? +b.estimate : +a.estimate, {second ? +b.v.x : +a.v.x, second ? +b.v.y : +a.v.y}, second ? +b.bottom : +a.bottom, second ? +b.d : +a.d};
 }
@@ -140,8 +139,8 @@ DEVICE void swap_if(bool yes, neighbour &a, neighbour &b) {
 	a = first, b = second;
 }
 
-// compare sets the neighbours' differences from the field's rows, and returns those of the two
-// nearest from each other in the missing rows.
+// compare sets d of the neighbours: the difference from the field's own rows. It returns the
+// difference between the two nearest neighbours in the missing rows.
 DEVICE uint32_t compare(const vi_args &args, neighbour *n, int c, int x0, int y0, const strip *own) {
 	NO_UNROLL
 	for (int k = 0; k < VI_NEIGHBOURS; k++) {
@@ -157,12 +156,12 @@ DEVICE uint32_t compare(const vi_args &args, neighbour *n, int c, int x0, int y0
 	return difference(row_of(before, y0), row_of(after, y0)) + difference(row_of(before, y0 + 2), row_of(after, y0 + 2));
 }
 
-// bin is that of a mean of n differences, of which times make a level.
+// bin quantises the mean of n differences. Samples have 8 + s bits.
 DEVICE int bin(uint32_t sum, uint32_t n, int s) {
 	return sum < (3 * n / 2) << s ? 0 : sum < (4 * n) << s ? 1 : sum < (10 * n) << s ? 2 : 3;
 }
 
-// A block's result: two missing rows.
+// The result for a block: two missing rows.
 struct rows {
 	int v[2][ACROSS];
 };
@@ -196,7 +195,7 @@ DEVICE void blend(const vi_args &args, int c, int x0, int y0, int bottom, const 
 			for (int i = 0; i < 2; i++)
 				UNROLL
 				for (int k = 0; k < ACROSS; k++) {
-					int p = sample_of(a[i], BESIDE + k), q = sample_of(b[i], BESIDE + k); // a neighbour that there is not is the other
+					int p = sample_of(a[i], BESIDE + k), q = sample_of(b[i], BESIDE + k); // a missing neighbour equals the other
 					out.v[i][k] = (p + q + 1) >> 1;
 				}
 			return;
@@ -223,7 +222,7 @@ DEVICE void blend(const vi_args &args, int c, int x0, int y0, int bottom, const 
 
 	const uint8_t *code = (const uint8_t *)args.codes + 2 * VI_WEIGHTS * load_u8((const uint8_t *)args.classes + kind);
 	auto weight = [&](int i) { return (float)(int16_t)load_u16(code + 2 * i) / 4096; };
-	// Sums are in the reference's order.
+	// The sums have the order of the reference.
 	strip outer[2] = {strip_at(now, x, y0 - 3), strip_at(now, x, y0 + 5)};
 	int base[2][ACROSS];
 	float sums[2][ACROSS];

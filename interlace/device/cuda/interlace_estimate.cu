@@ -1,17 +1,17 @@
-// A first estimate of a field's picture: its own rows, and the missing ones by a small net. It is
-// interlace.Net, with sums in the same order and the same bits.
+// The first estimate of a field: its own rows, and the missing rows from interlace.Net. Sums have
+// the order of the reference, so results are bit-exact.
 //
-// A thread makes 4 samples of a missing row and copies as many of the own row beside it. It reads
-// 12 samples of 6 rows, and spends about 500 operations on a sample.
+// A thread computes 4 samples of a missing row and copies 4 samples of the own row beside it. It
+// reads 12 samples of 6 rows. A sample takes about 500 operations.
 #include "lines.h"
 
 enum {
-	WIDTH = 128, PAIRS = 8, THREADS = 256, // of a block: samples, rows of the field
+	WIDTH = 128, PAIRS = 8, THREADS = 256, // a block: samples per row, rows of the field
 	MADE = 4, BESIDE = 4, COLUMNS = MADE + 2 * BESIDE,
-	ROWS = 6, ABOVE = 2, // rows around a gap; the one above it
+	ROWS = 6, ABOVE = 2, // rows around a gap, and index of the row above it
 };
 
-// load_row has the samples from column x on, as levels; beyond the edges they are the nearest ones.
+// load_row loads samples from column x, in 8-bit levels. Beyond the edges, the edge samples repeat.
 DEVICE void load_row(const uint8_t *row, int width, int x, float scale, float *v) {
 	if (x >= 0 && x + COLUMNS <= width) {
 		UNROLL
@@ -31,7 +31,7 @@ DEVICE void load_row(const uint8_t *row, int width, int x, float scale, float *v
 
 DEVICE float magnitude(float v) { return v > -v ? v : -v; }
 
-// compared is a unit of the gap between two rows, at a column.
+// compared returns unit i of the gap between two rows at column x.
 DEVICE float compared(const vi_net &net, int i, const float *above, const float *below, int x) {
 	float sum = 0;
 	UNROLL
@@ -46,7 +46,7 @@ KERNEL_OF(vi_args, VF_NAME, THREADS, 1) {
 	if (x >= to.width || 2 * pair >= to.height) return;
 	plane field = plane_of(args, args.now, t.plane, args.bottom);
 	int bottom = to.height > 1 ? args.bottom : 0, own = 2 * pair + bottom, missing = 2 * pair + 1 - bottom;
-	uint8_t *result = (uint8_t *)to.at + x * BYTES; // rows have room for four samples
+	uint8_t *result = (uint8_t *)to.at + x * BYTES; // rows are padded to whole groups of four samples
 	if (own < to.height) store_four(result + (int64_t)own * to.pitch, load_four(row_of(field, pair) + x * BYTES));
 	if (missing >= to.height) return;
 
@@ -58,7 +58,7 @@ KERNEL_OF(vi_args, VF_NAME, THREADS, 1) {
 	float pooled[VI_PAIRS][MADE];
 	UNROLL
 	for (int i = 0; i < VI_PAIRS; i++) {
-		float of[3][MADE + 2]; // gaps
+		float of[3][MADE + 2]; // by gap
 		UNROLL
 		for (int g = 0; g < 3; g++)
 			UNROLL

@@ -1,5 +1,5 @@
-// Copies the samples of a field's own rows to the field's memory: side by side, without the bits
-// below them, and no larger than their depth allows.
+// Copies the samples of a field's own rows to the field's memory. The copies are adjacent, shifted
+// right, and clamped to the depth.
 #include "lines.h"
 
 enum { WIDTH = 128, HEIGHT = 8, THREADS = 256 };

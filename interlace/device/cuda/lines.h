@@ -1,6 +1,6 @@
-// Components of fields in the device's memory, for all kernels of this folder. A sample is an 8-bit
-// byte, or 16 bits with VF_BYTES 2. Threads take four samples of a row at a time, for which all
-// rows have room.
+// Components of fields in device memory, for all kernels in this folder. A sample is one byte, or
+// two if VF_BYTES is 2. Threads process four samples of a row at a time, and rows are padded
+// accordingly.
 #pragma once
 
 #include "machine.h"
@@ -14,7 +14,7 @@ enum { BYTES = VF_BYTES };
 DEVICE int least(int a, int b) { return a < b ? a : b; }
 DEVICE int clamp(int v, int low, int high) { return v < low ? low : v > high ? high : v; }
 
-// tile is a block's place among those of the launch's components.
+// tile is the component and position of a block of the launch.
 struct tile {
 	int plane, x, y;
 };
@@ -35,7 +35,7 @@ DEVICE plane plane_of(const vi_args &args, uint64_t field, int c, int bottom) {
 	return {(const uint8_t *)(field + p.offset), p.pitch, p.rows[bottom]};
 }
 
-// four are samples side by side.
+// four adjacent samples.
 struct four {
 	int v[4];
 };
@@ -56,11 +56,11 @@ DEVICE void store_four(uint8_t *p, const four &s) {
 		store_u64(p, packed_words(s));
 }
 
-// rounded is a value as a sample.
+// rounded converts a value to a sample.
 DEVICE int rounded(const vi_args &args, float v) {
 	float r = v + 0.5f, top = (float)((1 << args.depth) - 1);
 	return (int)(r < 0 ? 0 : r > top ? top : r);
 }
 
-// row_of is a row; beyond the edges it is the nearest one.
+// row_of returns a row. Beyond the edges, the edge rows repeat.
 DEVICE const uint8_t *row_of(const plane &p, int y) { return p.at + (int64_t)clamp(y, 0, p.rows - 1) * p.pitch; }
