@@ -5,6 +5,8 @@
 // The reference does not fuse multiplications and additions. GCC does not either in standard C.
 #ifdef __clang__
 #pragma STDC FP_CONTRACT OFF
+#elif !defined __STRICT_ANSI__
+#error "compile with -std=c11"
 #endif
 
 #include "cpu.h"
