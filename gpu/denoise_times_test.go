@@ -16,7 +16,7 @@ import (
 // TestDenoiseTimes: all kernels of a frame are timed, together and one by one, for each tier.
 func TestDenoiseTimes(t *testing.T) {
 	compares(t)
-	if !onDriver(t, "devices=1") {
+	if !onDriver(t, oneDevice()) {
 		return
 	}
 	b, twice := open(t, Options{}), Repeat{Batches: 2, Runs: 1, Time: time.Hour}

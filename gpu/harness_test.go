@@ -29,6 +29,14 @@ func onDriver(t *testing.T, options string) bool {
 	return testdriver.OnDevice(t, options)
 }
 
+// oneDevice are options for a device to time: a GPU, or one of the driver's.
+func oneDevice() string {
+	if slow {
+		return "devices=1"
+	}
+	return ""
+}
+
 // compares skips a test of results under -short, which the race detector runs with: it slows the
 // reference down, and finds nothing in tests that filter one frame after another.
 func compares(t *testing.T) {

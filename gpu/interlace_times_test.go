@@ -22,7 +22,7 @@ import (
 //	VIDFILTER_TEST_GPU=1 go test ./gpu -run TestInterlaceTimes -v
 func TestInterlaceTimes(t *testing.T) {
 	compares(t)
-	if !onDriver(t, "devices=1") {
+	if !onDriver(t, oneDevice()) {
 		return
 	}
 	formats, n, r := []pipeline.Format{

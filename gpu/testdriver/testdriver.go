@@ -170,7 +170,7 @@ func OnDevice(t *testing.T, options string) bool {
 	if os.Getenv(RealDevice) != "1" {
 		return OnDriver(t, Folder, withLeaks(options))
 	}
-	if options != "" && options != "devices=1" {
+	if options != "" {
 		// scripts/test-gpu.sh knows these words.
 		t.Skip("asks for what only the test driver has: faults, or several devices")
 	}
