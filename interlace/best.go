@@ -55,7 +55,7 @@ func (l *Lines) first() *estimate {
 		var planes []plane.Plane
 		for i, p := range l.Planes {
 			out := plane.New(p.Width, l.heights[i], p.Depth)
-			Learned.Net.fill(out, p, l.parity(i))
+			Learned().Net.fill(out, p, l.parity(i))
 			planes = append(planes, out)
 		}
 		l.estimates[0] = l.estimateOf(planes)
@@ -266,7 +266,7 @@ func (k *block) fill(out plane.Plane) {
 	class := (k.kind(order[0])*3+k.kind(order[1]))*3 + min(k.kind(order[2]), k.kind(order[3]))
 	class = ((class*4+k.bin(k.dm, 24))*4+k.bin(contrast, 32))*4 + k.bin(k.d[order[0]], 36)
 	class = class*4 + k.bin(min(k.d[2], k.d[3]), 36)
-	w := Learned.weights(k.pass, class)
+	w := Learned().weights(k.pass, class)
 	put(func(x, y int) uint16 {
 		e := func(j int) int { return now.At(x, y+j) }
 		base := e(-1) + e(1)

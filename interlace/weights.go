@@ -3,6 +3,7 @@ package interlace
 import (
 	_ "embed"
 	"encoding/binary"
+	"sync"
 )
 
 // Each block of missing samples belongs to one of the Classes. A pass assigns one of its Codes to
@@ -23,16 +24,14 @@ type Tables struct {
 //go:embed weights.bin
 var learned []byte
 
-// Learned are the embedded tables. They are read-only.
-var Learned = read(learned)
-
-func read(b []byte) *Tables {
+// Learned returns the embedded tables, which the first call decodes. They are read-only.
+var Learned = sync.OnceValue(func() *Tables {
 	t := new(Tables)
-	if n, err := binary.Decode(b, binary.LittleEndian, t); err != nil || n != len(b) {
+	if n, err := binary.Decode(learned, binary.LittleEndian, t); err != nil || n != len(learned) {
 		panic("interlace: bad tables")
 	}
 	return t
-}
+})
 
 // weights returns the weights for a class of blocks.
 func (t *Tables) weights(pass, class int) (all [Weights]float32) {

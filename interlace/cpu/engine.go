@@ -53,7 +53,7 @@ func New(set isa.ISA, each Each, heap pipeline.Allocator) *Engine {
 
 // learn copies interlace.Learned to the C code's variable.
 var learn = sync.OnceFunc(func() {
-	t := interlace.Learned
+	t := interlace.Learned()
 	*(*interlace.Net)(unsafe.Pointer(&C.vi_learned.net)) = t.Net
 	for pass := range t.Code {
 		p := &C.vi_learned.pass[pass]

@@ -124,8 +124,8 @@ func roundUp(n, to int) int { return (n + to - 1) / to * to }
 // classes, then the weights of the codes. The caller copies it to the device.
 func Table() (all []byte) {
 	for pass := range interlace.Passes {
-		all = append(all, interlace.Learned.Class[pass][:]...)
-		for _, code := range interlace.Learned.Code[pass] {
+		all = append(all, interlace.Learned().Class[pass][:]...)
+		for _, code := range interlace.Learned().Code[pass] {
 			for i := range C.VI_WEIGHTS {
 				w := int16(0)
 				if i < len(code) {
@@ -191,7 +191,7 @@ func (l *Layout) First(field uint64, bottom bool, estimate, work uint64) []devic
 	a.now, a.bottom = C.uint64_t(field), flag(bottom)
 	made := l.made(work)
 	a.result = made.forDevice()
-	a.net = net(&interlace.Learned.Net)
+	a.net = net(&interlace.Learned().Net)
 	run := tiled("interlace_estimate", &a, &a.result, rowsWidth, 2*rowsHeight, rowsThreads)
 	return append([]device.Run{run}, l.keep(estimate, made)...)
 }
