@@ -216,8 +216,11 @@ func (f *Filter) damage(i int) (all [3][]*patch) {
 				all[c] = append(all[c], p)
 			}
 		}
+		if c == 0 {
+			continue
+		}
 		for _, p := range all[0] {
-			if q := v.below(p, l.views[0].now.Width); c > 0 && q != nil {
+			if q := v.below(p, l.views[0].now.Width); q != nil {
 				all[c] = append(all[c], q)
 			}
 		}
