@@ -60,17 +60,7 @@ type Job struct {
 // ComponentsOf returns the components of a field: Y, U and V, Y alone, or the RGB components in
 // memory order, including alpha.
 func ComponentsOf(f *pipeline.Frame, field plane.Field) (all []plane.Component) {
-	if n := f.Layout.Info().Samples; n > 1 {
-		first, every, rows, own := field.Rows(f.Height)
-		p := f.Planes[0]
-		for i := range n {
-			all = append(all, plane.Component{
-				Data: p.Data[first*p.Pitch+i:], Pitch: every * p.Pitch, Step: n, Depth: 8, Width: f.Width, Height: rows, Own: own,
-			})
-		}
-		return all
-	}
-	for i := range plane.Components(f.Layout) {
+	for i := range max(plane.Components(f.Layout), f.Layout.Info().Samples) {
 		all = append(all, plane.ComponentOf(f, field, i))
 	}
 	return all

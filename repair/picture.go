@@ -14,25 +14,11 @@ type picture struct {
 // componentsOf returns the components of a frame or a field in this order: Y, U and V, or Y alone,
 // or G, B and R.
 func componentsOf(f *pipeline.Frame, field plane.Field) (all []plane.Component) {
-	info := f.Layout.Info()
-	if !info.RGB {
-		for i := range plane.Components(f.Layout) {
-			all = append(all, plane.ComponentOf(f, field, i))
+	for i := range plane.Components(f.Layout) {
+		if f.Layout.Info().Samples > 1 { // R, G, B and A in turn
+			i = [...]int{1, 2, 0}[i]
 		}
-		return all
-	}
-	for i := range 3 {
-		size := info.SampleBytes()
-		at, offset, step := i, 0, size
-		if info.Planes == 1 { // R, G, B and A in turn
-			at, offset, step = 0, [...]int{1, 2, 0}[i]*size, info.Samples*size
-		}
-		first, every, n, own := field.Rows(f.Height)
-		p := f.Planes[at]
-		all = append(all, plane.Component{
-			Data: p.Data[first*p.Pitch+offset:], Pitch: every * p.Pitch, Step: step,
-			Depth: info.Depth, Shift: info.Shift, Width: f.Width, Height: n, Own: own,
-		})
+		all = append(all, plane.ComponentOf(f, field, i))
 	}
 	return all
 }

@@ -38,7 +38,7 @@ func (f Field) Rows(height int) (first, step, n int, own bool) {
 	return first, 2, (height - first + 1) / 2, true
 }
 
-// Component is where Y, U or V of a field is in a frame.
+// Component is where a component of a field, Y, U or V or one of RGB, is in a frame.
 type Component struct {
 	Data          []byte // from its first sample
 	Pitch, Step   int    // bytes from row to row, and from sample to sample
@@ -47,8 +47,7 @@ type Component struct {
 	Own           bool   // false: the rows are another field's
 }
 
-// Components returns how many components frames of a layout have that is not RGB: 1 for gray, else
-// 3.
+// Components returns the number of components without alpha: 1 for gray, else 3.
 func Components(l pipeline.Layout) int {
 	if l.Info().Gray() {
 		return 1
@@ -56,13 +55,17 @@ func Components(l pipeline.Layout) int {
 	return 3
 }
 
-// ComponentOf finds Y, U or V: a plane, or every second sample of one.
+// ComponentOf finds a component: a plane, or every nth sample of one in semi-planar and packed
+// layouts. Components of RGB are in the order of memory.
 func ComponentOf(f *pipeline.Frame, field Field, i int) Component {
 	info := f.Layout.Info()
 	size := info.SampleBytes()
 	at, offset, step := i, 0, size
-	if info.SemiPlanar && i > 0 {
+	switch {
+	case info.SemiPlanar && i > 0:
 		at, offset, step = 1, (i-1)*size, 2*size
+	case info.Samples > 1:
+		at, offset, step = 0, i*size, info.Samples*size
 	}
 	width, height := f.PlaneSize(at)
 	first, every, n, own := field.Rows(height)
