@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"path"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/pflag"
 
+	"vidfilter/encode/formats"
 	"vidfilter/internal/durable"
 )
 
@@ -184,6 +186,9 @@ func under(dir, name string) string {
 func (p *Plan) root() (string, error) {
 	if p.Root == "" && p.req.Root == "" {
 		return "", errorf("vidfilter batch FOLDER -o FOLDER, or output: in a job file", "no output: -o FOLDER is missing")
+	}
+	if _, file := formats.ByEnding(path.Ext(p.req.Root)); file && !exists(p.absolute(p.req.Root)) {
+		return "", errorf("a batch writes into a folder: make it first if that is its name", "the output %q is named like a file", p.req.Root)
 	}
 	root := p.Root
 	if p.req.Root != "" {

@@ -19,7 +19,7 @@ import (
 
 const helpWidth = 80
 
-const rootExamples = `  vidfilter -i in.mp4 -o out.mp4                            remove the noise
+const rootExamples = `  vidfilter in.mp4                                          write in.clean.mp4
   vidfilter -i in.mp4 -o out.mkv --strength 1.5 --crf 20    more, smaller file
   vidfilter batch films -o clean                            a folder; resumes`
 

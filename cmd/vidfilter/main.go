@@ -37,7 +37,7 @@ func (a *app) run(args []string) int {
 	cli.IgnoreWriteSignals()
 	job.QuietLibraries()
 	root := a.command()
-	args, err := joined(root, args)
+	args, err := joined(root, a.batchOf(root, args))
 	root.SetArgs(args)
 	cmd := root
 	if err == nil {

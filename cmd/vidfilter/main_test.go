@@ -76,7 +76,7 @@ func TestCommands(t *testing.T) {
 		{"completion", 2, "", "hint: "},
 		{"completion tcsh", 2, "", "hint: choose from bash, fish, powershell, zsh"},
 		{"inof", 2, "", `did you mean "info"?`},
-		{"in.mp4 out.mp4", 2, "", "hint: files follow options"},
+		{"in.mp4 out.mp4", 2, "", "hint: one file: vidfilter in.mp4"},
 		{"", 2, "", "vidfilter: no input"},
 		{"-i a -o b.mp4 -y -n", 2, "", "hint: "},
 	}

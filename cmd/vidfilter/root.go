@@ -2,14 +2,21 @@ package main
 
 import (
 	"context"
+	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"vidfilter/internal/batchrun"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
+	"vidfilter/internal/durable"
 	"vidfilter/internal/job"
 	"vidfilter/internal/liverun"
+	"vidfilter/internal/sandbox"
 	"vidfilter/internal/text"
 )
 
@@ -30,7 +37,13 @@ func (a *app) command() *cobra.Command {
 		Long:    "Remove the noise from a video or a picture, and keep everything else that the file holds.",
 		Example: rootExamples,
 		Version: cli.Version(),
-		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if len(args) == 1 {
+				o.Beside = true
+				if err := cmd.Flags().Set("input", args[0]); err != nil {
+					return err
+				}
+			}
 			a.code, err = a.runJob(cmd, o, func() error { return o.Complete(cmd.Flags(), a.Env) })
 			return err
 		},
@@ -51,9 +64,8 @@ func (a *app) command() *cobra.Command {
 	for _, c := range []func(cli.Stdio) *cobra.Command{newCompareCommand, newCutCommand, newInfoCommand, newSegmentsCommand} {
 		root.AddCommand(a.guard(c(a.Stdio)))
 	}
-	root.Args = func(_ *cobra.Command, args []string) error {
-		return noCommand(root, args, "files follow options: vidfilter -i in.mp4 -o out.mp4")
-	}
+	root.ValidArgsFunction = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
+	root.Args = func(_ *cobra.Command, args []string) error { return checkFile(root, args) }
 	checkArgumentsOfHelpers(root)
 	return root
 }
@@ -90,11 +102,56 @@ func (a *app) runJob(cmd *cobra.Command, o *job.Options, complete func() error) 
 	})), nil
 }
 
+// checkFile checks the arguments of the root command: one file, or none.
+func checkFile(root *cobra.Command, args []string) error {
+	files := len(args) > 0 && !root.Flags().Changed("input") && (sandbox.Inside() != nil || looksLikeFile(args[0]))
+	if files && len(args) > 1 {
+		return cli.Usagef("one file: vidfilter in.mp4 -o out.mp4; many: vidfilter *.mp4 -o FOLDER", "%d files need -o FOLDER", len(args))
+	}
+	if files {
+		return cli.SwallowedFlag(root.Flags())
+	}
+	return noCommand(root, args, "a file needs no command: vidfilter in.mp4 -o out.mp4")
+}
+
+// looksLikeFile reports whether an argument is meant as a file, and not as a command.
+func looksLikeFile(arg string) bool {
+	_, err := os.Lstat(arg)
+	return err == nil || arg == "-" || strings.ContainsAny(arg, "./*?")
+}
+
+// batchOf makes a batch of a command line that names a folder or several files without a command:
+// vidfilter *.mp4 -o out.
+func (a *app) batchOf(root *cobra.Command, args []string) []string {
+	if cmd, _, err := root.Find(args); err != nil || cmd != root || a.program && sandbox.Inside() != nil {
+		return args
+	}
+	fs := batchrun.NewBatchOptions().Flags()
+	job.NewOptions().Flags().VisitAll(func(f *pflag.Flag) {
+		if fs.Lookup(f.Name) == nil {
+			fs.AddFlag(f)
+		}
+	})
+	if fs.Parse(cli.Joined(fs, args)) != nil || fs.Changed("input") || !fs.Changed("output") {
+		return args
+	}
+	switch files := fs.Args(); {
+	case len(files) == 0 || !looksLikeFile(files[0]):
+		return args
+	case len(files) == 1 && !strings.ContainsAny(files[0], "*?[") && !durable.IsDir(files[0]):
+		return args
+	}
+	return append([]string{"batch"}, args...)
+}
+
 // noCommand explains an argument that is neither an option nor a command. hint is for those that
 // resemble none.
 func noCommand(root *cobra.Command, args []string, hint string) error {
 	if err := cli.SwallowedFlag(root.Flags()); err != nil || len(args) == 0 {
 		return err
+	}
+	if _, err := strconv.ParseFloat(args[0], 64); err == nil {
+		hint = "the encoder's quality is --crf " + args[0] // of -q 20
 	}
 	if root.Flags().NFlag() > 0 {
 		return cli.Usagef(hint, "unexpected argument %q", args[0])

@@ -90,6 +90,8 @@ func findEncoder(name string) (*astiav.Codec, error) {
 	hint := spec.DefaultEncoder + " is the default; this build has " + strings.Join(videos, " ")
 	if strings.HasPrefix(name, "nvenc") {
 		hint = "did you mean --codec hevc --hwaccel nvenc? NVENC's encoders are h264_nvenc, hevc_nvenc and av1_nvenc"
+	} else if slices.Contains(videos, "lib"+name) {
+		hint = "its name is lib" + name
 	} else if of := encoderNamed(name); slices.Contains(videos, of) {
 		hint = fmt.Sprintf("that is a codec; its encoder is %s", of)
 	} else if near := text.Closest(name, videos); near != "" {

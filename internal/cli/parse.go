@@ -40,7 +40,7 @@ func FlagName(f *pflag.Flag) string {
 
 func unknownFlag(fs *pflag.FlagSet, flag, help string) error {
 	name, hint := strings.TrimLeft(flag, "-"), "for all options: "+help
-	if h, ok := ffmpegHints[name]; ok {
+	if h := foreignHint(name); h != "" {
 		hint = h
 	} else if near := text.Closest(name, longNames(fs)); near != "" {
 		hint = fmt.Sprintf("did you mean --%s?", near)
@@ -52,50 +52,6 @@ func unknownFlag(fs *pflag.FlagSet, flag, help string) error {
 func longNames(fs *pflag.FlagSet) (all []string) {
 	fs.VisitAll(func(f *pflag.Flag) { all = append(all, f.Name) })
 	return all
-}
-
-// graphs is for filters of ffmpeg.
-const graphs = "use --before or --after, which take filters of ffmpeg; there are --crop, --deinterlace, --scale and --fps"
-
-// ffmpegHints translate options of ffmpeg.
-var ffmpegHints = map[string]string{
-	"ss": "use --start", "t": "use --duration", "to": "give --start and --duration",
-	"c": "use --encoder", "c:v": "use --encoder", "codec:v": "use --encoder", "vcodec": "use --encoder",
-	"c:a": "audio is copied as it is", "acodec": "audio is copied as it is", "b:a": "audio is copied as it is",
-	"c:s": "subtitles are copied as they are",
-	"b":   "use --bitrate", "b:v": "use --bitrate",
-	"g": "use --gop", "f": "use --format, or --input-format for the input",
-	"an": "use --no-audio", "sn": "use --no-subs", "pix_fmt": "use --pixel-format",
-	"vframes": "use --frames", "frames:v": "use --frames",
-	"vf": graphs, "filter:v": graphs, "filter_complex": graphs, "rotate": graphs, "pad": graphs,
-	"resize": "use --scale", "size": "use --scale", "s": "use --scale", "framerate": "use --fps", "frame-rate": "use --fps",
-	"hide_banner": "leave it out", "nostdin": "leave it out",
-	"distance": "the bilateral filter measures R, G and B jointly; vidfilter lab has the papers' other distances",
-	"kernel":   "vidfilter lab --kernel NAME -i IN -o OUT filters by one kernel; vidfilter lab --list names them",
-	"window":   "a player shows it: vidfilter live --output - | mpv -",
-	"loglevel": "see --quiet and --verbose", "nostats": "see --progress", "j": "use --threads",
-}
-
-// ForeignFlag refuses a long option behind a single dash, as in ffmpeg, before pflag splits it
-// into letters: -crf would be -c -r -f, and -radius the radius "adius".
-func ForeignFlag(fs *pflag.FlagSet, args []string) error {
-	for _, a := range args {
-		if a == "--" {
-			return nil
-		}
-		name, ok := strings.CutPrefix(a, "-")
-		if !ok || len(name) < 2 || name[0] == '-' {
-			continue
-		}
-		name, _, _ = strings.Cut(name, "=")
-		if fs.Lookup(name) != nil {
-			return Usagef(fmt.Sprintf("did you mean --%s?", name), "unknown option -%s", name)
-		}
-		if hint, ok := ffmpegHints[name]; ok {
-			return Usagef(hint, "unknown option -%s", name)
-		}
-	}
-	return nil
 }
 
 // SwallowedFlag refuses -i -o out.mp4: the value is missing, and pflag took the next flag for it.

@@ -69,7 +69,7 @@ func (o *Options) withFilterOption(opt kernels.Option, s string) (kernels.Select
 	switch {
 	case err == nil:
 	case opt.Short == "r" && frameRate.MatchString(s):
-		err = cli.Usagef("in vidfilter -r is the radius; the frame rate is always the input's", "%v", err)
+		err = cli.Usagef("-r is the radius; --fps changes the frame rate", "%v", err)
 	case hint.Of(err) == "" && opt.Help != "":
 		err = cli.Usagef(opt.Help, "%v", err)
 	}

@@ -28,6 +28,7 @@ import (
 // for stream specifiers, which need the input.
 type Options struct {
 	Input, Output string // "-" is a pipe
+	Beside        bool   // an output without a name is put beside the input
 	InputFormat   string // FFmpeg's name of a demuxer; "" to detect it
 	Format        string // as OutputFormat returns it
 
@@ -197,6 +198,9 @@ func (o *Options) checkFiles() (err error) {
 	if o.Output == "" && o.Format == "null" {
 		o.Output = "-" // nothing is written, so no name is needed
 	}
+	if o.Output == "" && o.Beside && o.inputName() != "" {
+		o.Output = CleanName(o.Input, o.Format)
+	}
 	if o.Output == "" {
 		return cli.Usagef(o.outputHint(), "no output: -o FILE is missing")
 	}
@@ -233,9 +237,14 @@ func (o *Options) outputHint() string {
 	if base == "" {
 		base = "out.mp4"
 	}
-	ending := path.Ext(base)
-	name := strings.TrimSuffix(base, ending) + "-filtered" + formats.OutputEnding(ending, o.Format)
-	return fmt.Sprintf("for example -o %q; -o - writes to a pipe", name)
+	return fmt.Sprintf("for example -o %q; -o - writes to a pipe", CleanName(base, o.Format))
+}
+
+// CleanName names an output beside an input: in.clean.mp4 for in.mp4. format is a value of
+// --format, or "".
+func CleanName(input, format string) string {
+	ending := path.Ext(filepath.Base(input))
+	return strings.TrimSuffix(input, ending) + ".clean" + formats.OutputEnding(ending, format)
 }
 
 // inputName returns the name of the input's file, "" if it has none.

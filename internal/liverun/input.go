@@ -103,28 +103,13 @@ func (o *Options) firstCamera(u *cli.UI) string {
 func (o *Options) liveCommand(f live.Filter) string {
 	in, out := "in.mp4", "out.mp4"
 	if o.isFile() {
-		in, out = o.Input, filteredName(o.Input)
+		in, out = o.Input, job.CleanName(o.Input, "")
 	}
 	args := append([]string{"vidfilter", "-i", in, "-o", out}, f.Args()...)
 	for i, a := range args {
 		args[i] = ShellQuote(a)
 	}
 	return strings.Join(args, " ")
-}
-
-// filteredName names an output beside the input, in a format that can be written.
-func filteredName(in string) string {
-	stem, ending := in, ".mp4"
-	if i := strings.LastIndexByte(in, '.'); i > strings.LastIndexByte(in, '/')+1 {
-		stem = in[:i]
-		if _, err := job.OutputFormat("x"+in[i:], ""); err == nil {
-			ending = in[i:]
-		}
-	}
-	if strings.HasPrefix(stem, "-") {
-		stem = "./" + stem
-	}
-	return stem + "-filtered" + ending
 }
 
 // ShellQuote quotes s for a POSIX shell.

@@ -18,7 +18,7 @@ import (
 func (o *Options) jobFile(f live.Filter) ([]byte, error) {
 	j := batch.OneJob{
 		Comment: "Settings of vidfilter live, for: vidfilter batch THIS-FILE. More files can be added to jobs.",
-		Output:  ".", Name: "{stem}-filtered{ext}", Input: "in.mp4",
+		Output:  ".", Name: "{stem}.clean{ext}", Input: "in.mp4",
 	}
 	if o.isFile() {
 		path, err := filepath.Abs(o.Input)
