@@ -285,6 +285,8 @@ var rules = []rule{
 	{folder: "internal/job", what: "one job: options, input, filter, output, exit code",
 		imports: []string{"decode", "denoise", "denoise/grain", "denoise/noise", "encode", "encode/formats", "encode/spec", "encode/target", "encode/video", "enhance", "gpu", "interlace", "internal/av", "internal/cli", "internal/contract", "internal/fidelity", "internal/hint", "internal/machine", "internal/sandbox", "internal/stages", "kernels", "pipeline", "pipeline/quality", "repair", astiav, pflag},
 		why:     "filters one file: it starts no queue and no live session"},
+	{folder: "internal/preview", what: "writes the page of vidfilter preview",
+		why: "takes pictures and words, whatever made them"},
 	{folder: "internal/batchrun", what: "connects a batch with its queue and screen",
 		imports: []string{"batch", "batch/display", "batch/queue", "batch/queue/jetstream", "batch/queue/jetstream/pki", "batch/status", "batch/tally", "batch/tasks", "decode", "encode", "encode/target", "gpu", "internal/cli", "internal/contract", "internal/durable", "internal/hint", "internal/job", "internal/machine", "internal/sandbox", "internal/site", "internal/text", "internal/wake", pflag},
 		why:     "other processes filter the files"},

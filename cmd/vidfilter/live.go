@@ -6,6 +6,7 @@ import (
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/liverun"
+	"vidfilter/internal/text"
 )
 
 func (a *app) newLiveCommand(s cli.Stdio) *cobra.Command {
@@ -35,7 +36,7 @@ is the camera of the viewer. The page's address is printed on stdout.`, contract
 			return cli.Usagef("an address follows --rtsp with =, as --rtsp="+args[0], "unexpected argument %q", args[0])
 		}
 		if len(args) > 0 {
-			return cli.Usagef("the input goes behind -i: vidfilter live -i "+liverun.ShellQuote(args[0]), "unexpected argument %q", args[0])
+			return cli.Usagef("the input goes behind -i: vidfilter live -i "+text.ShellQuote(args[0]), "unexpected argument %q", args[0])
 		}
 		return nil
 	})

@@ -57,7 +57,7 @@ func (a *app) command() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return cli.FlagError(cmd.Flags(), err, helpFor(cmd)) })
 	for _, c := range []func(cli.Stdio) *cobra.Command{
 		newBatchCommand, newBenchCommand, newDevicesCommand, a.newDoctorCommand, newJobsCommand, a.newLabCommand, a.newLiveCommand,
-		newFootageTopic, newManCommand, newOptionsTopic, newServeCommand, newVersionCommand, newWorkerCommand,
+		newFootageTopic, newManCommand, newOptionsTopic, a.newPreviewCommand, newServeCommand, newVersionCommand, newWorkerCommand,
 	} {
 		root.AddCommand(c(a.Stdio))
 	}

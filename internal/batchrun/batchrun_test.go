@@ -105,7 +105,7 @@ func TestProfileIsCarried(t *testing.T) {
 	e2e.Must(t, os.WriteFile(name, noise.Flat(3).Profile(), 0o666))
 	fs := NewBatchOptions().Flags()
 	e2e.Must(t, fs.Parse([]string{"-o", "out", "--noise-profile", name}))
-	all, deciding, err := batch.Canonical(job.NewOptions().Flags(), mediaArgs(fs))
+	all, deciding, err := batch.Canonical(job.NewOptions().Flags(), cli.Given(fs, BatchGroup))
 	if err != nil || len(all) != 1 || !slices.Equal(all, deciding) || !strings.HasPrefix(all[0], `--noise-profile={"vidfilter_noise":1,`) {
 		t.Errorf("%v, %v", all, err)
 	}

@@ -94,25 +94,8 @@ func (o *BatchOptions) Flags() *pflag.FlagSet {
 // Take keeps the arguments and the flags that were given.
 func (o *BatchOptions) Take(fs *pflag.FlagSet, args []string) {
 	o.Files = args
-	o.args, o.given = mediaArgs(fs), map[string]bool{}
+	o.args, o.given = cli.Given(fs, BatchGroup), map[string]bool{}
 	fs.VisitAll(func(f *pflag.Flag) { o.given[f.Name] = f.Changed })
-}
-
-// mediaArgs returns the given options of the main command in a canonical form.
-func mediaArgs(fs *pflag.FlagSet) (args []string) {
-	fs.VisitAll(func(f *pflag.Flag) {
-		if g := cli.GroupOf(f); !f.Changed || g == "" || g == BatchGroup {
-			return
-		}
-		if l, ok := f.Value.(pflag.SliceValue); ok {
-			for _, v := range l.GetSlice() {
-				args = append(args, "--"+f.Name+"="+v)
-			}
-			return
-		}
-		args = append(args, "--"+f.Name+"="+f.Value.String())
-	})
-	return args
 }
 
 // batchFlags returns the flags of a batch that job files may set; others concern a single run.

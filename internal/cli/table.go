@@ -41,3 +41,21 @@ func GroupOf(f *pflag.Flag) string {
 
 // NewTable returns a table that adds flags to fs under a title.
 func NewTable(fs *pflag.FlagSet, title string) Table { return Table{fs, title} }
+
+// Given returns the flags that were given, in a canonical form, without those of a group and those
+// of none.
+func Given(fs *pflag.FlagSet, without string) (args []string) {
+	fs.VisitAll(func(f *pflag.Flag) {
+		if g := GroupOf(f); !f.Changed || g == "" || g == without {
+			return
+		}
+		if l, ok := f.Value.(pflag.SliceValue); ok {
+			for _, v := range l.GetSlice() {
+				args = append(args, "--"+f.Name+"="+v)
+			}
+			return
+		}
+		args = append(args, "--"+f.Name+"="+f.Value.String())
+	})
+	return args
+}

@@ -8,6 +8,7 @@ import (
 	"vidfilter/decode"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/job"
+	"vidfilter/internal/text"
 	"vidfilter/live"
 )
 
@@ -107,18 +108,7 @@ func (o *Options) liveCommand(f live.Filter) string {
 	}
 	args := append([]string{"vidfilter", "-i", in, "-o", out}, f.Args()...)
 	for i, a := range args {
-		args[i] = ShellQuote(a)
+		args[i] = text.ShellQuote(a)
 	}
 	return strings.Join(args, " ")
-}
-
-// ShellQuote quotes s for a POSIX shell.
-func ShellQuote(s string) string {
-	plain := func(c rune) bool {
-		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune("-_./:,+=@%", c)
-	}
-	if s != "" && strings.IndexFunc(s, func(c rune) bool { return !plain(c) }) < 0 {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }

@@ -12,6 +12,7 @@ import (
 	"vidfilter/internal/cli"
 	"vidfilter/internal/durable"
 	"vidfilter/internal/site"
+	"vidfilter/internal/text"
 )
 
 const tokenRule = site.TokenRule + "; vidfilter writes a good one into a file that does not exist yet"
@@ -51,7 +52,7 @@ func tokenOf(name string, u *cli.UI) (string, error) {
 	case !info.Mode().IsRegular():
 		return "", cli.Usagef("name a file that holds the token", "--token %s: it is not a file", name)
 	case info.Mode().Perm()&0o077 != 0:
-		return "", cli.Usagef("chmod 600 "+ShellQuote(name), "--token %s: others can use the file", name)
+		return "", cli.Usagef("chmod 600 "+text.ShellQuote(name), "--token %s: others can use the file", name)
 	}
 	const enough = 1 << 10
 	b, err := io.ReadAll(io.LimitReader(f, enough))

@@ -1,0 +1,185 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"vidfilter/encode/target"
+	"vidfilter/internal/cli"
+	"vidfilter/internal/contract"
+	"vidfilter/internal/job"
+	"vidfilter/internal/preview"
+	"vidfilter/internal/sandbox"
+	"vidfilter/internal/text"
+	"vidfilter/kernels"
+)
+
+const previewGroup = "Preview"
+
+type previewOptions struct {
+	page      string // file to write; "" for one beside the input
+	frames    int
+	vary      string // NAME=VALUE,VALUE...; "" for the default
+	overwrite bool
+	noOpen    bool
+	sandbox   string
+}
+
+func (a *app) newPreviewCommand(s cli.Stdio) *cobra.Command {
+	o := previewOptions{frames: 6}
+	fs := cli.NewFlagSet()
+	t := cli.NewTable(fs, previewGroup)
+	t.Add(cli.Once(cli.String(&o.page, "FILE")), "output", "o", "page to write (default NAME.preview.html beside the video)")
+	t.Add(cli.NewValue(&o.frames, "N", cli.IntIn(1, 30)), "samples", "", "frames to show (default 6)")
+	t.Add(cli.String(&o.vary, "NAME=A,B"), "vary", "", "values of an option to compare (default strength=0.7,1,1.4)")
+	t.Flag(&o.overwrite, "overwrite", "y", "replace an existing page")
+	t.Flag(&o.noOpen, "no-open", "", "do not open the page")
+	job.SandboxFlag(t, &o.sandbox)
+	job.NewOptions().Flags().VisitAll(func(f *pflag.Flag) {
+		if fs.Lookup(f.Name) == nil && cli.WhyNotInBatch(f) == "" {
+			fs.AddFlag(f)
+		}
+	})
+	return withFlags(&cobra.Command{
+		Use:   "preview FILE [options]",
+		Short: "Compare settings on a few frames",
+		Long: withExits("Filter a few frames of a video, among them the darkest, the brightest and the one with most motion, and write a page\n"+
+			"that compares them with the original. Filter and encoder options apply: see vidfilter help options.",
+			contract.ExitInput, contract.ExitOutput, contract.ExitDevice),
+		Example: "  vidfilter preview in.mkv\n  vidfilter preview in.mkv --vary quality=fast,good,best\n  vidfilter preview tape.dv --footage tape --vary chroma=1,1.5",
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if o.page == "" {
+				o.page = strings.TrimSuffix(args[0], filepath.Ext(args[0])) + ".preview.html"
+			}
+			if !a.guards(cmd) {
+				return o.run(cmd.Flags(), args[0], s)
+			}
+			a.code, err = a.runChild(&child{about: args[0]})
+			if err == nil && a.code == 0 && !o.noOpen {
+				openPage(o.page)
+			}
+			return err
+		},
+	}, fs, takes(1, "vidfilter preview in.mkv", "preview takes one video"))
+}
+
+// openPage shows a page in the user's browser, if this is a desktop.
+func openPage(name string) {
+	if os.Getenv("DISPLAY") != "" || os.Getenv("WAYLAND_DISPLAY") != "" {
+		_ = exec.Command("xdg-open", name).Start()
+	}
+}
+
+// run writes the page.
+func (o *previewOptions) run(fs *pflag.FlagSet, file string, s cli.Stdio) (err error) {
+	jobs, labels, err := o.jobs(fs, file, s.Env)
+	if err != nil {
+		return err
+	}
+	policy := target.Refuse
+	if o.overwrite {
+		policy = target.Replace
+	}
+	to, err := target.Prepare(o.page, policy, []string{file})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, to.Discard()) }()
+	u := jobs[0].OpenUI(s)
+	also := sandbox.Policy{Write: []string{to.Path(), os.DevNull}}
+	if err := jobs[0].EnterSandbox(u, also, file); err != nil {
+		return err
+	}
+	p, err := job.PreviewOf(context.Background(), jobs, o.frames, u)
+	if err != nil {
+		return err
+	}
+	page := preview.Page{Title: text.OneLine(filepath.Base(file)), Facts: []string{lengthOf(p)}}
+	given := cli.Given(fs, previewGroup)
+	for i, label := range labels {
+		v := preview.Variant{Label: label, Command: commandOf(file, given, label)}
+		if e := p.Jobs[i]; e.Time > 0 {
+			v.Facts = []string{fmt.Sprintf("The whole video takes about %s and becomes about %s, by these samples.", text.Clock(e.Time.Seconds()), text.Size(e.Bytes))}
+		}
+		page.Variants = append(page.Variants, v)
+	}
+	for _, m := range p.Samples {
+		page.Samples = append(page.Samples, sampleOf(m))
+	}
+	if err := to.Open(); err != nil {
+		return err
+	}
+	if err := job.WriteTarget(to, func(w io.Writer) error { return preview.Write(w, page) }); err != nil {
+		return err
+	}
+	u.Info("wrote " + o.page)
+	return nil
+}
+
+// jobs returns the jobs to compare, with the options in which they differ.
+func (o *previewOptions) jobs(fs *pflag.FlagSet, file string, env []string) (all []*job.Options, labels []string, err error) {
+	given := append(cli.Given(fs, previewGroup), "--input="+file, "--output="+job.CleanName(file, ""))
+	name, values, ok := strings.Cut(o.vary, "=")
+	labels = strings.Split(values, ",")
+	if o.vary == "" {
+		name, labels = "strength", []string{"0.7", "1", "1.4"}
+		plain, err := job.Parse(given, env)
+		if err != nil {
+			return nil, nil, err
+		}
+		if _, denoises := plain.Filters.Main().(kernels.Denoise); !denoises || fs.Changed(name) {
+			return []*job.Options{plain}, []string{""}, nil
+		}
+	} else if !ok || name == "" || slices.Contains(labels, "") {
+		return nil, nil, cli.Usagef("as --vary strength=0.7,1,1.4", "--vary %q: not a name and values", o.vary)
+	}
+	for i, v := range labels {
+		labels[i] = "--" + name + "=" + v
+		j, err := job.Parse(append(slices.Clone(given), labels[i]), env)
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, j)
+	}
+	return all, labels, nil
+}
+
+// commandOf returns the command that does a job on the whole video.
+func commandOf(file string, given []string, label string) string {
+	args := append([]string{"vidfilter", "-i", file, "-o", job.CleanName(file, "")}, given...)
+	if label != "" {
+		args = append(args, label)
+	}
+	for i, a := range args {
+		args[i] = text.ShellQuote(a)
+	}
+	return strings.Join(args, " ")
+}
+
+func lengthOf(p *job.Preview) string {
+	size := p.Samples[0].Before.Bounds()
+	return fmt.Sprintf("%dx%d, %s, %s", size.Dx(), size.Dy(), text.Count(p.Frames, "frame"), text.Clock(p.Length.Seconds()))
+}
+
+func sampleOf(m job.PreviewSample) preview.Sample {
+	at := m.At.Seconds()
+	s := preview.Sample{Label: fmt.Sprintf("%s.%d", text.Clock(math.Floor(at)), int(10*at)%10), Before: m.Before, After: m.After}
+	if m.Why != "" {
+		s.Label += ", " + m.Why
+	}
+	if n := m.Noise; n != nil {
+		s.Facts = []string{fmt.Sprintf("Noise here: %.1f in luma, %.1f in chroma, in 8-bit levels.", n.Luma, n.Chroma)}
+	}
+	return s
+}

@@ -1,0 +1,69 @@
+package job
+
+import (
+	"image"
+	"slices"
+	"testing"
+	"time"
+
+	"vidfilter/internal/cli"
+	"vidfilter/internal/e2e"
+)
+
+// TestPreview: the samples are the job's own frames.
+func TestPreview(t *testing.T) {
+	var jobs []*Options
+	for _, strength := range []string{"--strength=0.5", "--strength=1.5"} {
+		o, err := Parse([]string{"-i", "../../samples/noisy.mp4", "-o", "x.mp4", "--device=cpu", strength}, nil)
+		e2e.Must(t, err)
+		jobs = append(jobs, o)
+	}
+	p, err := PreviewOf(t.Context(), jobs, 1, cli.NewUI(cli.Stdio{}, cli.UIOptions{}))
+	e2e.Must(t, err)
+	if p.Frames != 72 || p.Length.Round(time.Millisecond) != 3*time.Second || len(p.Samples) != 1 {
+		t.Fatalf("%d frames of %v, %d samples", p.Frames, p.Length, len(p.Samples))
+	}
+	for _, s := range p.Samples {
+		weak, strong := difference(s.Before, s.After[0]), difference(s.Before, s.After[1])
+		if s.Noise == nil || s.Noise.Luma < 5 || weak < 1 || strong < weak*1.1 {
+			t.Errorf("at %v: noise %v, changed by %.2f and %.2f levels", s.At, s.Noise, weak, strong)
+		}
+	}
+	if j := p.Jobs; j[0].Bytes < j[1].Bytes || j[1].Bytes < 50_000 || j[0].Time <= 0 {
+		t.Errorf("costs: %v", j)
+	}
+}
+
+// difference returns the mean difference of two pictures, in levels.
+func difference(a, b image.Image) (d float64) {
+	p, q := a.(*image.RGBA).Pix, b.(*image.RGBA).Pix
+	for i, v := range p {
+		d += float64(max(v, q[i]) - min(v, q[i]))
+	}
+	return d / float64(len(p)) * 4 / 3
+}
+
+func TestChosen(t *testing.T) {
+	var all []moment
+	for i := range 24 {
+		m := moment{at: time.Duration(i) * time.Second, mean: 100}
+		for y := range m.look {
+			for x := range m.look[y] {
+				m.look[y][x] = float64(i / 8 * 60) // three scenes
+			}
+		}
+		all = append(all, m)
+	}
+	all[3].mean, all[9].mean, all[20].motion = 5, 250, 40
+	got := chosen(all, 6)
+	var at []int
+	for _, m := range got {
+		at = append(at, int(m.at.Seconds()))
+	}
+	if len(at) != 6 || !slices.Contains(at, 3) || !slices.Contains(at, 9) || !slices.Contains(at, 20) || !slices.IsSorted(at) {
+		t.Errorf("moments %v", at)
+	}
+	if all := chosen(all[:2], 6); len(all) != 2 {
+		t.Errorf("%d moments of 2", len(all))
+	}
+}
