@@ -119,7 +119,7 @@ func Flags() []Option { return append(Options(), table(true)...) }
 func table(aliases bool) (all []Option) {
 	if names := FilterNames(); !aliases {
 		all = append(all, Option{
-			Name: "filter", Title: "Filter", Basic: true, Kind: Name, Names: names, Default: uint8(slices.Index(names, DefaultFilter.Name)),
+			Name: "filter", Title: "Filter", Kind: Name, Names: names, Default: uint8(slices.Index(names, DefaultFilter.Name)),
 			Help: "in space and time, over a window, or recursively",
 		})
 	}

@@ -78,8 +78,8 @@ func groupedFlags(fs *pflag.FlagSet) string {
 		}
 		sets[title].AddFlag(f)
 	})
-	if slices.Contains(titles, batchrun.BatchGroup) {
-		titles = []string{batchrun.BatchGroup}
+	if i := slices.IndexFunc(titles, func(t string) bool { return t == batchrun.BatchGroup || t == previewGroup }); i >= 0 {
+		titles = titles[i : i+1] // the options of jobs have a topic of their own
 	}
 	for _, title := range titles {
 		fmt.Fprintf(&b, "\n%s:\n%s", title, sets[title].FlagUsagesWrapped(helpWidth))

@@ -54,8 +54,8 @@ func (a *app) newPreviewCommand(s cli.Stdio) *cobra.Command {
 	return withFlags(&cobra.Command{
 		Use:   "preview FILE [options]",
 		Short: "Compare settings on a few frames",
-		Long: withExits("Filter a few frames of a video, among them the darkest, the brightest and the one with most motion, and write a page\n"+
-			"that compares them with the original. Filter and encoder options apply: see vidfilter help options.",
+		Long: withExits("Filter a few frames of a video and write a page that compares them with the\n"+
+			"original. Filter and encoder options apply: see vidfilter help options.",
 			contract.ExitInput, contract.ExitOutput, contract.ExitDevice),
 		Example: "  vidfilter preview in.mkv\n  vidfilter preview in.mkv --vary quality=fast,good,best\n  vidfilter preview tape.dv --footage tape --vary chroma=1,1.5",
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
