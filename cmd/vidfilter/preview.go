@@ -33,6 +33,7 @@ type previewOptions struct {
 	vary      string // NAME=VALUE,VALUE...; "" for the default
 	overwrite bool
 	noOpen    bool
+	quiet     bool
 	sandbox   string
 }
 
@@ -45,6 +46,7 @@ func (a *app) newPreviewCommand(s cli.Stdio) *cobra.Command {
 	t.Add(cli.String(&o.vary, "NAME=A,B"), "vary", "", "values of an option to compare (default strength=0.7,1,1.4)")
 	t.Flag(&o.overwrite, "overwrite", "y", "replace an existing page")
 	t.Flag(&o.noOpen, "no-open", "", "do not open the page")
+	t.Flag(&o.quiet, "quiet", "q", "print errors only")
 	job.SandboxFlag(t, &o.sandbox)
 	job.NewOptions().Flags().VisitAll(func(f *pflag.Flag) {
 		if fs.Lookup(f.Name) == nil && cli.WhyNotInBatch(f) == "" {
@@ -96,6 +98,7 @@ func (o *previewOptions) run(fs *pflag.FlagSet, file string, s cli.Stdio) (err e
 		return err
 	}
 	defer func() { err = errors.Join(err, to.Discard()) }()
+	jobs[0].Quiet = o.quiet
 	u := jobs[0].OpenUI(s)
 	also := sandbox.Policy{Write: []string{to.Path(), os.DevNull}}
 	if err := jobs[0].EnterSandbox(u, also, file); err != nil {
@@ -129,6 +132,9 @@ func (o *previewOptions) run(fs *pflag.FlagSet, file string, s cli.Stdio) (err e
 
 // jobs returns the jobs to compare, with the options in which they differ.
 func (o *previewOptions) jobs(fs *pflag.FlagSet, file string, env []string) (all []*job.Options, labels []string, err error) {
+	if file == "-" {
+		return nil, nil, cli.Usagef("save the input to a file first", "preview reads the input more than once, and a pipe can be read once")
+	}
 	given := append(cli.Given(fs, previewGroup), "--input="+file, "--output="+job.CleanName(file, ""))
 	name, values, ok := strings.Cut(o.vary, "=")
 	labels = strings.Split(values, ",")

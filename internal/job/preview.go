@@ -301,24 +301,34 @@ func (p *previewer) sample(ctx context.Context, m moment, coded bool) error {
 // run filters the frame of a moment in a job, and the frames around it. If it is to be coded, the
 // job's costs are measured.
 func (p *previewer) run(ctx context.Context, o *Options, m moment, coded bool) (picture image.Image, c cost, seen *contract.Noise, err error) {
+	from := time.Duration(0)
+	if rate := p.rate(); rate > 0 {
+		from = max(0, m.at-time.Duration(float64(max(lead, o.window().Before))/rate*float64(time.Second)))
+	}
+	picture, c, seen, err = p.runFrom(ctx, o, m, from, coded)
+	if err != nil && from > 0 && ctx.Err() == nil { // raw streams have no times to find
+		return p.runFrom(ctx, o, m, 0, coded)
+	}
+	return picture, c, seen, err
+}
+
+// runFrom is run with the frames from a time on.
+func (p *previewer) runFrom(
+	ctx context.Context, o *Options, m moment, from time.Duration, coded bool,
+) (picture image.Image, c cost, seen *contract.Noise, err error) {
 	j := &job{o: o, ui: p.ui, backend: p.backend, frames: p.pool, noise: &noiseSeen{}, flicker: &flickerSeen{}, repaired: &repairs{}}
 	defer func() {
 		j.backend, j.frames = nil, nil // of the previewer
 		j.close()
 	}()
-	window := o.window()
-	before, after := max(lead, window.Before), window.After+1
+	after := o.window().After + 1
 	d := o.decoding(nil)
 	d.VideoOnly, d.Duration, d.Frames = true, 0, 0
-	from := m.at
-	if rate := p.rate(); rate > 0 {
-		from = max(0, m.at-time.Duration(float64(before)/rate*float64(time.Second)))
-	}
 	d.Start += from
 	if j.in, err = decode.Open(ctx, o.Input, p.pool, d); err != nil {
 		return nil, c, nil, err
 	}
-	j.inFlight = before + after
+	j.inFlight = lead + after
 	if err = j.foresee(ctx); err != nil {
 		return nil, c, nil, err
 	}
