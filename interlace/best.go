@@ -55,7 +55,7 @@ func (l *Lines) first() *estimate {
 		var planes []plane.Plane
 		for i, p := range l.Planes {
 			out := plane.New(p.Width, l.heights[i], p.Depth)
-			Learned().Net.fill(out, p, l.parity(i))
+			l.tables.Net.fill(out, p, l.parity(i))
 			planes = append(planes, out)
 		}
 		l.estimates[0] = l.estimateOf(planes)
@@ -80,20 +80,7 @@ func at(window *[2*Reach + 1]*Lines, n, pass int) *estimate {
 	if pass < Passes && l.estimates[pass] != nil {
 		return l.estimates[pass]
 	}
-	b := blender{Lines: l, pass: pass - 1, now: at(window, n, pass-1)}
-	there := func(place int) bool { return place >= 0 && place < len(window) && window[place] != nil }
-	for i := range Neighbours {
-		place := StandIn(i, n, there)
-		b.to[i], b.bottom[i] = at(window, place, pass-1), window[place].Bottom
-		b.there[i] = place == n+Neighbours[i]
-	}
-	for i, to := range b.to {
-		if pass == 1 {
-			b.vectors[i] = Search.Find(b.now.search, to.search)
-		} else {
-			b.vectors[i] = Search.Refine(b.now.search.Levels[0], to.search, b.now.vectors[i])
-		}
-	}
+	b := blenderOf(window, n, pass-1)
 	var planes []plane.Plane
 	for i := range l.Planes {
 		planes = append(planes, b.component(i))
@@ -106,6 +93,25 @@ func at(window *[2*Reach + 1]*Lines, n, pass int) *estimate {
 	return l.estimates[pass]
 }
 
+// blenderOf returns the blender of a pass for field n.
+func blenderOf(window *[2*Reach + 1]*Lines, n, pass int) *blender {
+	b := &blender{Lines: window[n], pass: pass, now: at(window, n, pass)}
+	there := func(place int) bool { return place >= 0 && place < len(window) && window[place] != nil }
+	for i := range Neighbours {
+		place := StandIn(i, n, there)
+		b.to[i], b.bottom[i] = at(window, place, pass), window[place].Bottom
+		b.there[i] = place == n+Neighbours[i]
+	}
+	for i, to := range b.to {
+		if pass == 0 {
+			b.vectors[i] = Search.Find(b.now.search, to.search)
+		} else {
+			b.vectors[i] = Search.Refine(b.now.search.Levels[0], to.search, b.now.vectors[i])
+		}
+	}
+	return b
+}
+
 // blender runs a pass: missing samples become weighted sums of the samples around them.
 type blender struct {
 	*Lines
@@ -115,6 +121,7 @@ type blender struct {
 	bottom  [4]bool
 	there   [4]bool
 	vectors [4]motion.Field
+	visit   func(Sample) // nil, or called for each sample that a class's weights make
 }
 
 const (
@@ -266,7 +273,7 @@ func (k *block) fill(out plane.Plane) {
 	class := (k.kind(order[0])*3+k.kind(order[1]))*3 + min(k.kind(order[2]), k.kind(order[3]))
 	class = ((class*4+k.bin(k.dm, 24))*4+k.bin(contrast, 32))*4 + k.bin(k.d[order[0]], 36)
 	class = class*4 + k.bin(min(k.d[2], k.d[3]), 36)
-	w := Learned().weights(k.pass, class)
+	w := k.tables.weights(k.pass, class)
 	put(func(x, y int) uint16 {
 		e := func(j int) int { return now.At(x, y+j) }
 		base := e(-1) + e(1)
@@ -276,8 +283,12 @@ func (k *block) fill(out plane.Plane) {
 			around[1+3*m], around[2+3*m], around[3+3*m] = 2*q(0), q(-1)+q(1), q(-2)+q(2)
 		}
 		sum := float32(base)
-		for i, v := range around {
-			sum += float32(w[i] * float32(v-base))
+		for i := range around {
+			around[i] -= base
+			sum += float32(w[i] * float32(around[i]))
+		}
+		if k.visit != nil {
+			k.visit(Sample{x, y, class, base, around})
 		}
 		return uint16(min(max(float32(sum*0.5)+0.5, 0), float32(out.Max())))
 	})

@@ -18,6 +18,7 @@ type Lines struct {
 	heights        []int // of the frame's components
 	shiftX, shiftY int   // log2 of the chroma subsampling
 	searched       int   // index of the component for the motion search
+	tables         *Tables
 
 	estimates [Passes]*estimate // made on demand
 }
@@ -47,7 +48,7 @@ func (*Lines) Release() {}
 // LinesOf copies the rows of a field.
 func LinesOf(f *pipeline.Frame, field plane.Field) *Lines {
 	info := f.Layout.Info()
-	l := &Lines{Bottom: field == plane.Bottom, shiftX: info.SubX, shiftY: info.SubY, searched: Searched(f.Layout)}
+	l := &Lines{Bottom: field == plane.Bottom, shiftX: info.SubX, shiftY: info.SubY, searched: Searched(f.Layout), tables: Learned()}
 	for _, c := range ComponentsOf(f, plane.Whole) {
 		l.heights = append(l.heights, c.Height)
 	}
