@@ -134,6 +134,31 @@ func TestReference(t *testing.T) {
 	}
 }
 
+// TestExact checks that the C code may add integers in place of the reference's floats for samples
+// of 8 bits. float32 holds multiples of 1/4096 up to 4096 exactly. A sum that exceeds 4096 stays out
+// of the samples' range, whatever the terms after it are.
+func TestExact(t *testing.T) {
+	const most, one, exact = 2 * 255, 4096, 1 << 24 // a sum of two samples, a weight of 1, 4096 in weights
+	for pass, codes := range interlace.Learned().Code {
+		for i, code := range codes {
+			base, positive, negative, rest := one, 0, 0, 0
+			for _, w := range code {
+				base -= int(w)
+				rest += max(int(w), -int(w))
+			}
+			if base != int(int16(base)) {
+				t.Errorf("pass %d, code %d: the base's weight is %d", pass, i, base)
+			}
+			for k, w := range code {
+				positive, negative, rest = positive+max(int(w), 0), negative+max(-int(w), 0), rest-max(int(w), -int(w))
+				if most*max(positive, one+negative) >= exact && most*rest+(most+1)*one >= exact {
+					t.Errorf("pass %d, code %d: the sum up to weight %d is too large: %v", pass, i, k, code)
+				}
+			}
+		}
+	}
+}
+
 // TestCancelled checks that Process returns the error of a cancelled context.
 func TestCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())

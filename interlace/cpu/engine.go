@@ -61,9 +61,13 @@ var learn = sync.OnceFunc(func() {
 			p.code_of[i] = C.uint8_t(code)
 		}
 		for i, code := range t.Code[pass] {
+			base := int16(1 << C.VI_WEIGHT_BITS)
 			for k, w := range code {
-				p.codes[i][k] = C.float(w) / 4096
+				p.codes[i][k] = C.float(w) / (1 << C.VI_WEIGHT_BITS)
+				p.whole[i][k+1] = C.int16_t(w)
+				base -= w
 			}
+			p.whole[i][0], p.whole[i][C.VI_WEIGHTS+1] = C.int16_t(base), C.int16_t(code[C.VI_WEIGHTS-1])
 		}
 	}
 })
