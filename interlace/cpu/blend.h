@@ -43,7 +43,7 @@ INLINE __m256i compared(const sample *p, const sample *q)
 }
 
 INLINE __m256i sums(__m256i u, __m256i v) { return _mm256_sad_epu8(u, v); }
-#define EACH(f) _mm256_##f##_epu8
+#define LANES(f) _mm256_##f##_epu8
 #define SPREAD(v) _mm256_set1_epi8(v)
 enum { LOADED = 2 }; // rows per vector
 
@@ -56,7 +56,7 @@ INLINE __m256i compared(const sample *p, const sample *q)
 	return _mm256_and_si256(_mm256_loadu_si256((const __m256i *)(p - BESIDE)), columns);
 }
 
-#define EACH(f) _mm256_##f##_epu16
+#define LANES(f) _mm256_##f##_epu16
 #define SPREAD(v) _mm256_set1_epi16(v)
 enum { LOADED = 1 };
 
@@ -78,7 +78,7 @@ INLINE vi4 apart(const sample *a, const sample *b, ptrdiff_t pitch, int from, in
 		sum = _mm256_add_epi32(sum, sums(u, v));
 		if (!over) continue;
 		__m256i most = SPREAD(limit);
-		above = _mm256_or_si256(above, _mm256_or_si256(EACH(subs)(EACH(subs)(u, v), most), EACH(subs)(EACH(subs)(v, u), most)));
+		above = _mm256_or_si256(above, _mm256_or_si256(LANES(subs)(LANES(subs)(u, v), most), LANES(subs)(LANES(subs)(v, u), most)));
 	}
 	if (over) *over |= !_mm256_testz_si256(above, above);
 	return (vi4)_mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
@@ -97,7 +97,7 @@ INLINE vi4 apart_eight(const sample *p, const sample *q)
 	return (vi4)_mm_add_epi32(_mm256_castsi256_si128(d), _mm256_extracti128_si256(d, 1));
 }
 
-#undef EACH
+#undef LANES
 #undef SPREAD
 
 #else
