@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -18,22 +17,6 @@ import (
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
-
-// workers divides work among n goroutines.
-func workers(n int) cpu.Each {
-	return func(_ context.Context, count int, do func(int)) {
-		var next atomic.Int64
-		var wg sync.WaitGroup
-		for range n {
-			wg.Go(func() {
-				for i := int(next.Add(1)) - 1; i < count; i = int(next.Add(1)) - 1 {
-					do(i)
-				}
-			})
-		}
-		wg.Wait()
-	}
-}
 
 // counted is an allocator that counts its blocks.
 type counted struct {
@@ -111,7 +94,7 @@ func TestReference(t *testing.T) {
 					set, err := isa.Find(name)
 					e2e.Must(t, err)
 					var blocks atomic.Int64
-					got := filtered(t, cpu.New(set, workers(1+(n+i)%3), counted{blocks: &blocks}), o, in)
+					got := filtered(t, cpu.New(set, e2e.Workers(1+(n+i)%3), counted{blocks: &blocks}), o, in)
 					if len(got) != len(want) {
 						t.Fatalf("%d pictures, not %d", len(got), len(want))
 					}
@@ -159,15 +142,63 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// TestCancelled checks that Process returns the error of a cancelled context.
+// TestCancelled cancels a picture at each of its steps. The next attempt gives the same picture.
 func TestCancelled(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	e := cpu.New(isa.Fastest(), workers(1), kernels.Host{})
-	f := noisy(pipeline.Format{Layout: pipeline.GRAY, Width: 8, Height: 8}, 1, true)[0]
-	filter := interlace.NewFilter(e, pipeline.NewPool(kernels.Host{}, 1), interlace.Options{})
-	if err := filter.Process(ctx, f, nil); err != context.Canceled {
-		t.Errorf("%v", err)
+	format := pipeline.Format{Layout: pipeline.GRAY, Width: 20, Height: 20}
+	in := noisy(format, 3, true)
+	want := filtered(t, interlace.Plain{}, interlace.Options{}, in)
+	var blocks atomic.Int64
+	var cancel context.CancelFunc
+	left := 0 // steps before the cancellation
+	e := cpu.New(isa.Fastest(), func(ctx context.Context, n int, do func(int)) {
+		if left--; left < 0 {
+			cancel()
+		}
+		for i := range n {
+			if ctx.Err() == nil {
+				do(i)
+			}
+		}
+	}, counted{blocks: &blocks})
+	f := interlace.NewFilter(e, pipeline.NewPool(kernels.Host{}, 9), interlace.Options{})
+	var got []*pipeline.Frame
+	emit := func(r *pipeline.Frame) error {
+		got = append(got, r)
+		return nil
 	}
-	filter.Discard()
+	try := func(do func(ctx context.Context) error) (failed int) {
+		for ; ; failed++ {
+			left = failed
+			var ctx context.Context
+			ctx, cancel = context.WithCancel(context.Background())
+			err := do(ctx)
+			cancel()
+			if err == nil {
+				return failed
+			}
+			if err != context.Canceled {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, frame := range in {
+		left = math.MaxInt
+		e2e.Must(t, f.Process(context.Background(), frame.Retain(), emit))
+	}
+	if failed := try(func(ctx context.Context) error { return f.Flush(ctx, emit) }); failed < 10 {
+		t.Errorf("%d attempts were cancelled", failed)
+	}
+	for i, r := range got {
+		if len(got) != len(want) || !bytes.Equal(r.Planes[0].Data, want[i].Planes[0].Data) {
+			t.Fatalf("picture %d of %d differs", i, len(got))
+		}
+	}
+	if n := blocks.Load(); n != 0 {
+		t.Errorf("%d blocks are not released", n)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	stop()
+	if err := f.Process(ctx, in[0], emit); err != context.Canceled {
+		t.Errorf("cancelled at once: %v", err)
+	}
 }
