@@ -18,20 +18,22 @@ import (
 	"vidfilter/pipeline"
 )
 
-// counted is an allocator that counts its blocks.
+// counted is an allocator that counts its blocks and the most bytes in them.
 type counted struct {
 	kernels.Host
-	blocks *atomic.Int64
+	blocks, bytes, most atomic.Int64
 }
 
-func (c counted) Alloc(n int) (pipeline.Memory, error) {
+func (c *counted) Alloc(n int) (pipeline.Memory, error) {
 	m, err := c.Host.Alloc(n)
 	free := m.Free
 	m.Free = func() {
 		c.blocks.Add(-1)
+		c.bytes.Add(int64(-n))
 		free()
 	}
 	c.blocks.Add(1)
+	c.most.Store(max(c.most.Load(), c.bytes.Add(int64(n))))
 	return m, err
 }
 
@@ -93,8 +95,8 @@ func TestReference(t *testing.T) {
 				for n, name := range isa.Names() {
 					set, err := isa.Find(name)
 					e2e.Must(t, err)
-					var blocks atomic.Int64
-					got := filtered(t, cpu.New(set, e2e.Workers(1+(n+i)%3), counted{blocks: &blocks}), o, in)
+					var heap counted
+					got := filtered(t, cpu.New(set, e2e.Workers(1+(n+i)%3), &heap), o, in)
 					if len(got) != len(want) {
 						t.Fatalf("%d pictures, not %d", len(got), len(want))
 					}
@@ -105,7 +107,7 @@ func TestReference(t *testing.T) {
 							}
 						}
 					}
-					if n := blocks.Load(); n != 0 {
+					if n := heap.blocks.Load(); n != 0 {
 						t.Errorf("%s: %d blocks are not released", name, n)
 					}
 				}
@@ -147,7 +149,7 @@ func TestCancelled(t *testing.T) {
 	format := pipeline.Format{Layout: pipeline.GRAY, Width: 20, Height: 20}
 	in := noisy(format, 3, true)
 	want := filtered(t, interlace.Plain{}, interlace.Options{}, in)
-	var blocks atomic.Int64
+	var heap counted
 	var cancel context.CancelFunc
 	left := 0 // steps before the cancellation
 	e := cpu.New(isa.Fastest(), func(ctx context.Context, n int, do func(int)) {
@@ -159,7 +161,7 @@ func TestCancelled(t *testing.T) {
 				do(i)
 			}
 		}
-	}, counted{blocks: &blocks})
+	}, &heap)
 	f := interlace.NewFilter(e, pipeline.NewPool(kernels.Host{}, 9), interlace.Options{})
 	var got []*pipeline.Frame
 	emit := func(r *pipeline.Frame) error {
@@ -193,12 +195,23 @@ func TestCancelled(t *testing.T) {
 			t.Fatalf("picture %d of %d differs", i, len(got))
 		}
 	}
-	if n := blocks.Load(); n != 0 {
+	if n := heap.blocks.Load(); n != 0 {
 		t.Errorf("%d blocks are not released", n)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
 	if err := f.Process(ctx, in[0], emit); err != context.Canceled {
 		t.Errorf("cancelled at once: %v", err)
+	}
+}
+
+// TestMemory compares the memory with kernels.Deinterlace.PixelMemory.
+func TestMemory(t *testing.T) {
+	format := pipeline.Format{Layout: pipeline.YUV444P, Width: 464, Height: 168}
+	var heap counted
+	filtered(t, cpu.New(isa.Fastest(), e2e.Workers(2), &heap), interlace.Options{}, noisy(format, 6, true))
+	const padded = 512 * 200
+	if most, says := heap.most.Load(), int64(kernels.Deinterlace{}.PixelMemory()); most > says*padded || most < says*padded*3/4 {
+		t.Errorf("%d bytes per pixel", most/padded)
 	}
 }
