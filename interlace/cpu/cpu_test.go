@@ -79,6 +79,20 @@ func filtered(t *testing.T, e interlace.Engine, o interlace.Options, in []*pipel
 	return out
 }
 
+func compare(t *testing.T, name string, got, want []*pipeline.Frame) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d pictures, not %d", name, len(got), len(want))
+	}
+	for j, f := range got {
+		for p, y := range f.Rows() {
+			if !bytes.Equal(f.Row(p, y), want[j].Row(p, y)) {
+				t.Fatalf("%s, picture %d: plane %d, row %d: %v, not %v", name, j, p, y, f.Row(p, y), want[j].Row(p, y))
+			}
+		}
+	}
+}
+
 // TestReference compares the pictures for every layout and instruction set with the reference. In
 // some sizes a field has a single row, or the only chroma row belongs to the other field.
 func TestReference(t *testing.T) {
@@ -97,16 +111,7 @@ func TestReference(t *testing.T) {
 					e2e.Must(t, err)
 					var heap counted
 					got := filtered(t, cpu.New(set, e2e.Workers(1+(n+i)%3), &heap), o, in)
-					if len(got) != len(want) {
-						t.Fatalf("%d pictures, not %d", len(got), len(want))
-					}
-					for j, f := range got {
-						for p, y := range f.Rows() {
-							if !bytes.Equal(f.Row(p, y), want[j].Row(p, y)) {
-								t.Fatalf("%s, picture %d: plane %d, row %d: %v, not %v", name, j, p, y, f.Row(p, y), want[j].Row(p, y))
-							}
-						}
-					}
+					compare(t, name, got, want)
 					if n := heap.blocks.Load(); n != 0 {
 						t.Errorf("%s: %d blocks are not released", name, n)
 					}
@@ -190,11 +195,7 @@ func TestCancelled(t *testing.T) {
 	if failed := try(func(ctx context.Context) error { return f.Flush(ctx, emit) }); failed < 10 {
 		t.Errorf("%d attempts were cancelled", failed)
 	}
-	for i, r := range got {
-		if len(got) != len(want) || !bytes.Equal(r.Planes[0].Data, want[i].Planes[0].Data) {
-			t.Fatalf("picture %d of %d differs", i, len(got))
-		}
-	}
+	compare(t, "another attempt", got, want)
 	if n := heap.blocks.Load(); n != 0 {
 		t.Errorf("%d blocks are not released", n)
 	}
