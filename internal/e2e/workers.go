@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// Workers returns a function that calls do for 0 to count-1 on n goroutines and waits for the calls.
+// Workers returns a function that calls do for 0 to count-1 on n goroutines, and waits for them.
 func Workers(n int) func(ctx context.Context, count int, do func(int)) {
 	return func(_ context.Context, count int, do func(int)) {
 		var next atomic.Int64
