@@ -22,6 +22,7 @@ type decoder struct {
 	logger
 	pool      *pipeline.Pool
 	maxPixels int64
+	filters   int                        // bytes per pixel that filters keep
 	layouts   func(pipeline.Layout) bool // that frames may have; nil: takes' default
 	depth     func(pipeline.Format) int  // see Options
 
@@ -103,7 +104,7 @@ func (d *decoder) start(threads int, timebase C.AVRational) error {
 	d.dec.SetThreadCount(min(cmp.Or(threads, machine.CoreLimit()), mostThreads))
 	d.prepare()
 	C.vf_decoder_setup((*C.AVCodecContext)(d.dec.UnsafePointer()), timebase, C.int64_t(d.maxPixels), C.uintptr_t(d.handle))
-	if err := tooLarge(d.path, d.maxPixels, d.dec.Width(), d.dec.Height(), d.dec.PixelFormat()); err != nil {
+	if err := tooLarge(d.path, d.maxPixels, d.filters, d.dec.Width(), d.dec.Height(), d.dec.PixelFormat()); err != nil {
 		return err
 	}
 	if err := d.device.setup(d.dec); err != nil {

@@ -51,7 +51,7 @@ func Open(ctx context.Context, path string, pool *pipeline.Pool, o Options) (_ *
 	log := logger{path, o.Log}
 	in := &Input{otherPackets: otherPackets{videos: map[int]*copiedVideo{}}, tracker: tracker{tracked: map[int64]int64{}, reached: math.MinInt64}}
 	in.logger, in.demuxer.logger, in.opts, in.begun = log, log, o, o.Part == nil
-	in.decoder = decoder{logger: log, pool: pool, maxPixels: o.MaxPixels, layouts: o.Layouts, depth: o.Depth}
+	in.decoder = decoder{logger: log, pool: pool, maxPixels: o.MaxPixels, filters: o.FilterMemory, layouts: o.Layouts, depth: o.Depth}
 	in.interrupter.open()
 	in.unwatch = context.AfterFunc(ctx, in.Interrupt)
 	defer func() {

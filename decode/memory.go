@@ -22,10 +22,10 @@ const pixelMemory = 160
 const largestPicture = 16384 * 16384
 
 // DefaultMaxPixels returns the largest picture whose job fits into the memory that this process may
-// use: one pixel for every 160 bytes.
-func DefaultMaxPixels() int64 {
+// use: one pixel for every 160 bytes, and the bytes per pixel that filters keep.
+func DefaultMaxPixels(filters int) int64 {
 	if m := machine.TotalMemory(); m > 0 {
-		return min(m/pixelMemory, largestPicture)
+		return min(m/int64(pixelMemory+filters), largestPicture)
 	}
 	return largestPicture
 }
@@ -54,7 +54,8 @@ func beyond(path string, s pictureSize) error {
 }
 
 // tooLarge returns an error for a picture above the limit. Samples of more than 8 bits count twice.
-func tooLarge(path string, maxPixels int64, w, h int, format astiav.PixelFormat) error {
+// filters are the bytes per pixel that filters keep.
+func tooLarge(path string, maxPixels int64, filters, w, h int, format astiav.PixelFormat) error {
 	if err := beyond(path, pictureSize{int64(w), int64(h)}); err != nil {
 		return err
 	}
@@ -65,7 +66,7 @@ func tooLarge(path string, maxPixels int64, w, h int, format astiav.PixelFormat)
 	if maxPixels <= 0 || size <= maxPixels {
 		return nil
 	}
-	hint := "raise --max-pixels if there is memory for it: a job takes up to " + gigabytes(size*pixelMemory)
+	hint := "raise --max-pixels if there is memory for it: a job takes up to " + gigabytes(size*int64(pixelMemory+filters))
 	if m := machine.TotalMemory(); m > 0 {
 		hint += " of memory, and it may use " + gigabytes(m)
 	}

@@ -25,6 +25,7 @@ type Options struct {
 	Format       string // FFmpeg's name; "" probes, and refuses formats that name other files
 	AllowNetwork bool   // the input itself may be a network address
 	MaxPixels    int64  // larger pictures are errors; 0 means no limit
+	FilterMemory int    // bytes per pixel that the job's filters keep, for the errors of larger pictures
 	Threads      int    // of the decoder, 0 for one per core
 	FieldOrder   FieldOrder
 

@@ -55,7 +55,7 @@ func (v *videoReader) convert() (*pipeline.Frame, error) {
 		format = v.device.format
 	}
 	width, height := C.size_t(c.width)-c.crop_left-c.crop_right, C.size_t(c.height)-c.crop_top-c.crop_bottom
-	if err := tooLarge(v.path, v.maxPixels, int(width), int(height), format); err != nil {
+	if err := tooLarge(v.path, v.maxPixels, 0, int(width), int(height), format); err != nil {
 		return nil, err
 	}
 	pts, duration := int64(c.best_effort_timestamp), int64(c.duration)

@@ -188,7 +188,7 @@ func (s *Stream) convert() (*pipeline.Frame, error) {
 	if concealed(c) {
 		return nil, s.damagedBy(nil)
 	}
-	if err := tooLarge(s.path, s.maxPixels, int(c.width), int(c.height), astiav.PixelFormat(c.format)); err != nil {
+	if err := tooLarge(s.path, s.maxPixels, 0, int(c.width), int(c.height), astiav.PixelFormat(c.format)); err != nil {
 		return nil, err
 	}
 	video := s.sharedBy(s.videoOf(c))

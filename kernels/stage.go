@@ -50,6 +50,12 @@ type Setting struct {
 	Trial       bool                       // the samples of results are of no use
 }
 
+// Keeper is a stage that keeps much more than a job without it.
+type Keeper interface {
+	Stage
+	PixelMemory() int // bytes per pixel of a picture with 8 bits
+}
+
 // Undivided is a stage that, unless it changes nothing, may need all frames of a video in order.
 type Undivided interface {
 	Stage

@@ -117,7 +117,7 @@ func Render(ctx context.Context, r Rendering) (frames int64, err error) {
 
 // DecodeOptions returns the options by which Render reads the input.
 func (r Rendering) DecodeOptions() decode.Options {
-	return decode.Options{MaxPixels: decode.DefaultMaxPixels(), MaxErrorRate: 1, Log: r.Log}
+	return decode.Options{MaxPixels: decode.DefaultMaxPixels(0), MaxErrorRate: 1, Log: r.Log}
 }
 
 // converts reports whether the system takes RGBA alone.

@@ -126,7 +126,7 @@ func saveNoise(to *target.File, m noise.Model) error {
 func inspect(ctx context.Context, path string, measure bool) (info fileInfo, err error) {
 	pool := pipeline.NewPool(kernels.Host{}, 1)
 	defer pool.Close()
-	in, err := decode.Open(ctx, path, pool, decode.Options{Layouts: denoise.Takes, MaxPixels: decode.DefaultMaxPixels()})
+	in, err := decode.Open(ctx, path, pool, decode.Options{Layouts: denoise.Takes, MaxPixels: decode.DefaultMaxPixels(0)})
 	if err != nil {
 		return info, err
 	}

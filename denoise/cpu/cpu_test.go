@@ -2,12 +2,9 @@ package cpu
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"vidfilter/denoise"
@@ -21,27 +18,11 @@ import (
 
 var tiers = map[string]denoise.Tier{"fast": denoise.Fast, "good": denoise.Good, "best": denoise.Best}
 
-// workers shares work among n goroutines.
-func workers(n int) Each {
-	return func(_ context.Context, count int, do func(int)) {
-		var next atomic.Int64
-		var wg sync.WaitGroup
-		for range n {
-			wg.Go(func() {
-				for i := int(next.Add(1)) - 1; i < count; i = int(next.Add(1)) - 1 {
-					do(i)
-				}
-			})
-		}
-		wg.Wait()
-	}
-}
-
 func newEngine(t testing.TB, isaName string, threads int) *Engine {
 	t.Helper()
 	set, err := isa.Find(isaName)
 	e2e.Must(t, err)
-	e := New(set, workers(threads))
+	e := New(set, e2e.Workers(threads))
 	t.Cleanup(func() {
 		e.Idle()
 		if n := e.heap.held.Load(); n != 0 {

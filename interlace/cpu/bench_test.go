@@ -23,7 +23,7 @@ func BenchmarkFilter(b *testing.B) {
 				e2e.Must(b, err)
 				pool := pipeline.NewPool(kernels.Host{}, 4)
 				defer pool.Close()
-				f := interlace.NewFilter(cpu.New(set, workers(1), kernels.Host{}), pool, interlace.Options{})
+				f := interlace.NewFilter(cpu.New(set, e2e.Workers(1), kernels.Host{}), pool, interlace.Options{})
 				emit := func(r *pipeline.Frame) error {
 					r.Release()
 					return nil

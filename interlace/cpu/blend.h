@@ -4,10 +4,17 @@ enum { ACROSS = 8, BESIDE = 2, COMPARED = ACROSS + 2 * BESIDE, STILL_MEAN = 86, 
 
 typedef float vf8 __attribute__((vector_size(32)));
 typedef int32_t vi8 __attribute__((vector_size(32)));
+typedef int32_t vi4 __attribute__((vector_size(16)));
 
 INLINE vf8 chosen(vi8 mask, vf8 a, vf8 b) { return (vf8)(((vi8)a & mask) | ((vi8)b & ~mask)); }
 
+// All planes of a component have the same pitch.
+//
 // eight loads 8 adjacent samples. put_eight stores 8 integers within the range of a sample.
+//
+// apart adds absolute differences over every second row from row `from` on, including the columns
+// beside the block. It returns parts of the sum, and sets *over if a difference exceeds limit. over
+// may be NULL. totals adds the parts of four sums.
 
 #ifdef __AVX2__
 
@@ -23,6 +30,75 @@ INLINE void put_eight(sample *p, vi8 v)
 	if (SAMPLE_BITS == 8) _mm_storel_epi64((__m128i *)p, _mm_packus_epi16(words, words));
 	else _mm_storeu_si128((__m128i *)p, words);
 }
+
+#if SAMPLE_BITS == 8
+
+// compared loads the compared columns of two rows. A second row of NULL is empty.
+INLINE __m256i compared(const sample *p, const sample *q)
+{
+	const __m256i columns = _mm256_setr_epi32(-1, -1, -1, 0, -1, -1, -1, 0);
+	__m256i v = _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(p - BESIDE)));
+	v = _mm256_inserti128_si256(v, q ? _mm_loadu_si128((const __m128i *)(q - BESIDE)) : _mm_setzero_si128(), 1);
+	return _mm256_and_si256(v, columns);
+}
+
+INLINE __m256i sums(__m256i u, __m256i v) { return _mm256_sad_epu8(u, v); }
+#define LANES(f) _mm256_##f##_epu8
+#define SPREAD(v) _mm256_set1_epi8(v)
+enum { LOADED = 2 }; // rows per vector
+
+#else
+
+INLINE __m256i compared(const sample *p, const sample *q)
+{
+	(void)q;
+	const __m256i columns = _mm256_setr_epi32(-1, -1, -1, -1, -1, -1, 0, 0);
+	return _mm256_and_si256(_mm256_loadu_si256((const __m256i *)(p - BESIDE)), columns);
+}
+
+#define LANES(f) _mm256_##f##_epu16
+#define SPREAD(v) _mm256_set1_epi16(v)
+enum { LOADED = 1 };
+
+INLINE __m256i sums(__m256i u, __m256i v)
+{
+	__m256i d = _mm256_or_si256(_mm256_subs_epu16(u, v), _mm256_subs_epu16(v, u));
+	return _mm256_add_epi32(_mm256_srli_epi32(d, 16), _mm256_and_si256(d, _mm256_set1_epi32(0xffff)));
+}
+
+#endif
+
+INLINE vi4 apart(const sample *a, const sample *b, ptrdiff_t pitch, int from, int rows, int limit, int *over)
+{
+	__m256i sum = _mm256_setzero_si256(), above = sum;
+#pragma GCC unroll 3
+	for (int i = 0; i < rows; i += LOADED) {
+		const sample *p = a + (from + 2 * i) * pitch, *q = b + (from + 2 * i) * pitch;
+		__m256i u = compared(p, i + 1 < rows ? p + 2 * pitch : NULL), v = compared(q, i + 1 < rows ? q + 2 * pitch : NULL);
+		sum = _mm256_add_epi32(sum, sums(u, v));
+		if (!over) continue;
+		__m256i most = SPREAD(limit);
+		above = _mm256_or_si256(above, _mm256_or_si256(LANES(subs)(LANES(subs)(u, v), most), LANES(subs)(LANES(subs)(v, u), most)));
+	}
+	if (over) *over |= !_mm256_testz_si256(above, above);
+	return (vi4)_mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
+}
+
+INLINE vi4 totals(vi4 a, vi4 b, vi4 c, vi4 d)
+{
+	return (vi4)_mm_hadd_epi32(_mm_hadd_epi32((__m128i)a, (__m128i)b), _mm_hadd_epi32((__m128i)c, (__m128i)d));
+}
+
+// apart_eight adds the absolute differences of 8 adjacent samples, in parts.
+INLINE vi4 apart_eight(const sample *p, const sample *q)
+{
+	if (SAMPLE_BITS == 8) return (vi4)_mm_sad_epu8(_mm_loadl_epi64((const __m128i *)p), _mm_loadl_epi64((const __m128i *)q));
+	__m256i d = _mm256_abs_epi32((__m256i)(eight(p) - eight(q)));
+	return (vi4)_mm_add_epi32(_mm256_castsi256_si128(d), _mm256_extracti128_si256(d, 1));
+}
+
+#undef LANES
+#undef SPREAD
 
 #else
 
@@ -41,73 +117,40 @@ INLINE void put_eight(sample *p, vi8 v)
 	memcpy(p, &s, sizeof s);
 }
 
-#endif
-
-// All planes of a component have the same pitch.
-
-// apart returns the sum of absolute differences over every second row from row `from` on, including
-// the columns beside the block. It raises *most to the largest difference. most may be NULL.
-
-#if defined __AVX2__ && SAMPLE_BITS == 8
-
-INLINE int apart(const sample *a, const sample *b, ptrdiff_t pitch, int from, int rows, int *most)
+INLINE vi4 apart(const sample *a, const sample *b, ptrdiff_t pitch, int from, int rows, int limit, int *over)
 {
-	const __m128i columns = _mm_setr_epi32(-1, -1, -1, 0);
-	__m128i sum = _mm_setzero_si128(), largest = sum;
-	for (int i = 0; i < rows; i++) {
-		const sample *p = a + (from + 2 * i) * pitch - BESIDE, *q = b + (from + 2 * i) * pitch - BESIDE;
-		__m128i u = _mm_and_si128(_mm_loadu_si128((const __m128i *)p), columns);
-		__m128i v = _mm_and_si128(_mm_loadu_si128((const __m128i *)q), columns);
-		sum = _mm_add_epi64(sum, _mm_sad_epu8(u, v));
-		if (most) largest = _mm_max_epu8(largest, _mm_or_si128(_mm_subs_epu8(u, v), _mm_subs_epu8(v, u)));
-	}
-	if (most) {
-		largest = _mm_max_epu8(largest, _mm_srli_si128(largest, 8));
-		largest = _mm_max_epu8(largest, _mm_srli_si128(largest, 4));
-		uint32_t four = _mm_cvtsi128_si32(largest);
-		for (int i = 0; i < 4; i++, four >>= 8)
-			if ((int)(four & 255) > *most) *most = four & 255;
-	}
-	return _mm_cvtsi128_si32(sum) + _mm_extract_epi32(sum, 2);
-}
-
-INLINE int apart_eight(const sample *p, const sample *q)
-{
-	return _mm_cvtsi128_si32(_mm_sad_epu8(_mm_loadl_epi64((const __m128i *)p), _mm_loadl_epi64((const __m128i *)q)));
-}
-
-#else
-
-INLINE int apart_eight(const sample *p, const sample *q)
-{
-	int sum = 0;
-	for (int i = 0; i < ACROSS; i++) sum += p[i] < q[i] ? q[i] - p[i] : p[i] - q[i];
-	return sum;
-}
-
-INLINE int apart(const sample *a, const sample *b, ptrdiff_t pitch, int from, int rows, int *most)
-{
-	int sum = 0, largest = most ? *most : 0;
+	int sum = 0, most = 0;
 	for (int i = 0; i < rows; i++) {
 		const sample *p = a + (from + 2 * i) * pitch - BESIDE, *q = b + (from + 2 * i) * pitch - BESIDE;
 		for (int x = 0; x < COMPARED; x++) {
 			int d = p[x] - q[x];
 			d = d < 0 ? -d : d;
 			sum += d;
-			largest = d > largest ? d : largest;
+			most = d > most ? d : most;
 		}
 	}
-	if (most) *most = largest;
-	return sum;
+	if (over) *over |= most > limit;
+	return (vi4){sum};
 }
+
+INLINE vi4 apart_eight(const sample *p, const sample *q)
+{
+	int sum = 0;
+	for (int i = 0; i < ACROSS; i++) sum += p[i] < q[i] ? q[i] - p[i] : p[i] - q[i];
+	return (vi4){sum};
+}
+
+INLINE vi4 totals(vi4 a, vi4 b, vi4 c, vi4 d) { return (vi4){a[0], b[0], c[0], d[0]}; }
 
 #endif
 
-INLINE int own_apart(const sample *a, const sample *b, ptrdiff_t pitch, int *most) { return apart(a, b, pitch, -1, 3, most); }
-INLINE int missing_apart(const sample *a, const sample *b, ptrdiff_t pitch, int *most) { return apart(a, b, pitch, 0, 2, most); }
+enum { OWN = -1, OWN_ROWS = 3, MISSING = 0, MISSING_ROWS = 2 }; // rows of a block to compare
 
-// halved divides by 1 << shift, where shift is 0 or 1. It rounds halves away from zero.
-INLINE int halved(int v, int shift) { return !shift ? v : v < 0 ? -((1 - v) >> 1) : (v + 1) >> 1; }
+INLINE vi4 at_least(vi4 v, vi4 least) { return (v & (v > least)) | (least & ~(v > least)); }
+INLINE vi4 at_most(vi4 v, vi4 most) { return (v & (v < most)) | (most & ~(v < most)); }
+
+// halved divides by 2. It rounds halves away from zero.
+INLINE vi4 halved(vi4 v) { return ((((v ^ v >> 31) - (v >> 31) + 1) >> 1) ^ v >> 31) - (v >> 31); }
 
 // bin quantises the mean of n differences. Samples have 8 + extra bits.
 INLINE int bin(int sum, int n, int extra)
@@ -115,115 +158,219 @@ INLINE int bin(int sum, int n, int extra)
 	return (sum >= (3 * n / 2) << extra) + (sum >= (4 * n) << extra) + (sum >= (10 * n) << extra);
 }
 
-typedef struct {
-	const sample *to[VI_NEIGHBOURS]; // the block in each neighbour
-	int kind[VI_NEIGHBOURS]; // rows there: 0 the neighbour's own, 2 missing, 1 in between
-	int d[VI_NEIGHBOURS], between;
-} moved;
+// kinds classifies rows by their distances to the first row of a neighbour: 0 if they are its own,
+// 2 if they are missing, 1 if they are in between.
+INLINE vi4 kinds(vi4 row) { return (row & 1) | (row & ~(row << 1) & 2); }
 
-// move locates the block in the neighbours. Clamped positions lie in the padding, where samples
-// repeat, so clamping does not change the result.
-INLINE void move(moved *m, const vi_pass *p, const sample *here, const vi_vector *v, int x, int y)
+// located is a block in the neighbours.
+typedef struct {
+	const sample *to[VI_NEIGHBOURS];
+	vi4 kind;
+} located;
+
+// locate finds the block at x and y along its vectors. Clamped positions lie in the padding, where
+// samples repeat, so clamping does not change the result.
+INLINE void locate(located *to, const vi_pass *p, vi4 parity, int x, int y)
 {
-	int width = p->now.width, height = p->now.height;
-	for (int i = 0; i < VI_NEIGHBOURS; i++) {
-		const vi_neighbour *n = &p->to[i];
-		int to_x = clampi(x + (v[i].x >> 1), -ACROSS - BESIDE, width + BESIDE);
-		int to_y = clampi(y + (v[i].y >> 1), -5, height + 2);
-		m->to[i] = row_of(n->half[(v[i].x & 1) | (v[i].y & 1) << 1], to_y) + to_x;
-		int row = (2 * y + v[i].y - 2 * n->parity) & 3;
-		m->kind[i] = row & 1 ? 1 : row;
-		m->d[i] = own_apart(here, m->to[i], p->now.pitch, NULL);
-	}
-	m->between = p->to[0].there && p->to[1].there ? missing_apart(m->to[0], m->to[1], p->now.pitch, NULL) : 2 * m->d[0] / 3;
+	int cell_x = ((x + ACROSS / 2) << p->shift_x) / 8, cell_y = ((y + 1) << p->shift_y) / 8;
+	int cell = (cell_y < p->cells_y ? cell_y : p->cells_y - 1) * p->cells_x + (cell_x < p->cells_x ? cell_x : p->cells_x - 1);
+	vi4 vx, vy;
+	for (int i = 0; i < VI_NEIGHBOURS; i++) vx[i] = p->to[i].field[cell].x, vy[i] = p->to[i].field[cell].y;
+	if (p->shift_x) vx = halved(vx);
+	if (p->shift_y) vy = halved(vy);
+	const vi4 none = {};
+	vi4 to_x = at_most(at_least(x + (vx >> 1), none - ACROSS - BESIDE), none + p->now.width + BESIDE);
+	vi4 to_y = at_most(at_least(y + (vy >> 1), none - 5), none + p->now.height + 2), phase = (vx & 1) | (vy & 1) << 1;
+	for (int i = 0; i < VI_NEIGHBOURS; i++) to->to[i] = row_of(p->to[i].half[phase[i]], to_y[i]) + to_x[i];
+	to->kind = kinds(2 * y + vy - 2 * parity);
 }
 
-INLINE void store_eight(const vi_pass *p, int x, int y, vf8 v)
+INLINE void put(const vi_pass *p, int x, int y, vi8 v)
 {
-	float most = (1 << p->out.depth) - 1;
-	v = chosen(v > 0, v, (vf8){});
-	vi8 whole = __builtin_convertvector(chosen(v < most, v, most - (vf8){}), vi8);
 	int n = p->out.width - x < ACROSS ? p->out.width - x : ACROSS;
 	sample *out = row_of(p->out, y) + x, row[ACROSS];
-	put_eight(n == ACROSS ? out : row, whole);
+	put_eight(n == ACROSS ? out : row, v);
 	if (n < ACROSS) memcpy(out, row, n * sizeof *row);
 }
 
-// mix returns the weighted sums for a row of a block, at e in the estimate and to in neighbours.
-INLINE vf8 mix(const float *w, const sample *e, const sample *const *to, ptrdiff_t pitch)
+#if defined __AVX2__ && SAMPLE_BITS == 8
+
+// The floats of the reference are exact, so integers give the same result: see TestExact.
+
+// words loads 8 samples each of a row and of the second row below.
+INLINE __m256i words(const sample *p, ptrdiff_t pitch)
 {
-	vi8 base = eight(e - pitch) + eight(e + pitch);
-	vf8 sum = __builtin_convertvector(base, vf8);
-	sum += w[0] * __builtin_convertvector(eight(e - 3 * pitch) + eight(e + 3 * pitch) - base, vf8);
+	return _mm256_cvtepu8_epi16(_mm_unpacklo_epi64(_mm_loadl_epi64((const __m128i *)p), _mm_loadl_epi64((const __m128i *)(p + 2 * pitch))));
+}
+
+typedef struct { __m256i left, right; } both_sums; // of 4 columns in two rows
+
+INLINE void weigh(both_sums *s, const int16_t *w, __m256i a, __m256i b)
+{
+	int32_t both;
+	memcpy(&both, w, sizeof both);
+	__m256i weights = _mm256_set1_epi32(both);
+	s->left = _mm256_add_epi32(s->left, _mm256_madd_epi16(_mm256_unpacklo_epi16(a, b), weights));
+	s->right = _mm256_add_epi32(s->right, _mm256_madd_epi16(_mm256_unpackhi_epi16(a, b), weights));
+}
+
+// mix stores the weighted sums for a block, at e in the estimate and at to in the neighbours.
+INLINE void mix(const vi_pass *p, int code, const sample *e, const sample *const *to, int x, int y)
+{
+	ptrdiff_t pitch = p->now.pitch;
+	const int16_t *w = p->learned->whole[code];
+	const __m256i half = _mm256_set1_epi32(1 << VI_WEIGHT_BITS);
+	both_sums s = {half, half};
+	__m256i first = words(e - pitch, pitch), last = words(e + pitch, pitch);
+	weigh(&s, w, _mm256_add_epi16(first, last), _mm256_add_epi16(words(e - 3 * pitch, pitch), words(e + 3 * pitch, pitch)));
+	__m256i v[3 * VI_NEIGHBOURS];
 #pragma GCC unroll 4
 	for (int i = 0; i < VI_NEIGHBOURS; i++) {
 		const sample *q = to[i];
-		sum += w[1 + 3 * i] * __builtin_convertvector(2 * eight(q) - base, vf8);
-		sum += w[2 + 3 * i] * __builtin_convertvector(eight(q - pitch) + eight(q + pitch) - base, vf8);
-		sum += w[3 + 3 * i] * __builtin_convertvector(eight(q - 2 * pitch) + eight(q + 2 * pitch) - base, vf8);
+		__m256i middle = words(q, pitch);
+		v[3 * i] = _mm256_add_epi16(middle, middle);
+		v[3 * i + 1] = _mm256_add_epi16(words(q - pitch, pitch), words(q + pitch, pitch));
+		v[3 * i + 2] = _mm256_add_epi16(words(q - 2 * pitch, pitch), words(q + 2 * pitch, pitch));
 	}
-	sum += w[13] * __builtin_convertvector(2 * eight(e) - base, vf8);
-	return sum * 0.5f + 0.5f;
+#pragma GCC unroll 6
+	for (int i = 0; i < 3 * VI_NEIGHBOURS; i += 2) weigh(&s, w + 2 + i, v[i], v[i + 1]);
+	__m256i middle = words(e, pitch);
+	weigh(&s, w + 2 + 3 * VI_NEIGHBOURS, middle, middle);
+	enum { DOWN = VI_WEIGHT_BITS + 1 };
+	__m256i made = _mm256_packs_epi32(_mm256_srai_epi32(s.left, DOWN), _mm256_srai_epi32(s.right, DOWN));
+	made = _mm256_packus_epi16(made, made);
+	uint64_t row[2] = {_mm256_extract_epi64(made, 0), _mm256_extract_epi64(made, 2)};
+	int n = p->out.width - x;
+	for (int j = 0; j < 2 && y + 2 * j < p->out.height; j++) {
+		sample *out = row_of(p->out, y + 2 * j) + x;
+		if (n >= ACROSS) memcpy(out, &row[j], ACROSS);
+		else memcpy(out, &row[j], n);
+	}
 }
 
-// blend_block computes the missing rows y and y + 2 of a block.
-INLINE void blend_block(const vi_pass *p, int x, int y)
+#else
+
+INLINE vi8 rounded(const vi_pass *p, vf8 v)
 {
-	int extra = p->now.depth - 8, z = 0, largest = 0, known = 0;
+	float most = (1 << p->out.depth) - 1;
+	v = v * 0.5f + 0.5f;
+	v = chosen(v > 0, v, (vf8){});
+	return __builtin_convertvector(chosen(v < most, v, most - (vf8){}), vi8);
+}
+
+INLINE void mix(const vi_pass *p, int code, const sample *e, const sample *const *to, int x, int y)
+{
 	ptrdiff_t pitch = p->now.pitch;
-	const sample *here = row_of(p->now, y) + x, *same[VI_NEIGHBOURS];
-	for (int i = 0; i < VI_NEIGHBOURS; i++) same[i] = row_of(p->to[i].half[0], y) + x;
-	if (p->to[0].there && p->to[1].there) {
-		known = 1;
-		z = 3 * missing_apart(same[0], same[1], pitch, &largest);
+	const float *w = p->learned->codes[code];
+#define ROW(j) eight(e + (j) * pitch)
+	vi8 shared = ROW(1), base = ROW(-1) + shared, base2 = shared + ROW(3);
+	vf8 sum = __builtin_convertvector(base, vf8), sum2 = __builtin_convertvector(base2, vf8);
+#define ADD(w, a, b) do { \
+	sum += (w) * __builtin_convertvector((a) - base, vf8); \
+	sum2 += (w) * __builtin_convertvector((b) - base2, vf8); \
+} while (0)
+	ADD(w[0], ROW(-3) + ROW(3), ROW(-1) + ROW(5));
+#undef ROW
+#pragma GCC unroll 4
+	for (int i = 0; i < VI_NEIGHBOURS; i++) {
+		vi8 row[7];
+#pragma GCC unroll 7
+		for (int j = 0; j < 7; j++) row[j] = eight(to[i] + (j - 2) * pitch);
+		ADD(w[1 + 3 * i], 2 * row[2], 2 * row[4]);
+		ADD(w[2 + 3 * i], row[1] + row[3], row[3] + row[5]);
+		ADD(w[3 + 3 * i], row[0] + row[4], row[2] + row[6]);
 	}
-	for (int i = 2; i < VI_NEIGHBOURS; i++) {
-		if (!p->to[i].there) continue;
-		int d = 2 * own_apart(here, same[i], pitch, &largest);
-		known = 1, z = d > z ? d : z;
-	}
-	if (known && z <= STILL_MEAN << extra && largest <= STILL_MOST << extra) {
-		for (int j = 0; j <= 2 && y + j < p->out.height; j += 2) {
-			vi8 sum = eight(same[0] + j * pitch) + eight(same[1] + j * pitch);
-			store_eight(p, x, y + j, __builtin_convertvector((sum + 1) >> 1, vf8));
-		}
+	ADD(w[13], 2 * eight(e), 2 * eight(e + 2 * pitch));
+#undef ADD
+	put(p, x, y, rounded(p, sum));
+	if (y + 2 < p->out.height) put(p, x, y + 2, rounded(p, sum2));
+}
+
+#endif
+
+// differences holds the differences of a block from the neighbours.
+typedef struct {
+	vi4 d;
+	int between; // difference between the two nearest
+	int contrast;
+} differences;
+
+INLINE differences differ(const vi_pass *p, const sample *here, const sample *const *to)
+{
+	ptrdiff_t pitch = p->now.pitch;
+	vi4 own[VI_NEIGHBOURS];
+	for (int i = 0; i < VI_NEIGHBOURS; i++) own[i] = apart(here, to[i], pitch, OWN, OWN_ROWS, 0, NULL);
+	vi4 d = totals(own[0], own[1], own[2], own[3]);
+	vi4 other = totals(apart(to[0], to[1], pitch, MISSING, MISSING_ROWS, 0, NULL), (vi4){},
+		apart_eight(here - pitch, here + pitch), apart_eight(here + pitch, here + 3 * pitch));
+	return (differences){d, p->to[0].there && p->to[1].there ? other[0] : 2 * d[0] / 3, other[2] + other[3]};
+}
+
+// blend_block computes the missing rows y and y + 2 of a block, which is in the neighbours at `at`.
+INLINE void blend_block(const vi_pass *p, const located *at, vi4 parity, int x, int y)
+{
+	int extra = p->now.depth - 8, over = 0, limit = STILL_MOST << extra;
+	ptrdiff_t pitch = p->now.pitch;
+	const sample *here = row_of(p->now, y) + x;
+	located same = {.kind = kinds(2 * y - 2 * parity)};
+	for (int i = 0; i < VI_NEIGHBOURS; i++) same.to[i] = row_of(p->to[i].half[0], y) + x;
+	int nearest = p->to[0].there && p->to[1].there, known = nearest || p->to[2].there || p->to[3].there;
+	vi4 part[3] = {};
+	if (nearest) part[0] = apart(same.to[0], same.to[1], pitch, MISSING, MISSING_ROWS, limit, &over);
+	for (int i = 2; i < VI_NEIGHBOURS; i++)
+		if (p->to[i].there) part[i - 1] = apart(here, same.to[i], pitch, OWN, OWN_ROWS, limit, &over);
+	vi4 total = totals(part[0], part[1], part[2], (vi4){}) * (vi4){3, 2, 2};
+	int z = total[0];
+	for (int i = 1; i < 3; i++) z = total[i] > z ? total[i] : z;
+	if (known && z <= STILL_MEAN << extra && !over) {
+		for (int j = 0; j <= 2 && y + j < p->out.height; j += 2)
+			put(p, x, y + j, (eight(same.to[0] + j * pitch) + eight(same.to[1] + j * pitch) + 1) >> 1);
 		return;
 	}
-	int cell_x = ((x + ACROSS / 2) << p->shift_x) / 8, cell_y = ((y + 1) << p->shift_y) / 8;
-	int cell = (cell_y < p->cells_y ? cell_y : p->cells_y - 1) * p->cells_x + (cell_x < p->cells_x ? cell_x : p->cells_x - 1);
-	vi_vector v[VI_NEIGHBOURS];
-	for (int i = 0; i < VI_NEIGHBOURS; i++) {
-		vi_vector f = p->to[i].field[cell];
-		v[i] = (vi_vector){halved(f.x, p->shift_x), halved(f.y, p->shift_y)};
-	}
-	moved m;
-	move(&m, p, here, v, x, y);
+	differences m = differ(p, here, at->to);
 	int further = m.d[2] < m.d[3] ? m.d[2] : m.d[3];
 	if (known && z <= (3 * m.between > 2 * further ? 3 * m.between : 2 * further)) {
-		memset(v, 0, sizeof v);
-		move(&m, p, here, v, x, y);
+		at = &same;
+		m = differ(p, here, at->to);
 		further = m.d[2] < m.d[3] ? m.d[2] : m.d[3];
 	}
 	int swap = m.d[1] < m.d[0], swap2 = m.d[3] < m.d[2];
 	const int order[VI_NEIGHBOURS] = {swap, !swap, 2 + swap2, 3 - swap2}; // of each two, the better match first
-	int contrast = 0;
-	for (int j = -1; j <= 1; j += 2) contrast += apart_eight(here + j * pitch, here + (j + 2) * pitch);
-	int far = m.kind[2] < m.kind[3] ? m.kind[2] : m.kind[3];
-	int class = (m.kind[order[0]] * 3 + m.kind[order[1]]) * 3 + far;
-	class = (class * BINS + bin(m.between, 2 * COMPARED, extra)) * BINS + bin(contrast, 4 * ACROSS, extra);
+	int far = at->kind[2] < at->kind[3] ? at->kind[2] : at->kind[3];
+	int class = (at->kind[order[0]] * 3 + at->kind[order[1]]) * 3 + far;
+	class = (class * BINS + bin(m.between, 2 * COMPARED, extra)) * BINS + bin(m.contrast, 4 * ACROSS, extra);
 	class = (class * BINS + bin(m.d[order[0]], 3 * COMPARED, extra)) * BINS + bin(further, 3 * COMPARED, extra);
-	const float *w = p->learned->codes[p->learned->code_of[class]];
 	const sample *to[VI_NEIGHBOURS];
-	for (int i = 0; i < VI_NEIGHBOURS; i++) to[i] = m.to[order[i]];
-	store_eight(p, x, y, mix(w, here, to, pitch));
-	if (y + 2 >= p->out.height) return;
-	for (int i = 0; i < VI_NEIGHBOURS; i++) to[i] += 2 * pitch;
-	store_eight(p, x, y + 2, mix(w, here + 2 * pitch, to, pitch));
+	for (int i = 0; i < VI_NEIGHBOURS; i++) to[i] = at->to[order[i]];
+	mix(p, p->learned->code_of[class], here, to, x, y);
 }
+
+// fetch loads rows of a block into the cache.
+INLINE void fetch(const located *at, ptrdiff_t pitch, int from)
+{
+	for (int i = 0; i < VI_NEIGHBOURS; i++)
+		for (int j = from; j <= 4; j++) __builtin_prefetch(at->to[i] + j * pitch);
+}
+
+// vi_blend locates blocks AHEAD of their turn, to fetch their samples in time. Earlier blocks have
+// fetched the rows above.
+enum { AHEAD = 8 };
 
 void NAME(vi_blend)(const vi_pass *p, int y0, int y1)
 {
+	vi4 parity;
+	for (int i = 0; i < VI_NEIGHBOURS; i++) parity[i] = p->to[i].parity;
 	for (int y = y0 + p->parity; y < y1; y += 2) memcpy(row_of(p->out, y), row_of(p->now, y), p->out.width * sizeof(sample));
-	for (int y = y0 + 1 - p->parity; y < y1; y += 4)
-		for (int x = 0; x < p->out.width; x += ACROSS) blend_block(p, x, y);
+	for (int y = y0 + 1 - p->parity; y < y1; y += 4) {
+		located ring[2 * AHEAD];
+		int blocks = (p->out.width + ACROSS - 1) / ACROSS;
+		for (int i = 0; i < blocks + AHEAD; i++) {
+			if (i < blocks) {
+				located *next = &ring[i % (2 * AHEAD)];
+				locate(next, p, parity, i * ACROSS, y);
+				fetch(next, p->now.pitch, y < y0 + 4 ? -2 : 1);
+			}
+			if (i >= AHEAD) blend_block(p, &ring[(i - AHEAD) % (2 * AHEAD)], parity, (i - AHEAD) * ACROSS, y);
+		}
+	}
 }

@@ -14,6 +14,7 @@ enum {
 	VI_CLASSES = 27 * 256,
 	VI_CODES = 256,
 	VI_WEIGHTS = 14,
+	VI_WEIGHT_BITS = 12, // a learned weight is a multiple of 1 / (1 << VI_WEIGHT_BITS)
 };
 
 // A plane, the same as Plane in denoise/cpu. A sample is one byte, or two above 8 bits.
@@ -46,6 +47,7 @@ typedef struct { int16_t x, y; } vi_vector; // in half-pels
 typedef struct {
 	uint8_t code_of[VI_CLASSES];
 	float codes[VI_CODES][VI_WEIGHTS];
+	int16_t whole[VI_CODES][VI_WEIGHTS + 2]; // the base's weight, then the others, the last one twice
 } vi_weights;
 extern struct vi_learned {
 	vi_net net;

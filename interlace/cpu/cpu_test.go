@@ -7,7 +7,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -19,36 +18,22 @@ import (
 	"vidfilter/pipeline"
 )
 
-// workers divides work among n goroutines.
-func workers(n int) cpu.Each {
-	return func(_ context.Context, count int, do func(int)) {
-		var next atomic.Int64
-		var wg sync.WaitGroup
-		for range n {
-			wg.Go(func() {
-				for i := int(next.Add(1)) - 1; i < count; i = int(next.Add(1)) - 1 {
-					do(i)
-				}
-			})
-		}
-		wg.Wait()
-	}
-}
-
-// counted is an allocator that counts its blocks.
+// counted is an allocator that counts its blocks and the most bytes in them.
 type counted struct {
 	kernels.Host
-	blocks *atomic.Int64
+	blocks, bytes, most atomic.Int64
 }
 
-func (c counted) Alloc(n int) (pipeline.Memory, error) {
+func (c *counted) Alloc(n int) (pipeline.Memory, error) {
 	m, err := c.Host.Alloc(n)
 	free := m.Free
 	m.Free = func() {
 		c.blocks.Add(-1)
+		c.bytes.Add(int64(-n))
 		free()
 	}
 	c.blocks.Add(1)
+	c.most.Store(max(c.most.Load(), c.bytes.Add(int64(n))))
 	return m, err
 }
 
@@ -94,6 +79,20 @@ func filtered(t *testing.T, e interlace.Engine, o interlace.Options, in []*pipel
 	return out
 }
 
+func compare(t *testing.T, name string, got, want []*pipeline.Frame) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d pictures, not %d", name, len(got), len(want))
+	}
+	for j, f := range got {
+		for p, y := range f.Rows() {
+			if !bytes.Equal(f.Row(p, y), want[j].Row(p, y)) {
+				t.Fatalf("%s, picture %d: plane %d, row %d: %v, not %v", name, j, p, y, f.Row(p, y), want[j].Row(p, y))
+			}
+		}
+	}
+}
+
 // TestReference compares the pictures for every layout and instruction set with the reference. In
 // some sizes a field has a single row, or the only chroma row belongs to the other field.
 func TestReference(t *testing.T) {
@@ -110,19 +109,10 @@ func TestReference(t *testing.T) {
 				for n, name := range isa.Names() {
 					set, err := isa.Find(name)
 					e2e.Must(t, err)
-					var blocks atomic.Int64
-					got := filtered(t, cpu.New(set, workers(1+(n+i)%3), counted{blocks: &blocks}), o, in)
-					if len(got) != len(want) {
-						t.Fatalf("%d pictures, not %d", len(got), len(want))
-					}
-					for j, f := range got {
-						for p, y := range f.Rows() {
-							if !bytes.Equal(f.Row(p, y), want[j].Row(p, y)) {
-								t.Fatalf("%s, picture %d: plane %d, row %d: %v, not %v", name, j, p, y, f.Row(p, y), want[j].Row(p, y))
-							}
-						}
-					}
-					if n := blocks.Load(); n != 0 {
+					var heap counted
+					got := filtered(t, cpu.New(set, e2e.Workers(1+(n+i)%3), &heap), o, in)
+					compare(t, name, got, want)
+					if n := heap.blocks.Load(); n != 0 {
 						t.Errorf("%s: %d blocks are not released", name, n)
 					}
 				}
@@ -134,15 +124,95 @@ func TestReference(t *testing.T) {
 	}
 }
 
-// TestCancelled checks that Process returns the error of a cancelled context.
-func TestCancelled(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	e := cpu.New(isa.Fastest(), workers(1), kernels.Host{})
-	f := noisy(pipeline.Format{Layout: pipeline.GRAY, Width: 8, Height: 8}, 1, true)[0]
-	filter := interlace.NewFilter(e, pipeline.NewPool(kernels.Host{}, 1), interlace.Options{})
-	if err := filter.Process(ctx, f, nil); err != context.Canceled {
-		t.Errorf("%v", err)
+// TestExact checks that the C code may add integers in place of the reference's floats for samples
+// of 8 bits. float32 holds multiples of 1/4096 up to 4096 exactly. A sum that exceeds 4096 stays
+// out of the samples' range, whatever the terms after it are.
+func TestExact(t *testing.T) {
+	const most, one, exact = 2 * 255, 4096, 1 << 24 // a sum of two samples, a weight of 1, 4096 in weights
+	for pass, codes := range interlace.Learned().Code {
+		for i, code := range codes {
+			base, positive, negative, rest := one, 0, 0, 0
+			for _, w := range code {
+				base -= int(w)
+				rest += max(int(w), -int(w))
+			}
+			if base != int(int16(base)) {
+				t.Errorf("pass %d, code %d: the base's weight is %d", pass, i, base)
+			}
+			for k, w := range code {
+				positive, negative, rest = positive+max(int(w), 0), negative+max(-int(w), 0), rest-max(int(w), -int(w))
+				if most*max(positive, one+negative) >= exact && most*rest+(most+1)*one >= exact {
+					t.Errorf("pass %d, code %d: the sum up to weight %d is too large: %v", pass, i, k, code)
+				}
+			}
+		}
 	}
-	filter.Discard()
+}
+
+// TestCancelled cancels a picture at each of its steps. The next attempt gives the same picture.
+func TestCancelled(t *testing.T) {
+	format := pipeline.Format{Layout: pipeline.GRAY, Width: 20, Height: 20}
+	in := noisy(format, 3, true)
+	want := filtered(t, interlace.Plain{}, interlace.Options{}, in)
+	var heap counted
+	var cancel context.CancelFunc
+	left := 0 // steps before the cancellation
+	e := cpu.New(isa.Fastest(), func(ctx context.Context, n int, do func(int)) {
+		if left--; left < 0 {
+			cancel()
+		}
+		for i := range n {
+			if ctx.Err() == nil {
+				do(i)
+			}
+		}
+	}, &heap)
+	f := interlace.NewFilter(e, pipeline.NewPool(kernels.Host{}, 9), interlace.Options{})
+	var got []*pipeline.Frame
+	emit := func(r *pipeline.Frame) error {
+		got = append(got, r)
+		return nil
+	}
+	try := func(do func(ctx context.Context) error) (failed int) {
+		for ; ; failed++ {
+			left = failed
+			var ctx context.Context
+			ctx, cancel = context.WithCancel(context.Background())
+			err := do(ctx)
+			cancel()
+			if err == nil {
+				return failed
+			}
+			if err != context.Canceled {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, frame := range in {
+		left = math.MaxInt
+		e2e.Must(t, f.Process(context.Background(), frame.Retain(), emit))
+	}
+	if failed := try(func(ctx context.Context) error { return f.Flush(ctx, emit) }); failed < 10 {
+		t.Errorf("%d attempts were cancelled", failed)
+	}
+	compare(t, "another attempt", got, want)
+	if n := heap.blocks.Load(); n != 0 {
+		t.Errorf("%d blocks are not released", n)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	stop()
+	if err := f.Process(ctx, in[0], emit); err != context.Canceled {
+		t.Errorf("cancelled at once: %v", err)
+	}
+}
+
+// TestMemory compares the memory with kernels.Deinterlace.PixelMemory.
+func TestMemory(t *testing.T) {
+	format := pipeline.Format{Layout: pipeline.YUV444P, Width: 464, Height: 168}
+	var heap counted
+	filtered(t, cpu.New(isa.Fastest(), e2e.Workers(2), &heap), interlace.Options{}, noisy(format, 6, true))
+	const padded = 512 * 200
+	if most, says := heap.most.Load(), int64(kernels.Deinterlace{}.PixelMemory()); most > says*padded || most < says*padded*3/4 {
+		t.Errorf("%d bytes per pixel", most/padded)
+	}
 }

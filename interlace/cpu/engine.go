@@ -61,9 +61,13 @@ var learn = sync.OnceFunc(func() {
 			p.code_of[i] = C.uint8_t(code)
 		}
 		for i, code := range t.Code[pass] {
+			base := int16(1 << C.VI_WEIGHT_BITS)
 			for k, w := range code {
-				p.codes[i][k] = C.float(w) / 4096
+				p.codes[i][k] = C.float(w) / (1 << C.VI_WEIGHT_BITS)
+				p.whole[i][k+1] = C.int16_t(w)
+				base -= w
 			}
+			p.whole[i][0], p.whole[i][C.VI_WEIGHTS+1] = C.int16_t(base), C.int16_t(code[C.VI_WEIGHTS-1])
 		}
 	}
 })
@@ -293,7 +297,7 @@ func (s *estimate) finish(ctx context.Context, e *Engine) {
 	e.pad(ctx, rest...)
 }
 
-// Fill completes the picture before it returns.
+// Fill completes the picture before it returns. After an error it may be called again.
 func (e *Engine) Fill(ctx context.Context, j interlace.Job) (interlace.Wait, error) {
 	var window [2*interlace.Reach + 1]*field
 	for i, f := range j.Window {
@@ -309,24 +313,22 @@ func (e *Engine) Fill(ctx context.Context, j interlace.Job) (interlace.Wait, err
 		if err != nil {
 			return nil, err
 		}
-		f.estimates[1] = second
-		e.better(ctx, &window, n, 0, second.planes(), second)
+		var found [neighbours]*motion.Vector
+		for i, levels := range second.vectors {
+			found[i] = levels[0]
+		}
+		e.better(ctx, &window, n, 0, second.planes(), found)
 		second.finish(ctx, e)
 		if ctx.Err() != nil {
+			second.own.release()
 			return nil, context.Cause(ctx)
 		}
-	}
-	// Later pictures do not read these estimates.
-	for n, f := range window[:interlace.Reach+1] {
-		if f != nil {
-			f.drop(0)
-		}
-		if f != nil && n <= interlace.Reach-reach {
-			defer f.drop(1)
-		}
+		f.estimates[1] = second
 	}
 	now := window[interlace.Reach]
-	size := 0
+	luma := now.estimates[1].levels[0]
+	vectors := vectorsSize(shape{width: int(luma.Width), height: int(luma.Height)})
+	size := neighbours * vectors
 	for _, p := range now.parts {
 		size += shapeOf(p).size()
 	}
@@ -339,17 +341,35 @@ func (e *Engine) Fill(ctx context.Context, j interlace.Job) (interlace.Wait, err
 	for _, p := range now.parts {
 		out = append(out, b.plane(shapeOf(p)))
 	}
-	e.better(ctx, &window, interlace.Reach, 1, out, nil)
+	var found [neighbours]*motion.Vector // refined from a copy, so that another attempt can begin anew
+	for i, levels := range now.estimates[1].vectors {
+		at := b.take(vectors)
+		copy(unsafe.Slice((*byte)(at), vectors), unsafe.Slice((*byte)(unsafe.Pointer(levels[0])), vectors))
+		found[i] = (*motion.Vector)(at)
+	}
+	e.better(ctx, &window, interlace.Reach, 1, out, found)
 	parts := interlace.ComponentsOf(j.Out, plane.Whole)
 	e.rows(ctx, out, func(i, y0, y1 int) {
 		C.vi_save(e.isa, (*C.uint8_t)(&parts[i].Data[0]), placeOf(parts[i]), c(out[i]), C.int(y0), C.int(y1))
 	})
-	return nil, context.Cause(ctx)
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	// Later pictures do not read these estimates.
+	for n, f := range window[:interlace.Reach+1] {
+		if f != nil {
+			f.drop(0)
+		}
+		if f != nil && n <= interlace.Reach-reach {
+			f.drop(1)
+		}
+	}
+	return nil, nil
 }
 
 // better runs a pass for field n of the window. The result goes to the planes out, and the vectors
-// to keep if it is not nil.
-func (e *Engine) better(ctx context.Context, window *[2*interlace.Reach + 1]*field, n, pass int, out []motion.Plane, keep *estimate) {
+// to found. The last pass refines the vectors there.
+func (e *Engine) better(ctx context.Context, window *[2*interlace.Reach + 1]*field, n, pass int, out []motion.Plane, found [neighbours]*motion.Vector) {
 	f := window[n]
 	now := f.estimates[pass]
 	there := func(place int) bool { return place >= 0 && place < len(window) && window[place] != nil }
@@ -359,10 +379,7 @@ func (e *Engine) better(ctx context.Context, window *[2*interlace.Reach + 1]*fie
 	for i := range to {
 		place := interlace.StandIn(i, n, there)
 		to[i], real[i] = window[place], place == n+interlace.Neighbours[i]
-		vectors := now.vectors[i]
-		if keep != nil {
-			vectors = append([]*motion.Vector{keep.vectors[i][0]}, now.vectors[i][1:]...)
-		}
+		vectors := append([]*motion.Vector{found[i]}, now.vectors[i][1:]...)
 		other := to[i].estimates[pass]
 		searches[i] = motion.NewSearch(isa.ISA(e.make), interlace.Search, now.levels, other.levels, other.half, vectors)
 	}
@@ -392,11 +409,7 @@ func (e *Engine) better(ctx context.Context, window *[2*interlace.Reach + 1]*fie
 			for phase, h := range other.estimates[pass].parts[i] {
 				q.half[phase] = c(h)
 			}
-			vectors := now.vectors[k][0]
-			if keep != nil {
-				vectors = keep.vectors[k][0]
-			}
-			q.field, q.parity = (*C.vi_vector)(unsafe.Pointer(vectors)), other.parity(i)
+			q.field, q.parity = (*C.vi_vector)(unsafe.Pointer(found[k])), other.parity(i)
 			if real[k] {
 				q.there = 1
 			}

@@ -75,5 +75,5 @@ void NAME(vi_save)(uint8_t *to, vi_place place, vi_plane from, int y0, int y1)
 	for (int y = y0; y < y1; y++) save_row(to + y * place.pitch, place, row_of(from, y), from.width);
 }
 
-#include "estimate.h"
 #include "blend.h"
+#include "estimate.h"

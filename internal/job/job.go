@@ -345,7 +345,7 @@ func (o *Options) decoding(log *slog.Logger) decode.Options {
 		"progressive": decode.Progressive, "tff": decode.TopFieldFirst, "bff": decode.BottomFieldFirst,
 	}
 	return decode.Options{
-		Format: o.InputFormat, AllowNetwork: o.AllowNetwork, MaxPixels: o.MaxPixels, Threads: o.Threads,
+		Format: o.InputFormat, AllowNetwork: o.AllowNetwork, MaxPixels: o.MaxPixels, FilterMemory: o.filterMemory(), Threads: o.Threads,
 		FieldOrder: orders[o.FieldOrder], Start: o.Start, Duration: o.Duration, Frames: o.Frames,
 		Part:    o.wantedPart(),
 		Layouts: o.takes, Depth: o.filteredDepth, KeepClock: formats.Of(o.Format).KeepsClock, MaxErrorRate: o.MaxErrorRate, Maps: o.Map, NoAudio: o.NoAudio, NoSubs: o.NoSubs, Log: log,

@@ -113,7 +113,7 @@ func NewOptions() *Options {
 		Depth:        "source",
 		FieldOrder:   "auto",
 		MaxErrorRate: 0.66,
-		MaxPixels:    decode.DefaultMaxPixels(),
+		MaxPixels:    decode.DefaultMaxPixels(0),
 		Progress:     "auto",
 	}
 }
@@ -188,7 +188,20 @@ func (o *Options) Resolve(fs *pflag.FlagSet) error {
 			return err
 		}
 	}
+	if !fs.Changed("max-pixels") {
+		o.MaxPixels = decode.DefaultMaxPixels(o.filterMemory())
+	}
 	return nil
+}
+
+// filterMemory returns the bytes per pixel that filters keep.
+func (o *Options) filterMemory() (sum int) {
+	for _, s := range o.filters() {
+		if k, ok := s.(kernels.Keeper); ok {
+			sum += k.PixelMemory()
+		}
+	}
+	return sum
 }
 
 func (o *Options) checkFiles() (err error) {
