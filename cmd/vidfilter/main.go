@@ -37,6 +37,7 @@ func (a *app) run(args []string) int {
 	cli.IgnoreWriteSignals()
 	job.QuietLibraries()
 	root := a.command()
+	a.addCommands(root, args)
 	args, err := joined(root, args)
 	root.SetArgs(args)
 	cmd := root

@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
@@ -19,6 +22,39 @@ type app struct {
 	program bool  // this process is the program, and no test of it
 	code    int   // exit code of a job, which reports its errors by itself
 	helpErr error // of printing help
+}
+
+// commands build the commands below the root. A start builds those that its arguments name: the
+// options of all take longer than a small job.
+func (a *app) commands() map[string]func(cli.Stdio) *cobra.Command {
+	guarded := func(build func(cli.Stdio) *cobra.Command) func(cli.Stdio) *cobra.Command {
+		return func(s cli.Stdio) *cobra.Command { return a.guard(build(s)) }
+	}
+	return map[string]func(cli.Stdio) *cobra.Command{
+		"batch": newBatchCommand, "bench": newBenchCommand, "compare": guarded(newCompareCommand), "cut": guarded(newCutCommand),
+		"devices": newDevicesCommand, "doctor": a.newDoctorCommand, "footage": newFootageTopic, "info": guarded(newInfoCommand),
+		"jobs": newJobsCommand, "lab": a.newLabCommand, "live": a.newLiveCommand, "man": newManCommand, "options": newOptionsTopic,
+		"segments": guarded(newSegmentsCommand), "serve": newServeCommand, "version": newVersionCommand, "worker": newWorkerCommand,
+	}
+}
+
+// addCommands adds the commands that args may name, or all if they may list them.
+func (a *app) addCommands(root *cobra.Command, args []string) {
+	lists := slices.ContainsFunc(args, func(arg string) bool {
+		return strings.HasPrefix(arg, cobra.ShellCompRequestCmd) || slices.Contains([]string{"help", "completion", "man"}, arg)
+	})
+	for name, build := range a.commands() {
+		if lists || slices.Contains(args, name) {
+			root.AddCommand(build(a.Stdio))
+		}
+	}
+	checkArgumentsOfHelpers(root)
+}
+
+// addAllCommands replaces the commands of root, whose errors and help list all.
+func (a *app) addAllCommands(root *cobra.Command) {
+	root.RemoveCommand(root.Commands()...)
+	a.addCommands(root, []string{"help"})
 }
 
 // command returns the root command, which filters a file.
@@ -40,21 +76,19 @@ func (a *app) command() *cobra.Command {
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
 	root.SetVersionTemplate(versionLine())
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { a.helpErr = printHelp(a.Out, cmd) })
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		if cmd == root {
+			a.addAllCommands(root)
+		}
+		a.helpErr = printHelp(a.Out, cmd)
+	})
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return cli.FlagError(cmd.Flags(), err, helpFor(cmd)) })
-	for _, c := range []func(cli.Stdio) *cobra.Command{
-		newBatchCommand, newBenchCommand, newDevicesCommand, a.newDoctorCommand, newJobsCommand, a.newLabCommand, a.newLiveCommand,
-		newFootageTopic, newManCommand, newOptionsTopic, newServeCommand, newVersionCommand, newWorkerCommand,
-	} {
-		root.AddCommand(c(a.Stdio))
-	}
-	for _, c := range []func(cli.Stdio) *cobra.Command{newCompareCommand, newCutCommand, newInfoCommand, newSegmentsCommand} {
-		root.AddCommand(a.guard(c(a.Stdio)))
-	}
 	root.Args = func(_ *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			a.addAllCommands(root)
+		}
 		return noCommand(root, args, "files follow options: vidfilter -i in.mp4 -o out.mp4")
 	}
-	checkArgumentsOfHelpers(root)
 	return root
 }
 
@@ -116,5 +150,7 @@ func commandNames(root *cobra.Command) (all []string) {
 
 // unknownEnvironment returns warnings about variables that look like options and are none.
 func unknownEnvironment(env []string) []string {
-	return cli.UnknownVariables(env, liverun.NewOptions().Flags(), job.NewOptions().Flags())
+	return cli.UnknownVariables(env, func() []*pflag.FlagSet {
+		return []*pflag.FlagSet{liverun.NewOptions().Flags(), job.NewOptions().Flags()}
+	})
 }
