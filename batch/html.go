@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"io"
 	"math"
+	"sync"
 	"time"
 
 	"vidfilter/internal/text"
@@ -20,18 +21,20 @@ type cell struct {
 	Number      bool
 }
 
-var reportTemplate = template.Must(template.New("report").Funcs(template.FuncMap{
-	"cells":   cellsOf,
-	"size":    text.Size,
-	"time":    func(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 MST") },
-	"took":    func(m Meta) string { return formatSeconds(math.Max(m.Ended.Sub(m.Started).Seconds(), 1)) },
-	"visible": text.OneLine,
-	"share":   share,
-	"counts":  Totals.counts,
-}).Parse(reportHTML))
+var reportTemplate = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("report").Funcs(template.FuncMap{
+		"cells":   cellsOf,
+		"size":    text.Size,
+		"time":    func(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 MST") },
+		"took":    func(m Meta) string { return formatSeconds(math.Max(m.Ended.Sub(m.Started).Seconds(), 1)) },
+		"visible": text.OneLine,
+		"share":   share,
+		"counts":  Totals.counts,
+	}).Parse(reportHTML))
+})
 
 func writeHTML(w io.Writer, rows []Row, meta Meta) error {
-	return reportTemplate.Execute(w, struct {
+	return reportTemplate().Execute(w, struct {
 		Meta   Meta
 		Totals Totals
 		Rows   []Row

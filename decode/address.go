@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -66,9 +67,11 @@ func redirection(ctx context.Context, address string) (to *url.URL) {
 	return to
 }
 
-var network = regexp.MustCompile(`^(?i)(https?|tcp|tls|udp|rtp|rtsp|rtmps?|srt|ftp|mms|sftp|icecast|gopher)(:|\b.*://)`)
+var network = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?i)(https?|tcp|tls|udp|rtp|rtsp|rtmps?|srt|ftp|mms|sftp|icecast|gopher)(:|\b.*://)`)
+})
 
-func isAddress(path string) bool { return network.MatchString(path) && strings.Contains(path, "://") }
+func isAddress(path string) bool { return network().MatchString(path) && strings.Contains(path, "://") }
 
 func reachOfAddress(path string) (r Reach) {
 	r.Peer = true // to look up names

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/asticode/go-astiav"
 )
@@ -54,7 +55,9 @@ type mapRule struct {
 	language           string
 }
 
-var mapSyntax = regexp.MustCompile(`^(-?)(?:0:)?(?:(\d+)|([vastd])(?::(\d+)|:m:language:(\w+))?)(\??)$`)
+var mapSyntax = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(-?)(?:0:)?(?:(\d+)|([vastd])(?::(\d+)|:m:language:(\w+))?)(\??)$`)
+})
 
 func parseMaps(specs []string) ([]mapRule, error) {
 	var rules []mapRule
@@ -63,7 +66,7 @@ func parseMaps(specs []string) ([]mapRule, error) {
 			rules = append(rules, mapRule{index: -1, nth: -1})
 			continue
 		}
-		m := mapSyntax.FindStringSubmatch(s)
+		m := mapSyntax().FindStringSubmatch(s)
 		if m == nil {
 			return nil, &Error{Op: "map", Err: fmt.Errorf("%q is no stream", s), hint: "examples: --map v --map a:0 --map s:m:language:eng --map -a:1"}
 		}

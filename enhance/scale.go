@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"vidfilter/internal/hint"
 )
@@ -19,7 +20,7 @@ type Scale struct {
 
 const scaleHint = "give a name (720p, 1080p, 4k), a size (1280:720, 1280:-2 or -2:720), or a factor (0.5)"
 
-var lines = regexp.MustCompile(`^[1-9][0-9]{1,3}p$`)
+var lines = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[1-9][0-9]{1,3}p$`) })
 
 // mostScaled bounds the sides of results, and mostFactor a factor.
 const (
@@ -36,7 +37,7 @@ func ParseScale(s string) (Scale, error) {
 	case "8k":
 		name = "4320p"
 	}
-	if lines.MatchString(name) {
+	if lines().MatchString(name) {
 		n, _ := strconv.Atoi(strings.TrimSuffix(name, "p"))
 		if n < 2*leastSide || n%2 != 0 || n > mostScaled*9/16 {
 			return Scale{}, hint.Errorf(scaleHint, "no such format")

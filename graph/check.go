@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unsafe"
 
 	"vidfilter/internal/av"
@@ -249,12 +250,12 @@ func (p *parsed) configure() error {
 }
 
 // changing is found in expressions whose value is not the same for each frame.
-var changing = regexp.MustCompile(`(?i)\b(n|t|pts|pos|random|randomi|st|ld|time)\b`)
+var changing = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\b(n|t|pts|pos|random|randomi|st|ld|time)\b`) })
 
 // moving reports whether options have an expression whose value may change from frame to frame.
 func moving(options *C.AVDictionary) bool {
 	for e := C.av_dict_iterate(options, nil); e != nil; e = C.av_dict_iterate(options, e) {
-		if changing.MatchString(C.GoString(e.value)) {
+		if changing().MatchString(C.GoString(e.value)) {
 			return true
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"vidfilter/pipeline"
 )
@@ -20,7 +21,7 @@ type Form struct {
 	Name     string            // also of its source, without .cu
 	Filter   *Filter           // whose stages Work takes; nil: it is not of a stage
 	Layouts  []pipeline.Layout // supported; nil means all
-	Variants []Variant
+	Variants func() []Variant  // called once, when a variant is first wanted
 
 	// Priority ranks forms with the same options by layout; Choose takes the highest. Choose skips
 	// forms where it is nil.
@@ -29,6 +30,9 @@ type Form struct {
 	// variant must support both.
 	Work func(v Variant, s Stage, f pipeline.Format, l Limits) (Work, error)
 }
+
+// List returns Form.Variants of a form with these.
+func List(all ...Variant) func() []Variant { return func() []Variant { return all } }
 
 // WorkOf returns Form.Work of a form for stages of one type.
 func WorkOf[S Stage](work func(v Variant, p S, f pipeline.Format, l Limits) (Work, error)) func(Variant, Stage, pipeline.Format, Limits) (Work, error) {
@@ -82,18 +86,21 @@ func (l Limits) Least(other Limits) Limits {
 type Library struct {
 	Folder   string // from the top of the tree
 	modules  fs.FS
-	variants []Variant
+	variants func() []Variant
 }
 
 // NewLibrary returns the forms of a folder; modules holds ptx/NAME.ptx.gz for each variant.
 func NewLibrary(folder string, modules fs.FS, forms ...*Form) *Library {
 	l := &Library{Folder: folder, modules: modules}
-	for _, f := range forms {
-		for i := range f.Variants {
-			f.Variants[i].Form, f.Variants[i].library = f, l
+	l.variants = sync.OnceValue(func() (all []Variant) {
+		for _, f := range forms {
+			for _, v := range f.Variants() {
+				v.Form, v.library = f, l
+				all = append(all, v)
+			}
 		}
-		l.variants = append(l.variants, f.Variants...)
-	}
+		return all
+	})
 	return l
 }
 
@@ -104,12 +111,12 @@ var modules embed.FS
 var Builtin = NewLibrary("kernels", modules, tileForm, slidingForm, tensorForm, generalForm, recursiveForm)
 
 // Variants returns all variants of a library, always in the same order.
-func (l *Library) Variants() []Variant { return slices.Clone(l.variants) }
+func (l *Library) Variants() []Variant { return slices.Clone(l.variants()) }
 
 // Named returns the variant of that name.
 func (l *Library) Named(name string) (Variant, error) {
-	if i := slices.IndexFunc(l.variants, func(v Variant) bool { return v.Name == name }); i >= 0 {
-		return l.variants[i], nil
+	if i := slices.IndexFunc(l.variants(), func(v Variant) bool { return v.Name == name }); i >= 0 {
+		return l.variants()[i], nil
 	}
 	return Variant{}, fmt.Errorf("kernels: there is no kernel %q", name)
 }
@@ -267,10 +274,9 @@ func Choose(p Planned, f pipeline.Format, l Limits) (Variant, error) {
 		return Variant{}, err
 	}
 	var best *Variant
-	for i := range Builtin.variants {
-		v := &Builtin.variants[i]
+	for i, v := range Builtin.variants() {
 		if v.does(p) && v.TakesLayout(f.Layout) && v.Compute <= l.Compute && v.before(best, f.Layout) {
-			best = v
+			best = &Builtin.variants()[i]
 		}
 	}
 	if best == nil {
@@ -281,7 +287,7 @@ func Choose(p Planned, f pipeline.Format, l Limits) (Variant, error) {
 }
 
 // before reports whether Choose prefers the variant to other, which may be nil.
-func (v *Variant) before(other *Variant, l pipeline.Layout) bool {
+func (v Variant) before(other *Variant, l pipeline.Layout) bool {
 	if other == nil {
 		return true
 	}

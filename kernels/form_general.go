@@ -4,7 +4,7 @@ import "fmt"
 
 // generalForm handles samples of two bytes and planar RGB, with the radius known at run time:
 // cuda/general.cu.
-var generalForm = &Form{Name: "general", Filter: bilateralFilter, Variants: generalVariants(), Priority: always(10), Work: windowWork(plainTap, generalShared)}
+var generalForm = &Form{Name: "general", Filter: bilateralFilter, Variants: generalVariants, Priority: always(10), Work: windowWork(plainTap, generalShared)}
 
 func generalVariants() (all []Variant) {
 	for _, r := range []RangeWeight{Lorentzian, Gaussian} {

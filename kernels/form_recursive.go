@@ -12,7 +12,7 @@ import (
 
 // recursiveForm is the recursive filter as a scan: cuda/recursive_fast.cu. Between passes a pixel
 // takes 8 bytes of scratch memory.
-var recursiveForm = &Form{Name: "recursive_fast", Filter: recursiveFilter, Variants: recursiveVariants(), Priority: always(10), Work: WorkOf(recursiveWork)}
+var recursiveForm = &Form{Name: "recursive_fast", Filter: recursiveFilter, Variants: recursiveVariants, Priority: always(10), Work: WorkOf(recursiveWork)}
 
 const (
 	stepsOfLevel = 224 // of a pixel between passes, as in cuda/recursion.h

@@ -9,12 +9,16 @@ import (
 // slidingForm weights each pair of pixels once and needs no shared memory, for small radii:
 // cuda/sliding.cu. With planes the conversions outweigh that: the tile form is 6 % faster there
 // and compiles in a sixth of the time.
-var slidingForm = &Form{Name: "sliding", Filter: bilateralFilter, Variants: []Variant{slidingVariant(Lorentzian), slidingVariant(Gaussian)}, Work: windowWork(scaledTap, ownShared), Priority: func(l pipeline.Layout) int {
+var slidingForm = &Form{Name: "sliding", Filter: bilateralFilter, Variants: slidingVariants, Work: windowWork(scaledTap, ownShared), Priority: func(l pipeline.Layout) int {
 	if l == pipeline.RGBA {
 		return 30
 	}
 	return 1
 }}
+
+func slidingVariants() []Variant {
+	return []Variant{slidingVariant(Lorentzian), slidingVariant(Gaussian)}
+}
 
 // slidingVariant is for radius 1. Its strips are long enough to make the rows above and below, read
 // and weighted for nothing, cheap, and short enough to give all multiprocessors work.

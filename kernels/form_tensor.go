@@ -3,7 +3,7 @@ package kernels
 import "fmt"
 
 // tensorForm filters large radii on tensor cores: cuda/tensor.cu.
-var tensorForm = &Form{Name: "tensor", Filter: bilateralFilter, Variants: tensorVariants(), Priority: always(40), Work: windowWork(scaledTap, ownShared)}
+var tensorForm = &Form{Name: "tensor", Filter: bilateralFilter, Variants: tensorVariants, Priority: always(40), Work: windowWork(scaledTap, ownShared)}
 
 func tensorVariants() (all []Variant) {
 	for _, r := range []RangeWeight{Lorentzian, Gaussian} {

@@ -3,7 +3,7 @@ package kernels
 import "fmt"
 
 // tileForm handles radii known at compile time: cuda/tile.cu.
-var tileForm = &Form{Name: "tile", Filter: bilateralFilter, Variants: tileVariants(), Priority: always(20), Work: windowWork(scaledTap, ownShared)}
+var tileForm = &Form{Name: "tile", Filter: bilateralFilter, Variants: tileVariants, Priority: always(20), Work: windowWork(scaledTap, ownShared)}
 
 func tileVariants() (all []Variant) {
 	for _, r := range []RangeWeight{Lorentzian, Gaussian} {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // FieldOrder overrides the interlacing of the input. It is not in the table, as it changes frames
@@ -114,7 +115,9 @@ func Options() []Option { return table(false) }
 
 // Flags returns the table with the options that are other names for values of some: they are read,
 // and never written.
-func Flags() []Option { return append(Options(), table(true)...) }
+func Flags() []Option { return slices.Clone(allFlags()) }
+
+var allFlags = sync.OnceValue(func() []Option { return append(Options(), table(true)...) })
 
 func table(aliases bool) (all []Option) {
 	if names := FilterNames(); !aliases {
@@ -141,7 +144,7 @@ func table(aliases bool) (all []Option) {
 
 // OptionNamed finds an option by the name of its flag.
 func OptionNamed(name string) (Option, bool) {
-	all := Flags()
+	all := allFlags()
 	i := slices.IndexFunc(all, func(o Option) bool { return o.Name == name })
 	if i < 0 {
 		return Option{}, false

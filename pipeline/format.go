@@ -111,7 +111,9 @@ func (l Layout) info() *LayoutInfo {
 }
 
 // infos has the layouts' rows of the table, by layout.
-var infos = func() (all [9 << deeper]LayoutInfo) {
+var infos [9 << deeper]LayoutInfo
+
+func init() { // in place: most of the array is never touched
 	for _, l := range Layouts() {
 		row := arrangements[l.Arrangement()]
 		info := row.LayoutInfo
@@ -125,10 +127,9 @@ var infos = func() (all [9 << deeper]LayoutInfo) {
 				info.Shift = 16 - info.Depth
 			}
 		}
-		all[l] = info
+		infos[l] = info
 	}
-	return all
-}()
+}
 
 func (l Layout) String() string {
 	if name := l.info().Name; name != "" {

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"vidfilter/batch/tally"
@@ -14,10 +15,12 @@ import (
 )
 
 // The page's elements are in page.html and app.js, which must agree.
-var page = template.Must(template.New("page.html").Funcs(template.FuncMap{
-	"clean": text.OneLine, "words": wordsOf,
-	"join": func(s []string) string { return text.OneLine(strings.Join(s, ", ")) },
-}).ParseFS(files, "page.html"))
+var page = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page.html").Funcs(template.FuncMap{
+		"clean": text.OneLine, "words": wordsOf,
+		"join": func(s []string) string { return text.OneLine(strings.Join(s, ", ")) },
+	}).ParseFS(files, "page.html"))
+})
 
 type pageData struct {
 	Version string
@@ -38,7 +41,7 @@ func (s *server) page(w http.ResponseWriter, r *http.Request) {
 		d.More = max(0, d.Whole.Totals.Jobs-d.Whole.Totals.Waiting-len(d.Jobs))
 	}
 	var b bytes.Buffer
-	if err := page.Execute(&b, d); err != nil {
+	if err := page().Execute(&b, d); err != nil {
 		site.Refuse(w, http.StatusInternalServerError, "the page cannot be written: "+err.Error())
 		return
 	}

@@ -451,7 +451,7 @@ func TestWords(t *testing.T) {
 		t.Error("names")
 	}
 	var b bytes.Buffer
-	if err := page.Execute(&b, pageData{Locked: true}); err != nil {
+	if err := page().Execute(&b, pageData{Locked: true}); err != nil {
 		t.Error(err)
 	}
 	wellFormed(t, b.String())

@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"vidfilter/batch"
@@ -24,14 +25,14 @@ import (
 // parts that come through the store, in a folder of their own.
 
 // taskName matches the kind and, for cuts and parts, the number.
-var taskName = regexp.MustCompile(`^(plan|whole|join|cut-[0-9]{4,7}|part-[0-9]{4,7})$`)
+var taskName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(plan|whole|join|cut-[0-9]{4,7}|part-[0-9]{4,7})$`) })
 
 // ErrUnknownTask is the error of a task submitted by another version.
 var ErrUnknownTask = errors.New("another version of vidfilter has submitted this task")
 
 // admit returns an attempt at a task that this machine may do.
 func (r *Runner) admit(j queue.Job, t queue.Task) (*task, error) {
-	if kind, _, _ := strings.Cut(t.Name, "-"); !taskName.MatchString(t.Name) || t.Kind != kind {
+	if kind, _, _ := strings.Cut(t.Name, "-"); !taskName().MatchString(t.Name) || t.Kind != kind {
 		return nil, queue.Permanent(fmt.Errorf("%w: %q of kind %q", ErrUnknownTask, t.Name, t.Kind))
 	}
 	k := &task{Runner: r, job: j, task: t, yields: t.Site == partSiteOf(queue.Protocol)}
@@ -161,16 +162,16 @@ const (
 )
 
 var (
-	partFile = regexp.MustCompile(`^part-` + attemptName + `\.mp4$`)
-	partBlob = regexp.MustCompile(`^` + attemptName + `$`)
+	partFile = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^part-` + attemptName + `\.mp4$`) })
+	partBlob = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^` + attemptName + `$`) })
 )
 
 // check refuses results that a part cannot have.
 func (p PartResult) check(job string) error {
 	blob, ours := strings.CutPrefix(p.Blob, job+"/out/")
 	switch {
-	case p.File != "" && p.Blob == "" && partFile.MatchString(p.File):
-	case p.File == "" && ours && partBlob.MatchString(blob):
+	case p.File != "" && p.Blob == "" && partFile().MatchString(p.File):
+	case p.File == "" && ours && partBlob().MatchString(blob):
 	default:
 		return fmt.Errorf("a part in the file %q or in the store as %q", p.File, p.Blob)
 	}

@@ -37,7 +37,9 @@ func (a *app) run(args []string) int {
 	cli.IgnoreWriteSignals()
 	job.QuietLibraries()
 	root := a.command()
-	args, err := joined(root, a.batchOf(root, args))
+	args = a.batchOf(args)
+	a.addCommands(root, args)
+	args, err := joined(root, args)
 	root.SetArgs(args)
 	cmd := root
 	if err == nil {

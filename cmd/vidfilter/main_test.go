@@ -5,7 +5,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -171,7 +173,9 @@ func TestCompletionOffersEveryFlag(t *testing.T) {
 
 // allCommands are the root command and all below it that we define.
 func allCommands() []*cobra.Command {
-	root := new(app).command()
+	a := new(app)
+	root := a.command()
+	a.addAllCommands(root)
 	return slices.DeleteFunc(append(root.Commands(), root), func(c *cobra.Command) bool {
 		return slices.Contains([]string{"help", "completion", "options", "footage"}, c.Name())
 	})
@@ -213,5 +217,33 @@ func TestManual(t *testing.T) {
 	}
 	if code, _, _ := try(nil, "man", "/dev/null/x"); code != contract.ExitOutput {
 		t.Errorf("exit code %d for a folder that cannot be made", code)
+	}
+}
+
+// TestStart: a start builds the commands that its arguments name, and packages leave their tables
+// and patterns to their first use.
+func TestStart(t *testing.T) {
+	for line, want := range map[string]string{
+		"-i a -o b": "", "--version": "", "batch a -o b": "batch", "help": "all", "__complete ": "all", "--quiet info a": "info",
+	} {
+		a := new(app)
+		root := a.command()
+		a.addCommands(root, strings.Fields(line))
+		names := slices.DeleteFunc(commandNames(root), func(n string) bool { return n == "help" || n == "completion" })
+		if got := strings.Join(names, " "); got != want && (want != "all" || len(names) < 12) {
+			t.Errorf("%q builds %q instead of %q", line, got, want)
+		}
+	}
+	cmd := exec.Command("vidfilter", "--version")
+	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
+	out, err := cmd.CombinedOutput()
+	e2e.Must(t, err)
+	all := 0
+	for _, m := range regexp.MustCompile(`(?m)^init vidfilter/.* (\d+) bytes`).FindAllSubmatch(out, -1) {
+		n, _ := strconv.Atoi(string(m[1]))
+		all += n
+	}
+	if all < 1000 || all > 640<<10 {
+		t.Errorf("packages take %d bytes before anything runs", all)
 	}
 }

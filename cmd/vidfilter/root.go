@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,6 +27,39 @@ type app struct {
 	program bool  // this process is the program, and no test of it
 	code    int   // exit code of a job, which reports its errors by itself
 	helpErr error // of printing help
+}
+
+// commands build the commands below the root. A start builds those that its arguments name: the
+// options of all take longer than a small job.
+func (a *app) commands() map[string]func(cli.Stdio) *cobra.Command {
+	guarded := func(build func(cli.Stdio) *cobra.Command) func(cli.Stdio) *cobra.Command {
+		return func(s cli.Stdio) *cobra.Command { return a.guard(build(s)) }
+	}
+	return map[string]func(cli.Stdio) *cobra.Command{
+		"batch": newBatchCommand, "bench": a.newBenchCommand, "compare": guarded(newCompareCommand), "cut": guarded(newCutCommand),
+		"devices": newDevicesCommand, "doctor": a.newDoctorCommand, "footage": newFootageTopic, "info": guarded(newInfoCommand),
+		"jobs": newJobsCommand, "lab": a.newLabCommand, "live": a.newLiveCommand, "man": newManCommand, "options": newOptionsTopic, "preview": a.newPreviewCommand,
+		"segments": guarded(newSegmentsCommand), "serve": newServeCommand, "version": newVersionCommand, "worker": newWorkerCommand,
+	}
+}
+
+// addCommands adds the commands that args may name, or all if they may list them.
+func (a *app) addCommands(root *cobra.Command, args []string) {
+	lists := slices.ContainsFunc(args, func(arg string) bool {
+		return strings.HasPrefix(arg, cobra.ShellCompRequestCmd) || slices.Contains([]string{"help", "completion", "man"}, arg)
+	})
+	for name, build := range a.commands() {
+		if lists || slices.Contains(args, name) {
+			root.AddCommand(build(a.Stdio))
+		}
+	}
+	checkArgumentsOfHelpers(root)
+}
+
+// addAllCommands replaces the commands of root, whose errors and help list all.
+func (a *app) addAllCommands(root *cobra.Command) {
+	root.RemoveCommand(root.Commands()...)
+	a.addCommands(root, []string{"help"})
 }
 
 // command returns the root command, which filters a file.
@@ -53,20 +87,22 @@ func (a *app) command() *cobra.Command {
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
 	root.SetVersionTemplate(versionLine())
-	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { a.helpErr = printHelp(a.Out, cmd) })
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
+		if cmd == root {
+			a.addAllCommands(root)
+		}
+		a.helpErr = printHelp(a.Out, cmd)
+	})
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return cli.FlagError(cmd.Flags(), err, helpFor(cmd)) })
-	for _, c := range []func(cli.Stdio) *cobra.Command{
-		newBatchCommand, newBenchCommand, newDevicesCommand, a.newDoctorCommand, newJobsCommand, a.newLabCommand, a.newLiveCommand,
-		newFootageTopic, newManCommand, newOptionsTopic, a.newPreviewCommand, newServeCommand, newVersionCommand, newWorkerCommand,
-	} {
-		root.AddCommand(c(a.Stdio))
-	}
-	for _, c := range []func(cli.Stdio) *cobra.Command{newCompareCommand, newCutCommand, newInfoCommand, newSegmentsCommand} {
-		root.AddCommand(a.guard(c(a.Stdio)))
-	}
 	root.ValidArgsFunction = cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
-	root.Args = func(_ *cobra.Command, args []string) error { return checkFile(root, args) }
-	checkArgumentsOfHelpers(root)
+	root.Args = func(_ *cobra.Command, args []string) error {
+		err := checkFile(root, args)
+		if err != nil && len(args) > 0 {
+			a.addAllCommands(root)
+			err = checkFile(root, args)
+		}
+		return err
+	}
 	return root
 }
 
@@ -122,8 +158,8 @@ func looksLikeFile(arg string) bool {
 
 // batchOf makes a batch of a command line that names a folder or several files without a command:
 // vidfilter *.mp4 -o out.
-func (a *app) batchOf(root *cobra.Command, args []string) []string {
-	if cmd, _, err := root.Find(args); err != nil || cmd != root || a.program && sandbox.Inside() != nil {
+func (a *app) batchOf(args []string) []string {
+	if a.program && sandbox.Inside() != nil || slices.Contains(args, "-i") || !slices.ContainsFunc(args, looksLikeFile) {
 		return args
 	}
 	fs := batchrun.NewBatchOptions().Flags()
@@ -132,13 +168,12 @@ func (a *app) batchOf(root *cobra.Command, args []string) []string {
 			fs.AddFlag(f)
 		}
 	})
-	if fs.Parse(cli.Joined(fs, args)) != nil || fs.Changed("input") || !fs.Changed("output") {
+	if fs.Parse(cli.Joined(fs, args)) != nil || fs.Changed("input") || !fs.Changed("output") || fs.NArg() == 0 {
 		return args
 	}
-	switch files := fs.Args(); {
-	case len(files) == 0 || !looksLikeFile(files[0]):
-		return args
-	case len(files) == 1 && !strings.ContainsAny(files[0], "*?[") && !durable.IsDir(files[0]):
+	files := fs.Args()
+	many := len(files) > 1 || strings.ContainsAny(files[0], "*?[") || durable.IsDir(files[0])
+	if a.commands()[files[0]] != nil || !looksLikeFile(files[0]) || !many {
 		return args
 	}
 	return append([]string{"batch"}, args...)
@@ -173,5 +208,7 @@ func commandNames(root *cobra.Command) (all []string) {
 
 // unknownEnvironment returns warnings about variables that look like options and are none.
 func unknownEnvironment(env []string) []string {
-	return cli.UnknownVariables(env, liverun.NewOptions().Flags(), job.NewOptions().Flags())
+	return cli.UnknownVariables(env, func() []*pflag.FlagSet {
+		return []*pflag.FlagSet{liverun.NewOptions().Flags(), job.NewOptions().Flags()}
+	})
 }

@@ -35,7 +35,7 @@ var Library = kernels.NewLibrary("denoise/device", modules,
 const deep = "_16"
 
 func form(name string, variants ...kernels.Variant) *kernels.Form {
-	return &kernels.Form{Name: name, Variants: variants}
+	return &kernels.Form{Name: name, Variants: kernels.List(variants...)}
 }
 
 // both adds to each of the variants the one for deeper samples.

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 )
 
@@ -80,7 +81,9 @@ func splitDir(path string) (dir, base string, err error) {
 	return resolved, base, nil
 }
 
-var ownDescriptor = regexp.MustCompile(`^(?:/dev|/proc/(?:self|thread-self|\d+)(?:/task/\d+)?)/fd/(\d{1,9})$`)
+var ownDescriptor = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:/dev|/proc/(?:self|thread-self|\d+)(?:/task/\d+)?)/fd/(\d{1,9})$`)
+})
 
 // Descriptor returns the number of the descriptor of this process that a path names, as -,
 // /dev/stdout, /dev/fd/3 and /proc/self/fd/3 do.
@@ -93,7 +96,7 @@ func Descriptor(path string) (n int, ok bool) {
 	case "/dev/stderr":
 		return 2, true
 	}
-	m := ownDescriptor.FindStringSubmatch(path)
+	m := ownDescriptor().FindStringSubmatch(path)
 	if m == nil {
 		return 0, false
 	}

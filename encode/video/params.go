@@ -161,12 +161,14 @@ func checkX264(p spec.Param) error {
 	return nil
 }
 
-var zoneForm = regexp.MustCompile(`^\d{1,9},\d{1,9}(?:,q=\d{1,2}|,b=\d{1,4}(?:\.\d{1,6})?)?((?:,[a-z0-9_-]+=[^,=/]+)*)$`)
+var zoneForm = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\d{1,9},\d{1,9}(?:,q=\d{1,2}|,b=\d{1,4}(?:\.\d{1,6})?)?((?:,[a-z0-9_-]+=[^,=/]+)*)$`)
+})
 
 // checkZones reads START,END,q=N,NAME=VALUE,.../..., with x264's parameters.
 func checkZones(zones string) error {
 	for zone := range strings.SplitSeq(zones, "/") {
-		m := zoneForm.FindStringSubmatch(zone)
+		m := zoneForm().FindStringSubmatch(zone)
 		if m == nil {
 			return misused("as zones=0,99,q=20/100,199,b=1.5", "x264 parameter \"zones\": %q is not a zone", zone)
 		}

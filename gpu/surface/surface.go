@@ -15,10 +15,10 @@ import (
 var modules embed.FS
 
 // Library holds the kernels, which jobs do not choose from.
-var Library = kernels.NewLibrary("gpu/surface", modules, &kernels.Form{Name: "surface", Variants: []kernels.Variant{
-	{Name: "surface_8", Compute: 61, Defines: []string{kernels.Define("BYTES", 1)}},
-	{Name: "surface_16", Compute: 61, Defines: []string{kernels.Define("BYTES", 2)}},
-}})
+var Library = kernels.NewLibrary("gpu/surface", modules, &kernels.Form{Name: "surface", Variants: kernels.List(
+	kernels.Variant{Name: "surface_8", Compute: 61, Defines: []string{kernels.Define("BYTES", 1)}},
+	kernels.Variant{Name: "surface_16", Compute: 61, Defines: []string{kernels.Define("BYTES", 2)}},
+)})
 
 // Kernel returns the kernel for samples of so many bytes.
 func Kernel(bytes int) kernels.Variant { return Library.Variants()[bytes-1] }

@@ -19,10 +19,10 @@ var Library = kernels.NewLibrary("interlace/device", modules, both("interlace_li
 
 // both returns the form of a source, with a kernel for each sample size.
 func both(name string) *kernels.Form {
-	return &kernels.Form{Name: name, Variants: []kernels.Variant{
-		{Name: name, Compute: 61, Defines: []string{kernels.Define("BYTES", 1)}},
-		{Name: name + deep, Compute: 61, Defines: []string{kernels.Define("BYTES", 2)}},
-	}}
+	return &kernels.Form{Name: name, Variants: kernels.List(
+		kernels.Variant{Name: name, Compute: 61, Defines: []string{kernels.Define("BYTES", 1)}},
+		kernels.Variant{Name: name + deep, Compute: 61, Defines: []string{kernels.Define("BYTES", 2)}},
+	)}
 }
 
 // deep is the suffix of kernels for samples of more than 8 bits.

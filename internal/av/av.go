@@ -9,6 +9,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"unsafe"
 
 	"github.com/asticode/go-astiav"
@@ -67,7 +68,7 @@ type native struct {
 }
 
 // natives maps the pixel formats that are a layout, or one with a plane of alpha beside it.
-var natives = func() map[astiav.PixelFormat]native {
+var natives = sync.OnceValue(func() map[astiav.PixelFormat]native {
 	m := map[astiav.PixelFormat]native{}
 	for _, l := range pipeline.Layouts() {
 		m[PixelFormat(l)] = native{l, l.Info().RGB}
@@ -79,30 +80,30 @@ var natives = func() map[astiav.PixelFormat]native {
 		}
 	}
 	return m
-}()
+})
 
 // LayoutOf returns the layout of pf; ok is false if frames must be converted. full means that the
 // name of the format promises full range. A plane of alpha is left to [Props.KeepAlpha].
 func LayoutOf(pf astiav.PixelFormat) (l pipeline.Layout, full, ok bool) {
-	n, ok := natives[pf]
+	n, ok := natives()[pf]
 	return n.layout, n.full, ok
 }
 
 // PixelFormat returns FFmpeg's pixel format for a layout.
 func PixelFormat(l pipeline.Layout) astiav.PixelFormat {
-	if pf, ok := pixelFormats[l]; ok {
+	if pf, ok := pixelFormats()[l]; ok {
 		return pf
 	}
 	return astiav.PixelFormatNone
 }
 
-var pixelFormats = func() map[pipeline.Layout]astiav.PixelFormat {
+var pixelFormats = sync.OnceValue(func() map[pipeline.Layout]astiav.PixelFormat {
 	m := map[pipeline.Layout]astiav.PixelFormat{}
 	for _, l := range pipeline.Layouts() {
 		m[l] = astiav.FindPixelFormatByName(l.Info().Name)
 	}
 	return m
-}()
+})
 
 // NearestLayout returns the layout that keeps most of a pixel format, of those that are taken, and
 // the loss of colour, "" for none. Alpha is one of the Extras.

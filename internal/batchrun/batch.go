@@ -62,6 +62,9 @@ type batchJob struct {
 	note string // reason for a pause
 	full string // reason for putting tasks back
 
+	asked []string // the ending and options of which why is the reason to keep a video whole
+	why   string
+
 	ahead map[string]int64 // sizes of the sources that are not queued yet
 	whole sync.Map         // why videos are one stream, as far as it was said
 }
@@ -152,16 +155,31 @@ func parseMedia(output string, args []string) (*job.Options, error) {
 // keptWhole reports whether options need the whole video in one process. If parts were requested,
 // it logs each reason once.
 func (b *batchJob) keptWhole(output string, args []string) bool {
-	o, err := parseMedia(output, args)
-	if err != nil || o.Whole() == "" {
+	why := b.wholeOf(output, args)
+	if why == "" {
 		return false
 	}
 	if asked := b.o.given["segment"] || b.o.Segment != NewBatchOptions().Segment; asked {
-		if _, again := b.whole.LoadOrStore(o.Whole(), true); !again {
-			b.screen.Logger.Info("filtering each video as one stream: " + o.Whole())
+		if _, again := b.whole.LoadOrStore(why, true); !again {
+			b.screen.Logger.Info("filtering each video as one stream: " + why)
 		}
 	}
 	return true
+}
+
+// wholeOf returns job.Options.Whole. It keeps the last answer, since most jobs have the same
+// options.
+func (b *batchJob) wholeOf(output string, args []string) string {
+	asked := append([]string{path.Ext(output)}, args...)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if !slices.Equal(asked, b.asked) {
+		b.asked, b.why = asked, ""
+		if o, err := parseMedia(output, args); err == nil {
+			b.why = o.Whole()
+		}
+	}
+	return b.why
 }
 
 // jobOptions reads the options of another machine's job.
@@ -451,7 +469,7 @@ func (b *batchJob) id(item batch.Item) string {
 // work does the jobs, here and on other workers, until the last has ended.
 func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 	devices, names := spreadGPUs()
-	b.slots = slots(b.o.Jobs, len(names))
+	b.slots = slots(b.o.Jobs, len(names), b.cores())
 	worker, stop := context.WithCancelCause(ctx)
 	var working sync.WaitGroup
 	defer working.Wait()

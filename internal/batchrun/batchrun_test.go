@@ -177,11 +177,20 @@ func TestSpansAndSizes(t *testing.T) {
 // What is asked for is what is done; else there is a slot for one file at least, and no more than
 // memory feeds.
 func TestSlots(t *testing.T) {
-	if n := slots(7, 0); n != 7 {
+	if n := slots(7, 0, 4); n != 7 {
 		t.Errorf("%d slots, 7 asked", n)
 	}
-	if few, many := slots(0, 0), slots(0, 1000); few < 1 || many < few || many == 1000 {
+	if few, many := slots(0, 0, 4), slots(0, 1000, 4); few < 1 || many < few || many == 1000 {
 		t.Errorf("%d slots without a GPU, %d with a thousand", few, many)
+	}
+	for outputs, want := range map[string]int{"a.png b.JPG": 1, "a.png b.mkv": coresPerJob, "a.mkv": coresPerJob} {
+		b := &batchJob{o: NewBatchOptions(), plan: new(batch.Plan)}
+		for _, name := range strings.Fields(outputs) {
+			b.plan.Items = append(b.plan.Items, batch.Item{Output: name})
+		}
+		if got := b.cores(); got != want {
+			t.Errorf("%s: %d cores a file, want %d", outputs, got, want)
+		}
 	}
 	here, there := &batchJob{o: NewBatchOptions(), slots: 3}, &batchJob{o: NewBatchOptions(), slots: 3}
 	there.o.Server = "tls://queue"

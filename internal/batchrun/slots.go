@@ -2,8 +2,12 @@ package batchrun
 
 import (
 	"fmt"
+	"path"
 	"runtime"
+	"slices"
 
+	"vidfilter/batch"
+	"vidfilter/encode/formats"
 	"vidfilter/gpu"
 	"vidfilter/internal/machine"
 )
@@ -17,17 +21,30 @@ const (
 	memoryPerJob  = 4 << 30
 )
 
-// slots returns how many files to filter at once by default: one for four cores, and at least one
-// for each GPU, if memory and threads allow.
-func slots(asked, gpus int) int {
+// slots returns how many files to filter at once by default: one for so many cores, and at least
+// one for each GPU, if memory and threads allow.
+func slots(asked, gpus, cores int) int {
 	if asked > 0 {
 		return asked
 	}
-	n := max((runtime.GOMAXPROCS(0)+coresPerJob/2)/coresPerJob, gpus)
+	n := max((runtime.GOMAXPROCS(0)+cores/2)/cores, gpus)
 	if free := machine.FreeThreads(); free > 0 {
 		n = min(n, int(free/threadsPerJob))
 	}
 	return max(1, min(n, int(machine.FreeMemory()/memoryPerJob)))
+}
+
+// cores returns the cores that a file of the batch takes: one if all are pictures, most of whose
+// jobs is not spread over threads.
+func (b *batchJob) cores() int {
+	video := func(item batch.Item) bool {
+		f, _ := formats.ByEnding(path.Ext(item.Output))
+		return f.Family != formats.Picture
+	}
+	if b.o.Watch != "" || slices.ContainsFunc(b.plan.Items, video) {
+		return coresPerJob
+	}
+	return 1
 }
 
 // spreadGPUs returns the GPUs among which jobs without --device are spread: none unless there

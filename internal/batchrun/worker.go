@@ -83,7 +83,7 @@ func (o *WorkerOptions) run(ctx context.Context, s cli.Stdio) error {
 	defer remove()
 
 	devices, gpus := spreadGPUs()
-	w := queue.Worker{Name: workerName(), Sites: tasks.PartSites(), Slots: slots(o.Jobs, len(gpus)), GPUs: gpus, Version: cli.Version()}
+	w := queue.Worker{Name: workerName(), Sites: tasks.PartSites(), Slots: slots(o.Jobs, len(gpus), coresPerJob), GPUs: gpus, Version: cli.Version()}
 	r := &tasks.Runner{
 		Program: programOf(o.Sandbox, s.Env, w.Slots), Version: cli.Version(), Work: work, Blobs: e.Blobs(), Results: e.Results, Devices: devices, Options: jobOptions,
 	}

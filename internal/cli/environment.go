@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/pflag"
 
@@ -119,16 +120,16 @@ const testPrefix = "TEST"
 
 // UnknownVariables returns a warning for each variable that resembles an option of sets and is
 // none.
-func UnknownVariables(env []string, sets ...*pflag.FlagSet) (said []string) {
-	flags := environmentFlags(sets)
+func UnknownVariables(env []string, sets func() []*pflag.FlagSet) (said []string) {
+	flags := sync.OnceValue(func() map[string]string { return environmentFlags(sets()) }) // most need none
 	for _, e := range env {
 		name, value, _ := strings.Cut(e, "=")
 		option, ours := strings.CutPrefix(name, EnvPrefix)
-		if !ours || value == "" || strings.HasPrefix(option, testPrefix) || slices.Contains(notOptions, option) || flags[name] != "" {
+		if !ours || value == "" || strings.HasPrefix(option, testPrefix) || slices.Contains(notOptions, option) || flags()[name] != "" {
 			continue
 		}
 		what := "it has no effect"
-		if meant := nearVariable(name, flags); meant != "" {
+		if meant := nearVariable(name, flags()); meant != "" {
 			what = "did you mean " + meant + "?"
 		}
 		said = append(said, fmt.Sprintf("unknown %s in the environment: %s", name, what))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Repeated is a flag that collects values, one each time or several separated by commas.
@@ -55,7 +56,7 @@ func NewChecked(p *[]string, kind string, check func(item string) error) *Repeat
 // NewSpecs returns a flag that appends stream specifiers to p.
 func NewSpecs(p *[]string) *Repeated {
 	return &Repeated{p, "SPEC", func(item string) error {
-		if !mapSpec.MatchString(item) {
+		if !mapSpec().MatchString(item) {
 			return Usagef("streams are named as in ffmpeg: 0:1, a, a:1, s:0?, -0:d", "not a stream specifier")
 		}
 		return nil
@@ -64,4 +65,4 @@ func NewSpecs(p *[]string) *Repeated {
 
 // mapSpec is [-][0:]SPEC[?]: SPEC is an index, a kind, or a kind and an index. There is one
 // input, 0.
-var mapSpec = regexp.MustCompile(`^-?(0|(0:)?(\d{1,6}|[vVasdt](:\d{1,6})?))\??$`)
+var mapSpec = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^-?(0|(0:)?(\d{1,6}|[vVasdt](:\d{1,6})?))\??$`) })

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -13,17 +14,17 @@ var errTime = Usagef("a time is 90, 1:30, 1:02:30.5, 200ms or 5us", "not a time"
 
 // A time is [HH:]MM:SS[.m], or seconds with a unit.
 var (
-	clockTime = regexp.MustCompile(`^(?:(\d{1,4}):)?([0-5]?\d):([0-5]?\d)(?:\.(\d*))?$`)
-	plainTime = regexp.MustCompile(`^(\d{1,18})?(?:\.(\d*))?(s|ms|us)?$`)
+	clockTime = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:(\d{1,4}):)?([0-5]?\d):([0-5]?\d)(?:\.(\d*))?$`) })
+	plainTime = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(\d{1,18})?(?:\.(\d*))?(s|ms|us)?$`) })
 )
 
 // ParseTime reads a time as ffmpeg does, cut to microseconds.
 func ParseTime(s string) (time.Duration, error) {
-	if m := clockTime.FindStringSubmatch(s); m != nil {
+	if m := clockTime().FindStringSubmatch(s); m != nil {
 		seconds := atoi(m[1])*3600 + atoi(m[2])*60 + atoi(m[3])
 		return time.Duration(seconds)*time.Second + fraction(m[4], time.Second), nil
 	}
-	m := plainTime.FindStringSubmatch(s)
+	m := plainTime().FindStringSubmatch(s)
 	if m == nil || strings.Trim(s, ".smu") == "" {
 		return 0, errTime
 	}

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -42,12 +43,14 @@ func second(text string) string {
 }
 
 // coordinates is a place by ISO 6709, with the name that MP4 puts behind it.
-var coordinates = regexp.MustCompile(`^([+-][\d.]+)([+-][\d.]+)([+-][\d.]+)?(?:CRS[^/]*)?(?:/(.*))?$`)
+var coordinates = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([+-][\d.]+)([+-][\d.]+)([+-][\d.]+)?(?:CRS[^/]*)?(?:/(.*))?$`)
+})
 
 // samePlace reports whether two texts are one place, as far as MP4 keeps it: its numbers have 16
 // bits behind the point, of which FFmpeg prints four digits.
 func samePlace(from, to string) bool {
-	a, b := coordinates.FindStringSubmatch(from), coordinates.FindStringSubmatch(to)
+	a, b := coordinates().FindStringSubmatch(from), coordinates().FindStringSubmatch(to)
 	if a == nil || b == nil {
 		return false
 	}

@@ -68,7 +68,7 @@ func (o *Options) withFilterOption(opt kernels.Option, s string) (kernels.Select
 	err := opt.Set(&p, value)
 	switch {
 	case err == nil:
-	case opt.Short == "r" && frameRate.MatchString(s):
+	case opt.Short == "r" && frameRate().MatchString(s):
 		err = cli.Usagef("-r is the radius; --fps changes the frame rate", "%v", err)
 	case hint.Of(err) == "" && opt.Help != "":
 		err = cli.Usagef(opt.Help, "%v", err)

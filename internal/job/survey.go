@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"vidfilter/decode"
@@ -47,7 +48,9 @@ func (o *Options) automatics() []automatic {
 }
 
 // moves matches filters of FFmpeg that change the geometry of the picture.
-var moves = regexp.MustCompile(`\b(crop|pad|z?scale|transpose|rotate|hflip|vflip|chromashift)\b`)
+var moves = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\b(crop|pad|z?scale|transpose|rotate|hflip|vflip|chromashift)\b`)
+})
 
 // checkStages refuses auto without access to the whole source, and --compare with doubled frames.
 func (o *Options) checkStages() error {
@@ -61,7 +64,7 @@ func (o *Options) checkStages() error {
 				"%s reads the input twice, and a pipe can be read once", name)
 		case o.Part != nil:
 			return cli.Usagef("vidfilter segments finds "+a.finds+", for "+a.instead, "%s: a part does not show %s of the whole video", name, a.finds)
-		case moves.MatchString(stages.Before.Of(o.Filters).Text):
+		case moves().MatchString(stages.Before.Of(o.Filters).Text):
 			return cli.Usagef("give "+a.instead, "%s looks for %s in the source, and --before moves its picture", name, strings.TrimPrefix(a.finds, "the "))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"vidfilter/encode/spec"
 	"vidfilter/encode/video"
@@ -96,7 +97,9 @@ func parseGOP(s string) (int, error) {
 }
 
 // frameRate matches values of ffmpeg's -r.
-var frameRate = regexp.MustCompile(`^([0-9]+\.[0-9]+|[0-9]+/[0-9]+|1[6-9]|[2-9][0-9]|1[0-9]{2}|240)(fps)?$|^(ntsc|pal|film|ntsc-film)$`)
+var frameRate = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([0-9]+\.[0-9]+|[0-9]+/[0-9]+|1[6-9]|[2-9][0-9]|1[0-9]{2}|240)(fps)?$|^(ntsc|pal|film|ntsc-film)$`)
+})
 
 func parseBitrate(s string) (int64, error) {
 	n, err := cli.ParseAmount(s)

@@ -5,6 +5,7 @@ import (
 	"net"
 	"regexp"
 	"strconv"
+	"sync"
 
 	"github.com/spf13/pflag"
 
@@ -100,10 +101,10 @@ func (o *Options) Flags() *pflag.FlagSet {
 	return fs
 }
 
-var sizeForm = regexp.MustCompile(`^([1-9]\d{0,4})[xX:]([1-9]\d{0,4})$`)
+var sizeForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([1-9]\d{0,4})[xX:]([1-9]\d{0,4})$`) })
 
 func parsePictureSize(s string) (size, error) {
-	m := sizeForm.FindStringSubmatch(s)
+	m := sizeForm().FindStringSubmatch(s)
 	if m == nil {
 		return size{}, cli.Usagef("as 1280x720", "not a size")
 	}

@@ -4,7 +4,6 @@
 package machine
 
 import (
-	"bufio"
 	"fmt"
 	"io/fs"
 	"iter"
@@ -13,6 +12,7 @@ import (
 	"path"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -38,14 +38,19 @@ func Share(n int) {
 // TotalMemory returns the bytes of memory that this process and its sharers may use: the machine's,
 // the limit of a control group, or their ulimit, whichever is least; 0 if unknown.
 func TotalMemory() int64 {
-	n, _ := memory(files)
+	total, _ := limited(false)
+	return total
+}
+
+func limited(askFree bool) (total, free int64) {
+	total, free = memory(files, askFree)
 	for _, which := range []int{syscall.RLIMIT_AS, syscall.RLIMIT_DATA} {
 		var now syscall.Rlimit
 		if syscall.Getrlimit(which, &now) == nil && now.Cur < math.MaxInt64 {
-			n = least(n, int64(now.Cur))
+			total = least(total, int64(now.Cur))
 		}
 	}
-	return n
+	return total, free
 }
 
 // OwnMemory returns this process's share of TotalMemory.
@@ -54,8 +59,8 @@ func OwnMemory() int64 { return TotalMemory() / sharers.Load() }
 // FreeMemory returns the bytes of memory that this process can still get, at most OwnMemory; 0 if
 // unknown.
 func FreeMemory() int64 {
-	_, free := memory(files)
-	return least(free, OwnMemory())
+	total, free := limited(true)
+	return least(free, total/sharers.Load())
 }
 
 // FreeThreads returns how many threads this process may still start by the limits of its control
@@ -83,18 +88,23 @@ func KilledForMemory() int64 {
 }
 
 // memory returns the memory of a machine with these files, or the limit of one of this process's
-// control groups if that is lower, and how much of it is free.
-func memory(root fs.FS) (total, free int64) {
+// control groups if that is lower, and how much of it is free, if that is asked for.
+func memory(root fs.FS, askFree bool) (total, free int64) {
 	machine := numbers(root, "proc/meminfo")
 	total, free = machine["MemTotal:"]<<10, machine["MemAvailable:"]<<10
+	all := total
 	for g := range groups(root, "memory") {
 		limit := number(root, g.file("memory.max", "memory.limit_in_bytes"))
-		if limit = least(limit, number(root, path.Join(g.dir, "memory.high"))); limit == 0 {
+		limit = least(limit, number(root, path.Join(g.dir, "memory.high")))
+		if limit == 0 || all > 0 && limit >= all {
 			continue
 		}
-		used := number(root, g.file("memory.current", "memory.usage_in_bytes"))
-		cached := numbers(root, path.Join(g.dir, "memory.stat"))[g.name("inactive_file", "total_inactive_file")]
-		total, free = least(total, limit), least(free, max(1, limit-used+cached)) // cached pages make room
+		total = least(total, limit)
+		if askFree {
+			used := number(root, g.file("memory.current", "memory.usage_in_bytes"))
+			cached := numbers(root, path.Join(g.dir, "memory.stat"))[g.name("inactive_file", "total_inactive_file")]
+			free = least(free, max(1, limit-used+cached)) // cached pages make room
+		}
 	}
 	return total, free
 }
@@ -104,8 +114,8 @@ func memory(root fs.FS) (total, free int64) {
 func cores(root fs.FS, n int64) (most int64) {
 	for g := range groups(root, "cpu") {
 		quota, period := number(root, path.Join(g.dir, "cpu.cfs_quota_us")), number(root, path.Join(g.dir, "cpu.cfs_period_us"))
-		if b, err := fs.ReadFile(root, path.Join(g.dir, "cpu.max")); err == nil {
-			_, _ = fmt.Sscan(string(b), &quota, &period) // fails at "max"
+		if f := words(root, path.Join(g.dir, "cpu.max")); len(f) == 2 {
+			quota, period = positive(f[0]), positive(f[1])
 		}
 		if quota > 0 && period > 0 {
 			most = least(most, (quota+period-1)/period)
@@ -154,26 +164,33 @@ func least(a, b int64) int64 {
 
 // numbers reads a file with a name and a number on each line.
 func numbers(root fs.FS, name string) map[string]int64 {
-	f, err := root.Open(name)
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
 	all := map[string]int64{}
-	for s := bufio.NewScanner(f); s.Scan(); {
-		var key string
-		var n int64
-		if _, err := fmt.Sscan(s.Text(), &key, &n); err == nil {
-			all[key] = n
+	b, _ := fs.ReadFile(root, name)
+	for line := range strings.Lines(string(b)) {
+		if f := strings.Fields(line); len(f) > 1 {
+			all[f[0]] = positive(f[1])
 		}
 	}
 	return all
 }
 
 // number reads a file with a number; 0 for none, such as "max".
-func number(root fs.FS, name string) (n int64) {
-	if b, err := fs.ReadFile(root, name); err == nil {
-		_, _ = fmt.Sscan(string(b), &n)
+func number(root fs.FS, name string) int64 {
+	if f := words(root, name); len(f) > 0 {
+		return positive(f[0])
+	}
+	return 0
+}
+
+func words(root fs.FS, name string) []string {
+	b, _ := fs.ReadFile(root, name)
+	return strings.Fields(string(b))
+}
+
+func positive(s string) int64 {
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil {
+		return 0
 	}
 	return max(n, 0)
 }

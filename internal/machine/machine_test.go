@@ -43,7 +43,7 @@ func TestMemory(t *testing.T) {
 			"sys/fs/cgroup/memory/memory.stat": "inactive_file 1\ntotal_inactive_file 300000",
 		}, 2000000, 800000},
 	} {
-		if total, free := memory(rootOf(c.files)); total != c.want || free != c.free {
+		if total, free := memory(rootOf(c.files), true); total != c.want || free != c.free {
 			t.Errorf("%s: %d bytes, %d free, instead of %d and %d", name, total, free, c.want, c.free)
 		}
 	}

@@ -123,13 +123,13 @@ func (w *Wrongs) makeRoom(now time.Time) {
 
 // tokenForm is that of a token of the user's own. Shorter ones can be guessed; other characters do
 // not belong in an address.
-var tokenForm = regexp.MustCompile(`^[A-Za-z0-9._~-]{16,128}$`)
+var tokenForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._~-]{16,128}$`) })
 
 // TokenRule says what a token is.
 const TokenRule = "16 to 128 letters, digits and - . _ ~"
 
 // IsToken reports whether a token follows TokenRule.
-func IsToken(s string) bool { return tokenForm.MatchString(s) }
+func IsToken(s string) bool { return tokenForm().MatchString(s) }
 
 // Address returns the address in "HOST:PORT", for display and to tell people apart.
 func Address(hostPort string) netip.Addr {

@@ -12,11 +12,11 @@ import (
 const Akers = "paper"
 
 // akersForm is Akers (001): cuda/akers.cu.
-var akersForm = &kernels.Form{Name: "akers", Filter: kernels.Bilateral{}.Filter(), Layouts: rgba, Work: kernels.WorkOf(akersWork), Variants: []kernels.Variant{{
+var akersForm = &kernels.Form{Name: "akers", Filter: kernels.Bilateral{}.Filter(), Layouts: rgba, Work: kernels.WorkOf(akersWork), Variants: kernels.List(kernels.Variant{
 	Name: Akers, Radii: [2]int{1, kernels.MaxRadius}, Range: kernels.Lorentzian,
 	Compute: 61, Threads: [2]int{32, 32}, Shared: 4 * 32 * 32, Defines: []string{kernels.DefineRange(kernels.Lorentzian)},
 	Details: Details{Paper: "001", Version: "CUDA", Title: "halo block", Semantics: Semantics{RGB, Zero}},
-}}}
+})}
 
 // akersWork pads the picture in scratch memory and filters it from there.
 func akersWork(v kernels.Variant, p kernels.Bilateral, f pipeline.Format, _ kernels.Limits) (kernels.Work, error) {

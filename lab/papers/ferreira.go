@@ -14,7 +14,7 @@ import (
 // recursiveForm is Ferreira et al. (002), algorithms A, C and D: cuda/recursive.cu. Between passes
 // a pixel takes 8 bytes of scratch memory.
 var recursiveForm = &kernels.Form{
-	Name: "recursive", Filter: kernels.Recursive{}.Filter(), Layouts: rgba, Variants: recursiveVariants(), Work: kernels.WorkOf(recursiveWork),
+	Name: "recursive", Filter: kernels.Recursive{}.Filter(), Layouts: rgba, Variants: recursiveVariants, Work: kernels.WorkOf(recursiveWork),
 }
 
 // The stripes and windows of 002, section V.B.

@@ -8,7 +8,7 @@ import (
 )
 
 // pairForm is Agarwal et al. (003): cuda/pair.cu.
-var pairForm = &kernels.Form{Name: "pair", Filter: kernels.Bilateral{}.Filter(), Layouts: rgba, Variants: pairVariants(), Work: kernels.WorkOf(pairWork)}
+var pairForm = &kernels.Form{Name: "pair", Filter: kernels.Bilateral{}.Filter(), Layouts: rgba, Variants: pairVariants, Work: kernels.WorkOf(pairWork)}
 
 const pairWidth = 32 // pixels of a tile, at least twice the largest radius
 

@@ -13,7 +13,7 @@ import (
 )
 
 // staalForm is Staal (004): cuda/staal.cu.
-var staalForm = &kernels.Form{Name: "staal", Filter: kernels.Bilateral{}.Filter(), Layouts: rgba, Variants: staalVariants(), Work: kernels.WorkOf(staalWork)}
+var staalForm = &kernels.Form{Name: "staal", Filter: kernels.Bilateral{}.Filter(), Layouts: rgba, Variants: staalVariants, Work: kernels.WorkOf(staalWork)}
 
 // The versions of the paper that change more than the kernel's code.
 const (

@@ -11,7 +11,7 @@ import (
 
 // thesisForm is the thesis (000): cuda/thesis.cu, and cuda/thesis_lab.cu for the distance in
 // CIE-Lab.
-var thesisForm = &kernels.Form{Name: "thesis", Filter: kernels.Bilateral{}.Filter(), Layouts: rgba, Variants: thesisVariants(), Work: kernels.WorkOf(thesisWork)}
+var thesisForm = &kernels.Form{Name: "thesis", Filter: kernels.Bilateral{}.Filter(), Layouts: rgba, Variants: thesisVariants, Work: kernels.WorkOf(thesisWork)}
 
 // thesisVersions are the thesis' versions 1 to 8, in order.
 var thesisVersions = []struct{ name, title string }{

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"sync"
 	"time"
 
 	"vidfilter/internal/durable"
@@ -105,7 +106,7 @@ func change(dir string, f func(r *Registry) error) error {
 	return writeSecret(filepath.Join(dir, registryFile), append(b, '\n'))
 }
 
-var credentialName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,62}$`)
+var credentialName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,62}$`) })
 
 // All stands for all names: a machine of this name could drain the workers of others.
 const All = "all"
@@ -118,7 +119,7 @@ func wrongName(advice, format string, args ...any) error {
 }
 
 func checkName(name string) error {
-	if !credentialName.MatchString(name) || slices.Contains([]string{"server", All}, name) {
+	if !credentialName().MatchString(name) || slices.Contains([]string{"server", All}, name) {
 		return wrongName("letters, digits and dashes, as render-07; not server or all", "queue: %q is no name for a credential", name)
 	}
 	return nil
