@@ -503,11 +503,13 @@ func halved(job device.Job) device.Job {
 	return device.Job{Centre: job.Centre, Noise: half.Model, Settings: job.Settings.Halved(half)}
 }
 
-// halves returns the pictures of half the size that a job reads.
+// halves returns the pictures of half the size, nil where there is none.
 func halves(window []*planes) []*planes {
 	all := make([]*planes, len(window))
 	for i, p := range window {
-		all[i] = p.half
+		if p != nil {
+			all[i] = p.half
+		}
 	}
 	return all
 }

@@ -115,7 +115,7 @@ func TestDenoiseAll(t *testing.T) {
 
 // TestDenoiseTurnsFaults: a device that fails is named, whichever it is, and nothing is left.
 func TestDenoiseTurnsFaults(t *testing.T) {
-	for _, driver := range []string{"launch=1", "launch=70", "hang=30", "lost=99", "alloc=25", "silent"} {
+	for _, driver := range []string{"launch=1", "launch=70", "hang=30", "lost=99", "alloc=24", "silent"} {
 		t.Run(driver, func(t *testing.T) {
 			options, want := driver, " on cuda:[01], "
 			if driver == "silent" {
