@@ -105,11 +105,11 @@ DEVICE float whole_weight(const vd_args &args, float mean, float expected) { ret
 
 DEVICE float unit_clamped(float v) { return least(most(v, 0.0f), 1.0f); }
 
-// load_noise copies a plane's inverse variances, 64, and the curve, 256, to shared memory.
+// load_noise copies to shared memory: 1 / a plane's standard deviations, 64, and the curve, 256.
 DEVICE void load_noise(const vd_args &args, int plane, float *inverse, float *curve, int threads) {
 	for (int i = thread_x(); i < 256; i += threads) {
 		curve[i] = args.curve[i];
-		if (i < 64) inverse[i] = args.inverse[plane][i];
+		if (i < 64) inverse[i] = square_root(args.inverse[plane][i]);
 	}
 }
 
@@ -131,14 +131,17 @@ template <class SHAPE> DEVICE void clear(const block_sums &s, int threads) {
 	for (int i = thread_x(); i < SHAPE::SAMPLES; i += threads) s.values[i] = s.weights[i] = 0;
 }
 
-// add_row adds the lane's row of a patch whose result lies at an index of the block's sums.
+// centre takes the middle of the range from the DC.
+template <int N> DEVICE void centre(float *coefficients, int u) { coefficients[0] -= u == 0 ? 128.0f * N : 0; }
+
+// add_row adds the lane's row, less 128, of a patch whose result lies at an index of the block's sums.
 template <int N> DEVICE void add_row(const vd_args &args, const block_sums &s, const float *x, float weight, int u, int index) {
 	float own = weight * args.window[u];
 	UNROLL
 	for (int i = 0; i < N; i++) {
 		int w = nearest(own * args.window[i]);
 		add_shared(s.weights + index + i, w);
-		add_shared(s.values + index + i, nearest((float)w * (x[i] - 128)));
+		add_shared(s.values + index + i, nearest((float)w * x[i]));
 	}
 }
 
