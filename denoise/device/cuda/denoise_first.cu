@@ -138,13 +138,14 @@ KERNEL_OF(vd_args, VF_NAME, THREADS, 5) {
 		load_row(raw, row_of(plane_of(p, args.centre, 0), b.y + b.u) + b.x * BYTES);
 		float reference[N];
 		put_row(reference, raw, args.depth);
-		uint32_t left = used;
+		uint32_t left = used, matches = find<N>(args, t.plane, b), row = (uint32_t)(b.u * p.pitch);
 		bool more = false;
 		auto load_next = [&] { // the samples of the next neighbour are on their way meanwhile
 			more = left;
 			if (!more) return;
-			load_row(raw, find<N>(args, t.plane, args.first + __builtin_ctz(left), b).row);
+			int number = __builtin_ctz(left);
 			left &= left - 1;
+			load_row(raw, plane_in(args, t.plane, number) + (row + shuffle(matches, (b.lane & ~7) | number)));
 		};
 		load_next();
 		forward<N, true>(reference, buffer, b.lane);

@@ -201,18 +201,17 @@ KERNEL_OF(vd_args, VF_NAME, THREADS, 4) {
 		fused all;
 		put_row(all.mean, raw, args.depth);
 		bool out = false;
-		uint32_t left = used;
+		uint32_t matches = find<N>(args, t.plane, b), row = (uint32_t)(b.u * p.pitch);
+		uint32_t near = ballot(matches != OUT), left = used & (near | near >> 16); // to one of both patches
 		bool more = false;
 		auto load_next = [&] { // the samples of the next neighbour are on their way meanwhile
-			for (more = false; left && !more;) {
-				int neighbour = args.first + __builtin_ctz(left);
-				left &= left - 1;
-				found m = find<N>(args, t.plane, neighbour, b);
-				out = m.out;
-				if (args.reach[neighbour] > 0 && shuffle(out, b.lane & 15) + shuffle(out, b.lane | 16) == 2) continue; // both patches
-				load_row(raw, m.row);
-				more = true;
-			}
+			more = left;
+			if (!more) return;
+			int number = __builtin_ctz(left);
+			left &= left - 1;
+			uint32_t at = shuffle(matches, (b.lane & 16) | number);
+			out = at == OUT;
+			load_row(raw, plane_in(args, t.plane, number) + (row + (out ? 0 : at)));
 		};
 		load_next();
 		forward<N>(pilot, buffer, b.lane);
