@@ -51,12 +51,15 @@ func (b *Backend) denoiser(s denoise.Settings) denoise.Engine {
 // newDenoiser returns the engine of one device. A causal filter needs one stream, since its jobs
 // do not overlap.
 func newDenoiser(b *Backend, u *unit, s denoise.Settings) *denoiser {
-	lanes := min(maxLanes, b.streams)
+	lanes := b.streams
 	if s.Ahead == 0 {
 		lanes = 1
 	}
 	before, after := s.Window()
-	return &denoiser{backend: b, unit: u, cell: s.Motion.Cell, window: before + 1 + after, sums: s.Runs, most: lanes}
+	return &denoiser{
+		backend: b, unit: u, cell: s.Motion.Cell, most: lanes,
+		window: before + 1 + after, sums: s.Runs,
+	}
 }
 
 // runOf returns how many frames in a row a device denoises when several share a video. Two devices
@@ -67,30 +70,27 @@ func runOf(devices int) int {
 	return min(most, max(1, underWay/(devices-1)))
 }
 
-// maxLanes is the maximum number of jobs whose kernels run side by side. They fill multiprocessors
-// that the last blocks of a kernel leave idle.
-const maxLanes = 2
-
 // laneShare is the part of a device's memory, 1/laneShare, that must be enough for jobs that run
 // side by side. Each needs memory for its work.
 const laneShare = 8
 
 // denoiser denoises on a device. One stream makes what jobs read: the planes of pictures, and sums.
-// Jobs have their own streams, in turn.
+// Jobs run side by side in lanes, in turn: their kernels fill multiprocessors that the last blocks
+// of others leave idle.
 type denoiser struct {
 	backend *Backend
 	unit    *unit
 	cell    int
-	window  int // pictures that a job reads
-	sums    int // of each picture of a frame
 	most    int // lanes
+	window  int // pictures
+	sums    int // of pictures before the window
 
 	slots  *slots // nil if the denoiser is idle
 	making cu.Stream
 	made   cu.Event // the end of the latest work there
 	lanes  []cu.Stream
-	next   int                    // number of the next job, at least maxLanes
-	ends   [4 * maxLanes]cu.Event // of jobs, by their numbers
+	next   int        // number of the next job
+	ends   []cu.Event // of jobs, by their numbers
 	kinds  map[device.Shape]*kind
 }
 
@@ -100,7 +100,7 @@ var _ pipeline.Discarder = (*denoiser)(nil)
 // kind is the state shared by pictures of one shape: of frames, of top or of bottom fields.
 type kind struct {
 	layout         *device.Layout
-	work           [maxLanes]buffer
+	work           []buffer // of each lane
 	pictures, sums stores
 	half           *kind // of half the size, if there are any
 }
@@ -147,11 +147,21 @@ func (d *denoiser) reads(s *store) bool { return s.read > d.next-len(d.lanes) }
 // awaitReaders has what is made next wait for the jobs that read s.
 func (d *denoiser) awaitReaders(s *store) error {
 	var c calls
-	for i := range min(s.read, maxLanes) {
-		c.wait(d.making, *d.end(s.read - i))
+	if s.read > 0 {
+		d.await(&c, d.making, s.read)
 	}
 	return c.err
 }
+
+// await has a stream wait for a job and all before it.
+func (d *denoiser) await(c *calls, stream cu.Stream, job int) {
+	for i := range len(d.ends) / endsOfLane {
+		c.wait(stream, *d.end(job - i))
+	}
+}
+
+// endsOfLane is how many of the jobs of a lane have an event of their own.
+const endsOfLane = 4
 
 // end returns the event at the end of a job, or of a later one in its stream.
 func (d *denoiser) end(job int) *cu.Event { return &d.ends[job%len(d.ends)] }
@@ -184,7 +194,7 @@ const (
 // depth lets copies overlap kernels.
 const depth = 2
 
-func (d *denoiser) Depth() int { return depth - 1 + d.most }
+func (d *denoiser) Depth() int { return max(depth, d.most) }
 
 // Copies returns false: the device reads the samples later.
 func (d *denoiser) Copies() bool { return false }
@@ -224,8 +234,9 @@ func (d *denoiser) open(f pipeline.Format) error {
 	if err != nil {
 		return err
 	}
-	d.slots, d.kinds, d.next = s, map[device.Shape]*kind{}, maxLanes
-	d.lanes = make([]cu.Stream, lanes)
+	d.slots, d.kinds = s, map[device.Shape]*kind{}
+	d.lanes, d.ends = make([]cu.Stream, lanes), make([]cu.Event, endsOfLane*lanes)
+	d.next = lanes // any number, but the jobs before it have one, too
 	d.backend.using(d, true)
 	return s.do(func() error {
 		for i := range d.lanes {
@@ -248,11 +259,13 @@ func (d *denoiser) open(f pipeline.Format) error {
 // lanesFor returns how many jobs on frames of a format run side by side on a device with so much
 // memory.
 func (d *denoiser) lanesFor(f pipeline.Format, total int64) (int, error) {
-	need, err := d.bytes(f, d.most)
-	if err != nil || need > total/laneShare {
-		return 1, err
+	for lanes := d.most; lanes > 1; lanes-- {
+		need, err := d.bytes(f, lanes)
+		if err != nil || need <= total/laneShare {
+			return lanes, err
+		}
 	}
-	return d.most, nil
+	return 1, nil
 }
 
 // bytes returns how much memory frames of a format need with so many lanes. Pictures of half the
@@ -307,7 +320,7 @@ func (d *denoiser) kindOf(part part) (*kind, error) {
 	if err != nil {
 		return nil, err
 	}
-	d.kinds[shape] = &kind{layout: layout}
+	d.kinds[shape] = &kind{layout: layout, work: make([]buffer, len(d.lanes))}
 	return d.kinds[shape], nil
 }
 
@@ -318,7 +331,7 @@ func (k *kind) halfOf() (*kind, error) {
 		if err != nil {
 			return nil, err
 		}
-		k.half = &kind{layout: layout}
+		k.half = &kind{layout: layout, work: make([]buffer, len(k.work))}
 	}
 	return k.half, nil
 }
@@ -483,9 +496,7 @@ func (d *denoiser) lane(k *kind, job device.Job) (int, error) {
 	d.backend.log.Debug(fmt.Sprintf("%v; going on with 1 of %d streams", err, len(d.lanes)))
 	// The first lane goes on where the others end, so the ends of jobs keep their order.
 	var c calls
-	for i := range maxLanes {
-		c.wait(d.lanes[0], *d.end(d.next - 1 - i))
-	}
+	d.await(&c, d.lanes[0], d.next-1)
 	d.lanes = d.lanes[:1]
 	c.do(func() (err error) { lane, err = d.lane(k, job); return err })
 	return lane, c.err

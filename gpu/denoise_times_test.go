@@ -23,7 +23,7 @@ func TestDenoiseTimes(t *testing.T) {
 	for tier, want := range []string{"denoise_first5_16", "denoise_second6_16", "denoise_sum_16"} {
 		p := kernels.DefaultDenoise()
 		p.Noise, p.Quality = 10, kernels.Fast+kernels.Quality(tier)
-		frames, free, err := panning(b, yuv(pipeline.NV12.At(10), 64, 48), 14)
+		frames, free, err := panning(b, yuv(pipeline.NV12.At(10), 64, 48), 13)
 		e2e.Must(t, err)
 		defer free()
 		got, err := b.TimeDenoise(t.Context(), frames, p, twice, true)

@@ -32,7 +32,7 @@ type KernelTime struct {
 
 // TimeDenoise returns how long the denoiser's kernels take for the middle frame of a window,
 // including the kernels that prepare a frame and excluding copies to and from the host. Frames run
-// side by side as in a filter. It borrows the frames; 14 are enough. p.Noise must be the sigma of
+// side by side as in a filter. It borrows the frames; 13 are enough. p.Noise must be the sigma of
 // their noise. With each, it also times the kernels one by one.
 func (b *Backend) TimeDenoise(ctx context.Context, frames []*pipeline.Frame, p kernels.Denoise, r Repeat, each bool) (t DenoiseTimes, err error) {
 	o := p.Denoising(autoTier)
@@ -76,8 +76,8 @@ func (d *denoiser) runsFor(ctx context.Context, frames []*pipeline.Frame, o deno
 	}
 	before, _ := o.Window()
 	job := device.Job{Centre: before, Noise: noise.Flat(o.Sigma), Settings: o.Settings}
-	for i := 0; i < d.window || i < d.window-1+len(d.lanes); i++ {
-		p, err := d.Prepare(ctx, frames[i], plane.Whole)
+	for i := range d.window - 1 + d.most { // the last ones are of the lanes
+		p, err := d.Prepare(ctx, frames[min(i, d.window-1)], plane.Whole)
 		if err != nil {
 			return nil, release, err
 		}
