@@ -44,7 +44,7 @@ type DenoisePart struct {
 }
 
 // denoiseFrames fill the largest window without repeating a frame.
-const denoiseFrames = 14
+const denoiseFrames = 13
 
 // denoiseBound allows for the order of additions on each device.
 var denoiseBound = Check{Largest: 2, Share: 0.05}
