@@ -375,8 +375,8 @@ func (f *flickering) Denoise(ctx context.Context, j denoise.Job) (denoise.Wait, 
 	return f.Engine.Denoise(ctx, j)
 }
 
-// TestDenoiseLanes: jobs side by side have the bits of jobs one after another, however early or late
-// a device does its work.
+// TestDenoiseLanes: jobs side by side have the bits of jobs one after another, however early or
+// late a device does its work.
 func TestDenoiseLanes(t *testing.T) {
 	type test struct {
 		name string

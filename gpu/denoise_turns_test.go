@@ -115,7 +115,7 @@ func TestDenoiseAll(t *testing.T) {
 
 // TestDenoiseTurnsFaults: a device that fails is named, whichever it is, and nothing is left.
 func TestDenoiseTurnsFaults(t *testing.T) {
-	for _, driver := range []string{"launch=1", "launch=70", "hang=30", "lost=99", "alloc=24", "silent"} {
+	for _, driver := range []string{"launch=1", "launch=70", "hang=30", "lost=99", "alloc=25", "silent"} {
 		t.Run(driver, func(t *testing.T) {
 			options, want := driver, " on cuda:[01], "
 			if driver == "silent" {
@@ -199,8 +199,8 @@ func freeOn(t *testing.T, u *unit) int64 {
 	return n
 }
 
-// TestDenoiseMemoryOfLanes: frames are denoised side by side where an eighth of the memory is enough
-// for it, so on cards of up to 8 GB that never takes more than 1 GB.
+// TestDenoiseMemoryOfLanes: frames are denoised side by side where an eighth of the memory is
+// enough for it, so on cards of up to 8 GB that never takes more than 1 GB.
 func TestDenoiseMemoryOfLanes(t *testing.T) {
 	sizes := []pipeline.Format{
 		yuv(pipeline.YUV420P, 1920, 1080), yuv(pipeline.YUV420P.At(10), 1920, 1080),

@@ -3,8 +3,8 @@
 // LD_LIBRARY_PATH, so tests run the same binary as users. Its sources are in src.
 //
 // It works as late as a real driver may: streams run only when something waits for them, and until
-// then their results are poison. With ahead, some work runs earlier. It tracks handles and memory, and checks every address that a
-// kernel uses.
+// then their results are poison. With ahead, some work runs earlier. It tracks handles and memory,
+// and checks every address that a kernel uses.
 //
 // The environment variable VIDFILTER_TESTDRIVER configures it, as in "alloc=3+,leaks=1":
 //

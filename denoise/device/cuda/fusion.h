@@ -132,7 +132,8 @@ template <class SHAPE> DEVICE void clear(const block_sums &s, int threads) {
 // centre takes the middle of the range from the DC.
 template <int N> DEVICE void centre(float *coefficients, int u) { coefficients[0] -= u == 0 ? 128.0f * N : 0; }
 
-// add_row adds the lane's row, less 128, of a patch whose result lies at an index of the block's sums.
+// add_row adds the lane's row, less 128, of a patch whose result lies at an index of the block's
+// sums.
 template <int N> DEVICE void add_row(const vd_args &args, const block_sums &s, const float *x, float weight, int u, int index) {
 	float own = weight * args.window[u];
 	UNROLL
