@@ -402,7 +402,7 @@ func TestDenoiseLanes(t *testing.T) {
 					return
 				}
 				var want [][]byte
-				for streams := 1; streams <= 3; streams++ {
+				for _, streams := range []int{1, autoStreams} {
 					b := open(t, Options{Streams: streams})
 					d := newDenoiser(b, b.units[0], test.o.Settings)
 					got, err := denoisedBy(context.Background(), b, b.Input(), []noisyClip{test.clip}, func(p *pipeline.Pool) pipeline.Filter {
