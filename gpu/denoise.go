@@ -485,7 +485,7 @@ func (d *denoiser) denoise(r *job, j denoise.Job, window []*planes, part part) e
 func (d *denoiser) lane(k *kind, job device.Job) (int, error) {
 	lane := d.next % len(d.lanes)
 	_, err := d.workOf(k, lane)
-	if err == nil && halfOf(k, job) != nil {
+	if err == nil && halfNoise(k, job) != nil {
 		if k, err = k.halfOf(); err == nil {
 			_, err = d.workOf(k, lane)
 		}
@@ -502,8 +502,8 @@ func (d *denoiser) lane(k *kind, job device.Job) (int, error) {
 	return lane, c.err
 }
 
-// halfOf returns the noise of pictures of half the size, if a job removes any.
-func halfOf(k *kind, job device.Job) *noise.Half {
+// halfNoise returns the noise of pictures of half the size, if a job removes any.
+func halfNoise(k *kind, job device.Job) *noise.Half {
 	scaled := job.Noise.Scale(job.Settings.Strength)
 	return scaled.HalfOf(k.layout.Filtered(job))
 }
@@ -546,7 +546,7 @@ func (d *denoiser) complete(window []*planes, job device.Job) error {
 		}
 		p.memory.read = d.next
 	}
-	if halfOf(k, job) == nil {
+	if halfNoise(k, job) == nil {
 		return nil
 	}
 	half := halved(job)
@@ -596,7 +596,7 @@ func (d *denoiser) queue(lane int, window []*planes, job device.Job) (last []dev
 		return nil, err
 	}
 	var after []device.Run
-	if half := halfOf(k, job); half != nil {
+	if half := halfNoise(k, job); half != nil {
 		work, err := d.queueHalf(lane, halves(window), halved(job))
 		if err != nil {
 			return nil, err
