@@ -2,11 +2,13 @@ package gpu
 
 import (
 	"context"
+	"fmt"
 
 	"gorgonia.org/cu"
 
 	"vidfilter/denoise"
 	"vidfilter/denoise/device"
+	"vidfilter/denoise/noise"
 	"vidfilter/denoise/plane"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
@@ -38,12 +40,26 @@ func (d denoised) filter(pool *pipeline.Pool) (pipeline.Filter, error) {
 func (b *Backend) denoiser(s denoise.Settings) denoise.Engine {
 	var engines []denoise.Engine
 	for _, u := range b.units {
-		engines = append(engines, &denoiser{backend: b, unit: u, cell: s.Motion.Cell})
+		engines = append(engines, newDenoiser(b, u, s))
 	}
 	if len(engines) == 1 || s.Ahead == 0 {
 		return engines[0]
 	}
 	return denoise.InTurn(engines, runOf(len(engines)), s)
+}
+
+// newDenoiser returns the engine of one device. A causal filter needs one stream, since its jobs
+// do not overlap.
+func newDenoiser(b *Backend, u *unit, s denoise.Settings) *denoiser {
+	lanes := b.streams
+	if s.Ahead == 0 {
+		lanes = 1
+	}
+	before, after := s.Window()
+	return &denoiser{
+		backend: b, unit: u, cell: s.Motion.Cell, most: lanes,
+		window: before + 1 + after, sums: s.Runs,
+	}
 }
 
 // runOf returns how many frames in a row a device denoises when several share a video. Two devices
@@ -54,16 +70,28 @@ func runOf(devices int) int {
 	return min(most, max(1, underWay/(devices-1)))
 }
 
-// denoiser denoises on a device. All kernels run in one stream, so they may share memory, and a
-// picture's memory may be used again at once.
+// laneShare is the part of a device's memory, 1/laneShare, that must be enough for jobs that run
+// side by side. Each needs memory for its work.
+const laneShare = 8
+
+// denoiser denoises on a device. One stream makes what jobs read: the planes of pictures, and sums.
+// Jobs run side by side in lanes, in turn: their kernels fill multiprocessors that the last blocks
+// of others leave idle.
 type denoiser struct {
 	backend *Backend
 	unit    *unit
 	cell    int
+	most    int // lanes
+	window  int // pictures
+	sums    int // of pictures before the window
 
-	slots   *slots // nil if the denoiser is idle
-	kernels cu.Stream
-	kinds   map[device.Shape]*kind
+	slots  *slots // nil if the denoiser is idle
+	making cu.Stream
+	made   cu.Event // the end of the latest work there
+	lanes  []cu.Stream
+	next   int        // number of the next job
+	ends   []cu.Event // of jobs, by their numbers
+	kinds  map[device.Shape]*kind
 }
 
 var _ denoise.Engine = (*denoiser)(nil)
@@ -72,37 +100,76 @@ var _ pipeline.Discarder = (*denoiser)(nil)
 // kind is the state shared by pictures of one shape: of frames, of top or of bottom fields.
 type kind struct {
 	layout         *device.Layout
-	work           buffer
-	pictures, sums buffers
+	work           []buffer // of each lane
+	pictures, sums stores
 	half           *kind // of half the size, if there are any
 }
 
-// buffers are buffers of one size.
-type buffers struct{ all, idle []buffer }
-
-func (b *buffers) take(u *unit, size int) (got buffer, err error) {
-	if n := len(b.idle); n > 0 {
-		got, b.idle = b.idle[n-1], b.idle[:n-1]
-		return got, nil
-	}
-	if err = got.grow(u, size); err == nil {
-		b.all = append(b.all, got)
-	}
-	return got, err
+// store is memory for what several jobs read.
+type store struct {
+	buffer
+	read int // the number of the latest job that reads it
 }
 
-func (b *buffers) put(used buffer) { b.idle = append(b.idle, used) }
+// stores are stores of one size. Those that jobs have read longest ago are the first idle ones.
+type stores struct{ all, idle []*store }
 
-func (b *buffers) free() {
-	for i := range b.all {
-		b.all[i].free()
+func (s *stores) put(used *store) { s.idle = append(s.idle, used) }
+
+func (s *stores) free() {
+	for _, each := range s.all {
+		each.free()
 	}
 }
+
+// take returns memory that no job reads by the time the next job begins. If there is no memory for
+// another store, the next job begins later.
+func (d *denoiser) take(s *stores, size int) (*store, error) {
+	if len(s.idle) == 0 || d.reads(s.idle[0]) {
+		got := &store{}
+		err := got.grow(d.unit, size)
+		if err == nil {
+			s.all = append(s.all, got)
+			return got, nil
+		}
+		if len(s.idle) == 0 || !isOutOfMemory(err) {
+			return nil, err
+		}
+	}
+	got := s.idle[0]
+	s.idle = s.idle[1:]
+	return got, d.awaitReaders(got)
+}
+
+// reads reports whether a job that may run beside the next one reads s.
+func (d *denoiser) reads(s *store) bool { return s.read > d.next-len(d.lanes) }
+
+// awaitReaders has what is made next wait for the jobs that read s.
+func (d *denoiser) awaitReaders(s *store) error {
+	var c calls
+	if s.read > 0 {
+		d.await(&c, d.making, s.read)
+	}
+	return c.err
+}
+
+// await has a stream wait for a job and all before it.
+func (d *denoiser) await(c *calls, stream cu.Stream, job int) {
+	for i := range len(d.ends) / endsOfLane {
+		c.wait(stream, *d.end(job - i))
+	}
+}
+
+// endsOfLane is how many of the jobs of a lane have an event of their own.
+const endsOfLane = 4
+
+// end returns the event at the end of a job, or of a later one in its stream.
+func (d *denoiser) end(job int) *cu.Event { return &d.ends[job%len(d.ends)] }
 
 // planes are a picture's planes in the device's memory.
 type planes struct {
 	kind     *kind
-	memory   buffer
+	memory   *store // nil if there is none
 	smoothed smoothness
 	half     *planes // of the picture of half the size, made when needed
 }
@@ -127,7 +194,7 @@ const (
 // depth lets copies overlap kernels.
 const depth = 2
 
-func (d *denoiser) Depth() int { return depth }
+func (d *denoiser) Depth() int { return max(depth, d.most) }
 
 // Copies returns false: the device reads the samples later.
 func (d *denoiser) Copies() bool { return false }
@@ -159,43 +226,87 @@ func (d *denoiser) open(f pipeline.Format) error {
 	if err := d.unit.loadAll(device.Kernels(f.Layout.Info().Depth)); err != nil { // if not ahead
 		return d.unit.failed(err, "prepare a picture on %s, %s", d.unit, f)
 	}
-	s, err := newSlots(d.backend, d.unit, f, "denoise on", 1, nil)
+	lanes, err := d.lanesFor(f, d.unit.Total)
+	if err != nil {
+		return err
+	}
+	s, err := newSlots(d.backend, d.unit, f, "denoise on", lanes, nil)
 	if err != nil {
 		return err
 	}
 	d.slots, d.kinds = s, map[device.Shape]*kind{}
+	d.lanes, d.ends = make([]cu.Stream, lanes), make([]cu.Event, endsOfLane*lanes)
+	d.next = lanes // any number, but the jobs before it have one, too
 	d.backend.using(d, true)
-	return nil
+	return s.do(func() error {
+		for i := range d.lanes {
+			if err := s.makeStreams(&d.lanes[i]); err != nil {
+				return err
+			}
+		}
+		for i := range d.ends {
+			if err := s.takeEvents(&d.ends[i]); err != nil {
+				return err
+			}
+		}
+		if err := s.takeEvents(&d.made); err != nil {
+			return err
+		}
+		return s.makeStreams(&d.making)
+	})
+}
+
+// lanesFor returns how many jobs on frames of a format run side by side on a device with so much
+// memory.
+func (d *denoiser) lanesFor(f pipeline.Format, total int64) (int, error) {
+	for lanes := d.most; lanes > 1; lanes-- {
+		need, err := d.bytes(f, lanes)
+		if err != nil || need <= total/laneShare {
+			return lanes, err
+		}
+	}
+	return 1, nil
+}
+
+// bytes returns how much memory frames of a format need with so many lanes. Pictures of half the
+// size are not counted.
+func (d *denoiser) bytes(f pipeline.Format, lanes int) (int64, error) {
+	whole := wholeOf(f)
+	l, err := device.NewLayout(whole.shape(d.cell))
+	if err != nil {
+		return 0, err
+	}
+	_, _, size := f.PlanLayout(pipeline.PitchAlign)
+	sums := 0
+	if d.sums > 0 {
+		sums = d.sums + lanes - 1
+	}
+	return int64((d.window+lanes-1)*l.Picture + sums*l.Sum + lanes*l.Work + 2*stagesFor(lanes)*size), nil
 }
 
 // prepare must be called on the work thread, like all unexported methods below.
-func (d *denoiser) prepare(p *cudaPicture, part part) error {
+func (d *denoiser) prepare(p *cudaPicture, part part) (err error) {
 	s := d.slots
-	l, err := s.lane()
-	if err != nil {
-		return err
-	}
-	d.kernels = l.stream
 	if p.kind, err = d.kindOf(part); err != nil {
 		return err
 	}
-	if p.memory, err = p.kind.pictures.take(d.unit, p.kind.layout.Picture); err != nil {
+	if p.memory, err = d.take(&p.kind.pictures, p.kind.layout.Picture); err != nil {
 		return err
 	}
 	if err := s.takeEvents(&p.ready, &p.prepared); err != nil {
 		return err
 	}
-	from, err := s.copyIn(&p.upload, part.place, d.kernels)
+	from, err := s.copyIn(&p.upload, part.place, d.making)
 	if err != nil {
 		return err
 	}
 	var c calls
-	c.record(p.ready, d.kernels)
+	c.record(p.ready, d.making)
 	c.do(func() error {
-		return d.run(p.kind.layout.Prepare(uint64(p.memory.address), part.samples(from.address)))
+		return d.make(p.kind.layout.Prepare(uint64(p.memory.address), part.samples(from.address)))
 	})
-	c.record(p.prepared, d.kernels)
-	c.record(from.free, d.kernels)
+	c.record(p.prepared, d.making)
+	c.record(from.free, d.making)
 	return c.err
 }
 
@@ -209,29 +320,44 @@ func (d *denoiser) kindOf(part part) (*kind, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &kind{layout: layout}
-	d.kinds[shape] = k
-	return k, d.clear(k)
+	d.kinds[shape] = &kind{layout: layout, work: make([]buffer, len(d.lanes))}
+	return d.kinds[shape], nil
 }
 
-// clear gives a kind cleared memory for the work.
-func (d *denoiser) clear(k *kind) error {
-	if err := k.work.grow(d.unit, k.layout.Work); err != nil {
-		return err
+// halfOf returns the kind of the pictures of half the size, and makes it if it is new.
+func (k *kind) halfOf() (*kind, error) {
+	if k.half == nil {
+		layout, err := k.layout.Halved()
+		if err != nil {
+			return nil, err
+		}
+		k.half = &kind{layout: layout, work: make([]buffer, len(k.work))}
 	}
-	return d.run(k.layout.Clear(uint64(k.work.address)))
+	return k.half, nil
 }
 
-// run queues kernels.
-func (d *denoiser) run(runs []device.Run) error { return d.slots.launch(d.kernels, runs) }
+// workOf returns the memory for the work of a lane, which is cleared before its first job.
+func (d *denoiser) workOf(k *kind, lane int) (uint64, error) {
+	w := &k.work[lane]
+	if w.size > 0 {
+		return uint64(w.address), nil
+	}
+	if err := w.grow(d.unit, k.layout.Work); err != nil {
+		return 0, err
+	}
+	return uint64(w.address), d.slots.launch(d.lanes[lane], k.layout.Clear(uint64(w.address)))
+}
 
-// Retire lets the next picture use the memory: its kernels run after those of the jobs in progress.
+// make queues kernels that make what jobs read.
+func (d *denoiser) make(runs []device.Run) error { return d.slots.launch(d.making, runs) }
+
+// Retire lets other pictures use the memory when the jobs in progress have read it.
 func (p *cudaPicture) Retire() {
 	if p.retired {
 		return
 	}
 	p.retired = true
-	for h := &p.planes; h != nil && h.memory.size > 0; h = h.half {
+	for h := &p.planes; h != nil && h.memory != nil; h = h.half {
 		h.kind.pictures.put(h.memory)
 	}
 }
@@ -246,36 +372,51 @@ func (p *cudaPicture) Release() {
 type cudaSum struct {
 	engine *denoiser
 	kind   *kind
-	memory buffer
+	memory *store // nil until there is a picture
 	count  int
 }
 
-// Sum takes memory for a sum.
+// Sum returns an empty sum.
 func (d *denoiser) Sum(ctx context.Context, like denoise.Picture) (denoise.Sum, error) {
-	s := &cudaSum{engine: d, kind: like.(*cudaPicture).kind}
-	err := d.slots.do(func() (err error) {
-		s.memory, err = s.kind.sums.take(d.unit, s.kind.layout.Sum)
-		return err
-	})
-	if err != nil {
-		return nil, err
-	}
-	return s, context.Cause(ctx)
+	return &cudaSum{engine: d, kind: like.(*cudaPicture).kind}, context.Cause(ctx)
 }
 
 // Add queues the kernel.
 func (s *cudaSum) Add(ctx context.Context, p denoise.Picture) error {
-	d, picture := s.engine, uint64(p.(*cudaPicture).memory.address)
-	runs := s.kind.layout.Add(picture, uint64(s.memory.address), s.count)
-	if err := d.slots.do(func() error { return d.run(runs) }); err != nil {
+	if err := s.engine.slots.do(func() error { return s.add(p.(*cudaPicture)) }); err != nil {
 		return err
 	}
 	s.count++
 	return context.Cause(ctx)
 }
 
-// Release lets the next sum use the memory: its kernels run after those of the jobs in progress.
-func (s *cudaSum) Release() { s.kind.sums.put(s.memory) }
+// add writes the sum to other memory if a job in progress reads it.
+func (s *cudaSum) add(p *cudaPicture) error {
+	d, from := s.engine, s.memory
+	if from != nil && !d.reads(from) {
+		if err := d.awaitReaders(from); err != nil {
+			return err
+		}
+	} else {
+		to, err := d.take(&s.kind.sums, s.kind.layout.Sum)
+		if err != nil {
+			return err
+		}
+		s.Release()
+		s.memory = to
+	}
+	if from == nil {
+		from = s.memory
+	}
+	return d.make(s.kind.layout.Add(uint64(p.memory.address), uint64(from.address), uint64(s.memory.address), s.count))
+}
+
+// Release lets other sums use the memory when the jobs in progress have read it.
+func (s *cudaSum) Release() {
+	if s.memory != nil {
+		s.kind.sums.put(s.memory)
+	}
+}
 
 // Denoise queues the kernels, and the copy of the result to the host.
 func (d *denoiser) Denoise(ctx context.Context, j denoise.Job) (denoise.Wait, error) {
@@ -310,107 +451,186 @@ func (d *denoiser) denoise(r *job, j denoise.Job, window []*planes, part part) e
 		Result: part.samples(to.address), Depth: info.Depth, Shift: info.Shift,
 	}
 	for _, p := range j.Past {
-		job.Past = append(job.Past, device.Past{Sum: uint64(p.Sum.(*cudaSum).memory.address), Count: p.Count})
+		sum := p.Sum.(*cudaSum).memory
+		sum.read = d.next
+		job.Past = append(job.Past, device.Past{Sum: uint64(sum.address), Count: p.Count})
 	}
+	lane, err := d.lane(window[j.Centre].kind, job)
+	if err != nil {
+		return err
+	}
+	if err := d.complete(window, job); err != nil {
+		return err
+	}
+	stream := d.lanes[lane]
 	var last []device.Run
 	var c calls
-	c.record(r.start, d.kernels)
+	c.record(d.made, d.making)
+	c.wait(stream, d.made)
+	c.record(r.start, stream)
 	c.do(func() (err error) {
-		last, err = d.queue(window, job)
+		last, err = d.queue(lane, window, job)
 		return err
 	})
-	c.wait(d.kernels, to.free)
-	c.do(func() error { return d.run(last) })
-	c.do(func() error { return d.slots.copyOut(r, part.place, to, d.kernels) })
+	c.wait(stream, to.free)
+	c.do(func() error { return d.slots.launch(stream, last) })
+	c.do(func() error { return d.slots.copyOut(r, part.place, to, stream) })
+	c.record(*d.end(d.next), stream)
+	d.next++
 	return c.err
 }
 
-// queue queues the kernels of a job except the last, which write the result, and returns the last.
-func (d *denoiser) queue(window []*planes, job device.Job) (last []device.Run, err error) {
-	k := window[job.Centre].kind
-	filtered, scaled := k.layout.Filtered(job), job.Noise.Scale(job.Settings.Strength)
-	var after []device.Run
-	if half := scaled.HalfOf(filtered); half != nil {
-		if err := d.queueHalf(window, job); err != nil {
-			return nil, err
+// lane returns the lane of the next job, with memory for its work. If there is no memory for
+// another lane, the jobs to come use the first.
+func (d *denoiser) lane(k *kind, job device.Job) (int, error) {
+	lane := d.next % len(d.lanes)
+	_, err := d.workOf(k, lane)
+	if err == nil && halfNoise(k, job) != nil {
+		if k, err = k.halfOf(); err == nil {
+			_, err = d.workOf(k, lane)
 		}
-		after = k.layout.Replace(job, filtered, k.half.layout, uint64(k.half.work.address), half)
 	}
-	job.Work = uint64(k.work.address)
-	searched := filtered.Any() && !scaled.Faint()
+	if lane == 0 || !isOutOfMemory(err) {
+		return lane, err
+	}
+	d.backend.log.Debug(fmt.Sprintf("%v; going on with 1 of %d streams", err, len(d.lanes)))
+	// The first lane goes on where the others end, so the ends of jobs keep their order.
+	var c calls
+	d.await(&c, d.lanes[0], d.next-1)
+	d.lanes = d.lanes[:1]
+	c.do(func() (err error) { lane, err = d.lane(k, job); return err })
+	return lane, c.err
+}
+
+// halfNoise returns the noise of pictures of half the size, if a job removes any.
+func halfNoise(k *kind, job device.Job) *noise.Half {
+	scaled := job.Noise.Scale(job.Settings.Strength)
+	return scaled.HalfOf(k.layout.Filtered(job))
+}
+
+// halved returns a job on pictures of half the size.
+func halved(job device.Job) device.Job {
+	half := job.Noise.Half
+	return device.Job{Centre: job.Centre, Noise: half.Model, Settings: job.Settings.Halved(half)}
+}
+
+// halves returns the pictures of half the size, nil where there is none.
+func halves(window []*planes) []*planes {
+	all := make([]*planes, len(window))
+	for i, p := range window {
+		if p != nil {
+			all[i] = p.half
+		}
+	}
+	return all
+}
+
+// complete makes what the next job reads and is missing: the planes that the search reads, and the
+// pictures of half the size.
+func (d *denoiser) complete(window []*planes, job device.Job) error {
+	k := window[job.Centre].kind
+	scaled := job.Noise.Scale(job.Settings.Strength)
+	searched := k.layout.Filtered(job).Any() && !scaled.Faint()
 	want := finely
 	if device.Coarse(job.Noise, job.Settings) {
 		want = coarsely
 	}
 	for i, p := range window {
 		if !job.Reads(i) {
-			job.Window = append(job.Window, 0)
 			continue
 		}
-		job.Window = append(job.Window, uint64(p.memory.address))
-		if p.smoothed == want || !searched {
-			continue
+		if p.smoothed != want && searched {
+			if err := d.smooth(p, want); err != nil {
+				return err
+			}
 		}
-		if err := d.run(k.layout.Smooth(uint64(p.memory.address), want == coarsely)); err != nil {
+		p.memory.read = d.next
+	}
+	if halfNoise(k, job) == nil {
+		return nil
+	}
+	half := halved(job)
+	for i, p := range window {
+		if half.Reads(i) && p.half == nil {
+			if err := d.halve(p); err != nil {
+				return err
+			}
+		}
+	}
+	return d.complete(halves(window), half)
+}
+
+// smooth makes the planes that the search reads.
+func (d *denoiser) smooth(p *planes, want smoothness) error {
+	if p.smoothed != notSmoothed {
+		if err := d.awaitReaders(p.memory); err != nil {
+			return err
+		}
+	}
+	p.smoothed = want
+	return d.make(p.kind.layout.Smooth(uint64(p.memory.address), want == coarsely))
+}
+
+// halve makes the planes of the picture of half the size.
+func (d *denoiser) halve(p *planes) error {
+	k, err := p.kind.halfOf()
+	if err != nil {
+		return err
+	}
+	work, err := d.workOf(k, 0) // a part of it that jobs do not use
+	if err != nil {
+		return err
+	}
+	h := &planes{kind: k}
+	if h.memory, err = d.take(&k.pictures, k.layout.Picture); err != nil {
+		return err
+	}
+	p.half = h
+	return d.make(p.kind.layout.Halve(uint64(p.memory.address), k.layout, uint64(h.memory.address), work))
+}
+
+// queue queues the kernels of a job except the last, which write the result, and returns the last.
+func (d *denoiser) queue(lane int, window []*planes, job device.Job) (last []device.Run, err error) {
+	k := window[job.Centre].kind
+	if job.Work, err = d.workOf(k, lane); err != nil {
+		return nil, err
+	}
+	var after []device.Run
+	if half := halfNoise(k, job); half != nil {
+		work, err := d.queueHalf(lane, halves(window), halved(job))
+		if err != nil {
 			return nil, err
 		}
-		p.smoothed = want
+		after = k.layout.Replace(job, k.layout.Filtered(job), k.half.layout, work, half)
+	}
+	for i, p := range window {
+		address := uint64(0)
+		if job.Reads(i) {
+			address = uint64(p.memory.address)
+		}
+		job.Window = append(job.Window, address)
 	}
 	runs, err := k.layout.Denoise(job)
 	if err != nil {
 		return nil, err
 	}
 	n := len(runs) - 1
-	return append(runs[n:], after...), d.run(runs[:n])
+	return append(runs[n:], after...), d.slots.launch(d.lanes[lane], runs[:n])
 }
 
-// queueHalf queues a job on the pictures of half the size.
-func (d *denoiser) queueHalf(window []*planes, of device.Job) error {
-	half := of.Noise.Half
-	job := device.Job{Centre: of.Centre, Noise: half.Model, Settings: of.Settings.Halved(half)}
-	halves := make([]*planes, len(window))
-	for i, p := range window {
-		if !job.Reads(i) {
-			continue
-		}
-		if err := d.halve(p); err != nil {
-			return err
-		}
-		halves[i] = p.half
+// queueHalf queues a job on pictures of half the size, and returns the memory for its work, where
+// its result is.
+func (d *denoiser) queueHalf(lane int, window []*planes, job device.Job) (work uint64, err error) {
+	k := window[job.Centre].kind
+	if work, err = d.workOf(k, lane); err != nil {
+		return 0, err
 	}
-	k := halves[job.Centre].kind
-	job.Result, job.Depth = k.layout.HalfResult(uint64(k.work.address)), k.layout.Shape.Depth
-	last, err := d.queue(halves, job)
+	job.Result, job.Depth = k.layout.HalfResult(work), k.layout.Shape.Depth
+	last, err := d.queue(lane, window, job)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	return d.run(last)
-}
-
-// halve makes the planes of the picture of half the size, if they are missing.
-func (d *denoiser) halve(p *planes) error {
-	if p.half != nil {
-		return nil
-	}
-	if p.kind.half == nil {
-		layout, err := p.kind.layout.Halved()
-		if err != nil {
-			return err
-		}
-		k := &kind{layout: layout}
-		p.kind.half = k
-		if err := d.clear(k); err != nil {
-			return err
-		}
-	}
-	h := &planes{kind: p.kind.half}
-	var err error
-	if h.memory, err = h.kind.pictures.take(d.unit, h.kind.layout.Picture); err != nil {
-		return err
-	}
-	p.half = h
-	k := h.kind
-	return d.run(p.kind.layout.Halve(uint64(p.memory.address), k.layout, uint64(h.memory.address), uint64(k.work.address)))
+	return work, d.slots.launch(d.lanes[lane], last)
 }
 
 // Discard is Idle, for the backend's end.
@@ -425,7 +645,9 @@ func (d *denoiser) Idle() {
 	d.slots.close(func() {
 		for _, k := range d.kinds {
 			for ; k != nil; k = k.half {
-				k.work.free()
+				for i := range k.work {
+					k.work[i].free()
+				}
 				k.pictures.free()
 				k.sums.free()
 			}

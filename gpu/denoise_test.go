@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -362,6 +363,96 @@ func TestDenoiseBits(t *testing.T) {
 	}
 }
 
+// flickering changes the noise from job to job, so that the search wants other planes.
+type flickering struct {
+	denoise.Engine
+	jobs int
+}
+
+func (f *flickering) Denoise(ctx context.Context, j denoise.Job) (denoise.Wait, error) {
+	f.jobs++
+	j.Noise = noise.Flat([]float64{10, 25}[f.jobs/2%2])
+	return f.Engine.Denoise(ctx, j)
+}
+
+// TestDenoiseLanes: jobs side by side have the bits of jobs one after another, however early or
+// late a device does its work.
+func TestDenoiseLanes(t *testing.T) {
+	type test struct {
+		name string
+		clip noisyClip
+		o    denoise.Options
+		of   func(denoise.Engine) denoise.Engine
+	}
+	same := func(e denoise.Engine) denoise.Engine { return e }
+	small := yuv(pipeline.YUV420P, 40, 32)
+	for _, test := range []test{
+		{"past", noisyClip{small, 26, false}, denoiseOptions(denoise.Best), same},
+		{"fields", noisyClip{small, 7, true}, denoiseOptions(denoise.Fast), same},
+		{"half", noisyClip{yuv(pipeline.NV12, 72, 68), 6, false}, denoiseOptions(denoise.Fast), func(e denoise.Engine) denoise.Engine {
+			return enginetest.WithHalf{Engine: e, Kind: 2}
+		}},
+		{"smoothing", noisyClip{small, 10, false}, denoiseOptions(denoise.Fast), func(e denoise.Engine) denoise.Engine {
+			return &flickering{Engine: e}
+		}},
+	} {
+		for seed := 1; seed <= 2; seed++ {
+			t.Run(fmt.Sprintf("%s, ahead %d", test.name, seed), func(t *testing.T) {
+				if !onDriver(t, fmt.Sprintf("ahead=%d", seed)) {
+					return
+				}
+				var want [][]byte
+				for _, streams := range []int{1, autoStreams} {
+					b := open(t, Options{Streams: streams})
+					d := newDenoiser(b, b.units[0], test.o.Settings)
+					got, err := denoisedBy(context.Background(), b, b.Input(), []noisyClip{test.clip}, func(p *pipeline.Pool) pipeline.Filter {
+						return denoise.NewFilter(test.of(d), p, test.o)
+					})
+					e2e.Must(t, err)
+					if want == nil {
+						want = got
+					} else if !slices.EqualFunc(got, want, bytes.Equal) {
+						t.Errorf("%d streams change the bits", streams)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestDenoiseLaneCount: jobs run side by side where there is memory for it, and somebody waits for
+// more than one result.
+func TestDenoiseLaneCount(t *testing.T) {
+	for _, test := range []struct {
+		driver       string
+		streams      int
+		causal       bool
+		lanes, depth int
+	}{
+		{"", 0, false, 3, 3},
+		{"", 2, false, 2, 2},
+		{"", 1, false, 1, 2},
+		{"", 0, true, 1, 2},
+		{"memory=2M", 0, false, 1, 3},
+	} {
+		t.Run(fmt.Sprintf("%+v", test), func(t *testing.T) {
+			if !onDriver(t, test.driver) {
+				return
+			}
+			b, s := open(t, Options{Streams: test.streams}), denoise.Default(denoise.Good)
+			if test.causal {
+				s.Ahead = 0
+			}
+			d := newDenoiser(b, b.units[0], s)
+			e2e.Must(t, d.open(yuv(pipeline.YUV420P, 40, 32)))
+			if len(d.lanes) != test.lanes || d.Depth() != test.depth {
+				t.Errorf("%d lanes, depth %d", len(d.lanes), d.Depth())
+			}
+			d.Idle()
+		})
+	}
+}
+
 // TestDenoiseVectors: the vectors are the reference's.
 func TestDenoiseVectors(t *testing.T) {
 	compares(t)
@@ -387,7 +478,7 @@ func TestDenoiseVectors(t *testing.T) {
 
 func compareVectors(b *Backend, clip noisyClip, s denoise.Settings, sigma float64) error {
 	ctx := context.Background()
-	d := &denoiser{backend: b, unit: b.units[0], cell: s.Motion.Cell}
+	d := newDenoiser(b, b.units[0], s)
 	defer d.Idle()
 	search := motion.NewSearch(s.Motion, sigma)
 	j := denoise.Job{Out: kerneltest.Frame(clip.format), Centre: 3, Noise: noise.Flat(sigma), Settings: s}
@@ -413,7 +504,7 @@ func compareVectors(b *Backend, clip noisyClip, s denoise.Settings, sigma float6
 	k := j.Window[0].(*cudaPicture).kind
 	for n, i := range []int{0, 1, 2, 4, 5, 6} {
 		want := search.Find(frames[j.Centre], frames[i])
-		at, width, height := k.layout.Field(uint64(k.work.address), n)
+		at, width, height := k.layout.Field(uint64(k.work[0].address), n)
 		got := make([][2]int16, width*height)
 		if err := d.unit.work.do(func() error {
 			return cu.MemcpyDtoH(unsafe.Pointer(&got[0]), cu.DevicePtr(at), int64(4*len(got)))
@@ -455,20 +546,24 @@ func TestDenoiseClose(t *testing.T) {
 	}
 }
 
-// TestDenoiseShortage: if memory for another staging buffer runs out, the denoiser goes on with
-// those that it has.
+// TestDenoiseShortage: if memory for another staging buffer or stream runs out, the denoiser goes
+// on with those that it has.
 func TestDenoiseShortage(t *testing.T) {
-	if !onDriver(t, "alloc=5") {
-		return
+	for driver, want := range map[string]string{"alloc=4": "1 of 5 buffers for frames", "alloc=14": "1 of 3 streams"} {
+		t.Run(driver, func(t *testing.T) {
+			if !onDriver(t, driver+",ahead=1") {
+				return
+			}
+			var said []string
+			b := open(t, Options{Log: cli.LogTo(slog.LevelDebug, func(_ slog.Level, msg string) { said = append(said, msg) })})
+			clip := noisyClip{yuv(pipeline.YUV420P, 40, 32), 6, false}
+			got, err := onDevice(b, denoiseOptions(denoise.Fast), clip)
+			if err != nil || len(said) != 1 || !strings.HasSuffix(said[0], "out of memory; going on with "+want) {
+				t.Fatalf("%v, said %q", err, said)
+			}
+			agree(t, got, plainly(t, denoiseOptions(denoise.Fast), clip))
+		})
 	}
-	var said []string
-	b := open(t, Options{Log: cli.LogTo(slog.LevelDebug, func(_ slog.Level, msg string) { said = append(said, msg) })})
-	clip := noisyClip{yuv(pipeline.YUV420P, 40, 32), 6, false}
-	got, err := onDevice(b, denoiseOptions(denoise.Fast), clip)
-	if err != nil || len(said) != 1 || !strings.HasSuffix(said[0], "out of memory; going on with 1 of 3 buffers for frames") {
-		t.Fatalf("%v, said %q", err, said)
-	}
-	agree(t, got, plainly(t, denoiseOptions(denoise.Fast), clip))
 }
 
 // TestDenoiseFaults: a failure ends the run with an error that says what was done, and leaves
@@ -477,7 +572,7 @@ func TestDenoiseFaults(t *testing.T) {
 	for _, test := range []struct{ driver, want string }{
 		{"alloc=1", "MB on cuda:0, of which 2147.5 MB are free: out of memory"},
 		{"alloc=3", "MB on cuda:0, of which "},
-		{"alloc=4", "MB on cuda:0, of which "},
+		{"alloc=10", "MB on cuda:0, of which "},
 		{"launch=1", " on cuda:0, yuv420p 40x32: the kernel failed on the GPU"},
 		{"launch=9", " on cuda:0, yuv420p 40x32: the kernel failed on the GPU"},
 		{"hang=3", " on cuda:0, yuv420p 40x32: cuda:0 did not answer for 300ms"},

@@ -13,11 +13,8 @@ import (
 	"time"
 
 	"vidfilter/denoise"
-	"vidfilter/denoise/device"
-	"vidfilter/denoise/plane"
 	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
-	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
 )
 
@@ -41,7 +38,7 @@ func inTurn(b *Backend, run int, o denoise.Options, clips ...noisyClip) ([][]byt
 // denoisers returns an engine for each device.
 func denoisers(b *Backend, o denoise.Options) (all []denoise.Engine) {
 	for _, u := range b.units {
-		all = append(all, &denoiser{backend: b, unit: u, cell: o.Motion.Cell})
+		all = append(all, newDenoiser(b, u, o.Settings))
 	}
 	return all
 }
@@ -140,17 +137,6 @@ func TestDenoiseTurnsFaults(t *testing.T) {
 	}
 }
 
-// deviceBytes plans a device's memory: the pictures of a window, what the work takes, and copies on
-// their way.
-func deviceBytes(t *testing.T, f pipeline.Format, o denoise.Options) int {
-	t.Helper()
-	part := (&Backend{common: &common{}}).partOf(kerneltest.Frame(f), nil, plane.Whole)
-	l, err := device.NewLayout(part.shape(o.Motion.Cell))
-	e2e.Must(t, err)
-	before, after := o.Window()
-	return l.Picture*(before+1+after) + l.Work + 2*stagesFor(1)*part.place.size
-}
-
 // TestDenoiseMemory: memory is what the windows and the frames under way need, and at 4K less than
 // 1.5 GB on each device and 1 GB on the host.
 func TestDenoiseMemory(t *testing.T) {
@@ -158,11 +144,12 @@ func TestDenoiseMemory(t *testing.T) {
 	_, _, size := large.PlanLayout(pipeline.PitchAlign)
 	for _, tier := range []denoise.Tier{denoise.Fast, denoise.Good, denoise.Best} {
 		o := denoiseOptions(tier)
-		if n := deviceBytes(t, large, o); n > 1500e6 {
-			t.Errorf("tier %d takes %s of a GPU at 4K", tier, megabytes(int64(n)))
+		one := newDenoiser(&Backend{common: &common{streams: 1}}, nil, o.Settings)
+		if n, err := one.bytes(large, 1); err != nil || n > 1500e6 {
+			t.Errorf("tier %d takes %s of a GPU at 4K, %v", tier, megabytes(n), err)
 		}
 		for devices := range 25 {
-			b := &Backend{units: make([]*unit, devices+1)}
+			b := &Backend{common: &common{streams: autoStreams}, units: make([]*unit, devices+1)}
 			const waiting = 4 + 3 // for the encoder, and between the stages
 			results := b.denoiser(o.Settings).Depth() + waiting
 			sources := denoising(b, nil, o).Held() + 1
@@ -186,17 +173,20 @@ func TestDenoiseMemory(t *testing.T) {
 	defer inputs.Close()
 	filter := denoising(b, pool, o)
 	defer filter.Discard()
-	for range runOf(2) + 2*3 + 1 {
+	for n := range runOf(2) + 2*3 + 1 {
 		in, err := inputs.TakeFrame(f, nil)
 		e2e.Must(t, err)
+		in.Row(0, 0)[0] = byte(n) // none repeats the one before
 		if err := filter.Process(t.Context(), in, func(f *pipeline.Frame) error { f.Release(); return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
+	planned, err := newDenoiser(b, nil, o.Settings).bytes(f, autoStreams)
+	e2e.Must(t, err)
 	if slow { // a real device has other users, and rounds sizes up
 		for i, u := range b.units {
-			if got, want := before[i]-freeOn(t, u), int64(deviceBytes(t, f, o)); got > want+want/1000 || got < want*9/10 {
-				t.Errorf("%s: %d bytes are in use, %d planned", u, got, want)
+			if got := before[i] - freeOn(t, u); got > planned+planned/1000 || got < planned*9/10 {
+				t.Errorf("%s: %d bytes are in use, %d planned", u, got, planned)
 			}
 		}
 	}
@@ -207,6 +197,38 @@ func freeOn(t *testing.T, u *unit) int64 {
 	n, err := u.free()
 	e2e.Must(t, err)
 	return n
+}
+
+// TestDenoiseMemoryOfLanes: frames are denoised side by side where an eighth of the memory is
+// enough for it, so on cards of up to 8 GB that never takes more than 1 GB.
+func TestDenoiseMemoryOfLanes(t *testing.T) {
+	sizes := []pipeline.Format{
+		yuv(pipeline.YUV420P, 1920, 1080), yuv(pipeline.YUV420P.At(10), 1920, 1080),
+		yuv(pipeline.YUV420P, 3840, 2160), yuv(pipeline.YUV420P.At(10), 3840, 2160),
+	}
+	for _, test := range []struct {
+		gigabytes int64
+		want      [3]string // lanes of each tier, at each of the sizes
+	}{
+		{4, [3]string{"3311", "3311", "3111"}},
+		{6, [3]string{"3311", "3311", "3311"}},
+		{8, [3]string{"3311", "3311", "3311"}},
+		{12, [3]string{"3332", "3332", "3311"}},
+		{24, [3]string{"3333", "3333", "3333"}},
+	} {
+		for tier := denoise.Fast; tier <= denoise.Best; tier++ {
+			d := newDenoiser(&Backend{common: &common{streams: autoStreams}}, nil, denoise.Default(tier))
+			got := ""
+			for _, f := range sizes {
+				n, err := d.lanesFor(f, test.gigabytes<<30)
+				e2e.Must(t, err)
+				got += fmt.Sprint(n)
+			}
+			if got != test.want[tier-denoise.Fast] {
+				t.Errorf("%d GB, tier %d: %s lanes", test.gigabytes, tier, got)
+			}
+		}
+	}
 }
 
 // TestDenoiseTurnsTimes holds large pictures to the bits of one device, and prints the speed of one

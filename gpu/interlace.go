@@ -29,6 +29,28 @@ func (d deinterlaced) filter(pool *pipeline.Pool) (pipeline.Filter, error) {
 	return d.stage.On(d.weaver(), pool), nil
 }
 
+// buffers are buffers of one size.
+type buffers struct{ all, idle []buffer }
+
+func (b *buffers) take(u *unit, size int) (got buffer, err error) {
+	if n := len(b.idle); n > 0 {
+		got, b.idle = b.idle[n-1], b.idle[:n-1]
+		return got, nil
+	}
+	if err = got.grow(u, size); err == nil {
+		b.all = append(b.all, got)
+	}
+	return got, err
+}
+
+func (b *buffers) put(used buffer) { b.idle = append(b.idle, used) }
+
+func (b *buffers) free() {
+	for i := range b.all {
+		b.all[i].free()
+	}
+}
+
 // weaver is the deinterlacer's engine on a device. All kernels run in one stream, so a retired
 // field's memory can be reused at once.
 type weaver struct {
@@ -102,6 +124,9 @@ func (w *weaver) open(f pipeline.Format) error {
 	w.slots, w.layout = s, layout
 	w.backend.using(w, true)
 	return s.do(func() error {
+		if err := s.makeStreams(&w.kernels); err != nil {
+			return err
+		}
 		table := fields.Table()
 		if err := w.table.grow(w.unit, len(table)); err != nil {
 			return err
@@ -116,11 +141,7 @@ func (w *weaver) open(f pipeline.Format) error {
 // prepare must be called on the work thread, like all unexported methods below.
 func (w *weaver) prepare(e *cudaField, part part) error {
 	s := w.slots
-	l, err := s.lane()
-	if err != nil {
-		return err
-	}
-	w.kernels = l.stream
+	var err error
 	if e.memory, err = w.memory.take(w.unit, w.layout.Field); err != nil {
 		return err
 	}
@@ -302,10 +323,7 @@ func shapeOf(f pipeline.Format) (s fields.Shape) {
 	info := f.Layout.Info()
 	s.Depth, s.Shift, s.ShiftX, s.ShiftY = info.Depth, info.Shift, info.SubX, info.SubY
 	s.Searched = interlace.Searched(f.Layout)
-	whole := part{format: f}
-	for i := range f.NumPlanes() {
-		_, whole.rows[i] = f.PlaneSize(i)
-	}
+	whole := wholeOf(f)
 	for i, c := range whole.components(0) {
 		s.Components[i] = c.Size
 	}

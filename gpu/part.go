@@ -52,6 +52,15 @@ func (b *Backend) partOf(f *pipeline.Frame, u *unit, field plane.Field) part {
 	return p
 }
 
+// wholeOf returns the part for frames of a format, without their places.
+func wholeOf(f pipeline.Format) (p part) {
+	p.format = f
+	for i := range f.NumPlanes() {
+		_, p.rows[i] = f.PlaneSize(i)
+	}
+	return p
+}
+
 func roundUp(n, to int) int { return (n + to - 1) / to * to }
 
 // planeOf returns the plane of Y, U or V, the bytes before the first sample, and from one to the

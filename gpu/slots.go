@@ -28,6 +28,7 @@ type slots struct {
 	closed  bool
 
 	in, out      cu.Stream
+	streams      []cu.Stream // all
 	lanes        ring[*lane]
 	stages       [2]ring[*stage] // inward, outward
 	events, idle []cu.Event      // all, and the unused ones
@@ -77,7 +78,7 @@ type job struct {
 }
 
 // newSlots returns slots for frames of a format, with up to lanes streams for kernels. The
-// function memory allocates a lane's memory; it is nil if the kernels need none.
+// function memory allocates a lane's memory; it is nil if the caller makes its own streams.
 func newSlots(b *Backend, u *unit, f pipeline.Format, op string, lanes int, memory func() (*memory, error)) (*slots, error) {
 	s := &slots{backend: b, unit: u, format: f, op: op, memory: memory, begun: time.Now()}
 	s.lanes.most = lanes
@@ -94,6 +95,7 @@ func (s *slots) makeStreams(all ...*cu.Stream) (err error) {
 		if *stream, err = cu.MakeStream(cu.NonBlocking); err != nil {
 			return s.failed(err, "make a stream on")
 		}
+		s.streams = append(s.streams, *stream)
 	}
 	return nil
 }
@@ -137,12 +139,9 @@ func isOutOfMemory(err error) bool {
 func (s *slots) lane() (*lane, error) {
 	return next(s, &s.lanes, "streams", func() (*lane, error) {
 		l := &lane{}
-		if err := s.makeStreams(&l.stream); err != nil || s.memory == nil {
-			return l, err
-		}
-		var err error
-		if l.memory, err = s.memory(); err != nil {
-			_ = l.stream.Destroy()
+		err := s.makeStreams(&l.stream)
+		if err == nil {
+			l.memory, err = s.memory()
 		}
 		return l, err
 	})
@@ -406,15 +405,9 @@ func elapsed(from, to cu.Event) (time.Duration, error) {
 
 // settle waits until all streams are idle, up to the device's patience.
 func (s *slots) settle() error {
-	streams := []cu.Stream{s.in, s.out}
-	for _, l := range s.lanes.all {
-		streams = append(streams, l.stream)
-	}
+	streams := s.streams
 	return s.unit.waiter.do(func() (first error) {
 		for _, stream := range streams {
-			if stream == (cu.Stream{}) {
-				continue
-			}
 			if err := stream.Synchronize(); first == nil {
 				first = err
 			}
@@ -442,15 +435,12 @@ func (s *slots) close(free func()) {
 		}
 		for _, l := range s.lanes.all {
 			l.memory.free()
-			_ = l.stream.Destroy()
 		}
 		for i := range s.events {
 			freeEvent(&s.events[i])
 		}
-		for _, stream := range []*cu.Stream{&s.in, &s.out} {
-			if *stream != (cu.Stream{}) {
-				_ = stream.Destroy()
-			}
+		for i := range s.streams {
+			_ = s.streams[i].Destroy()
 		}
 		return nil
 	})

@@ -31,30 +31,31 @@ type KernelTime struct {
 }
 
 // TimeDenoise returns how long the denoiser's kernels take for the middle frame of a window,
-// including the kernels that prepare a frame and excluding copies to and from the host. It borrows
-// the frames; 13 are enough. p.Noise must be the sigma of their noise. With each, it also times the
-// kernels one by one.
+// including the kernels that prepare a frame and excluding copies to and from the host. Frames run
+// side by side as in a filter. It borrows the frames; 13 are enough. p.Noise must be the sigma of
+// their noise. With each, it also times the kernels one by one.
 func (b *Backend) TimeDenoise(ctx context.Context, frames []*pipeline.Frame, p kernels.Denoise, r Repeat, each bool) (t DenoiseTimes, err error) {
 	o := p.Denoising(autoTier)
-	d := &denoiser{backend: b, unit: b.units[0], cell: o.Motion.Cell}
+	d := newDenoiser(b, b.units[0], o.Settings)
 	defer d.Idle()
-	runs, release, err := d.runsFor(ctx, frames, o)
+	lanes, release, err := d.runsFor(ctx, frames, o)
 	defer release()
 	if err != nil {
 		return t, err
 	}
-	if t.All, err = d.timeRuns(ctx, runs, r); err != nil || !each {
+	if t.All, err = d.timeRuns(ctx, lanes, r); err != nil || !each {
 		return t, err
 	}
+	runs := lanes[0]
 	for i, run := range runs {
 		// The kernels before leave what it reads, such as the search's sums for the gates.
-		if err := d.slots.do(func() error { return d.run(runs[:i]) }); err != nil {
+		if err := d.slots.do(func() error { return d.make(runs[:i]) }); err != nil {
 			return t, err
 		}
 		if err := d.slots.settle(); err != nil {
 			return t, d.slots.failed(err, d.slots.op)
 		}
-		times, err := d.timeRuns(ctx, runs[i:i+1], r)
+		times, err := d.timeRuns(ctx, [][]device.Run{runs[i : i+1]}, r)
 		if err != nil {
 			return t, err
 		}
@@ -63,70 +64,94 @@ func (b *Backend) TimeDenoise(ctx context.Context, frames []*pipeline.Frame, p k
 	return t, nil
 }
 
-// runsFor prepares a window of frames and returns the launches for the frame in its middle,
-// starting with those that prepare a frame. The caller releases the window, even after an error.
-func (d *denoiser) runsFor(ctx context.Context, frames []*pipeline.Frame, o denoise.Options) (runs []device.Run, release func(), err error) {
+// runsFor prepares a window of frames and returns, for each lane, the launches for the frame in its
+// middle, starting with those that prepare a frame. The caller releases the window, even after an
+// error.
+func (d *denoiser) runsFor(ctx context.Context, frames []*pipeline.Frame, o denoise.Options) (lanes [][]device.Run, release func(), err error) {
 	var pictures []*cudaPicture
 	release = func() {
 		for _, p := range pictures {
 			p.Release()
 		}
 	}
-	before, after := o.Window()
+	before, _ := o.Window()
 	job := device.Job{Centre: before, Noise: noise.Flat(o.Sigma), Settings: o.Settings}
-	for _, f := range frames[:before+1+after] {
-		p, err := d.Prepare(ctx, f, plane.Whole)
+	for i := range d.window - 1 + d.most { // the last ones are of the lanes
+		p, err := d.Prepare(ctx, frames[min(i, d.window-1)], plane.Whole)
 		if err != nil {
 			return nil, release, err
 		}
 		pictures = append(pictures, p.(*cudaPicture))
-		job.Window = append(job.Window, uint64(pictures[len(pictures)-1].memory.address))
 	}
-	first := pictures[0]
-	layout, info := first.kind.layout, frames[0].Layout.Info()
 	for range o.Runs {
-		s, err := d.Sum(ctx, first)
+		s, err := d.Sum(ctx, pictures[0])
 		if err != nil {
 			return nil, release, err
 		}
 		for range plane.SumOf {
-			if err := s.Add(ctx, first); err != nil {
+			if err := s.Add(ctx, pictures[0]); err != nil {
 				return nil, release, err
 			}
 		}
 		job.Past = append(job.Past, device.Past{Sum: uint64(s.(*cudaSum).memory.address), Count: plane.SumOf})
 	}
-	part := d.backend.partOf(frames[0], d.unit, plane.Whole)
-	coarse := device.Coarse(job.Noise, job.Settings)
-	var source, result *stage
-	err = d.slots.do(func() (err error) {
+	err = d.slots.do(func() error {
+		coarse := device.Coarse(job.Noise, job.Settings)
 		for _, p := range pictures {
-			if err := d.run(layout.Smooth(uint64(p.memory.address), coarse)); err != nil {
+			if err := d.make(p.kind.layout.Smooth(uint64(p.memory.address), coarse)); err != nil {
 				return err
 			}
 		}
-		if source, err = d.slots.stage(inward, part.place.size); err == nil {
-			result, err = d.slots.stage(outward, part.place.size)
+		for lane := range d.lanes {
+			runs, err := d.runsOf(lane, frames[0], pictures, job)
+			if err != nil {
+				return err
+			}
+			lanes = append(lanes, runs)
 		}
-		return err
+		return nil
 	})
-	if err != nil {
-		return nil, release, err
+	if err == nil {
+		err = d.slots.failed(d.slots.settle(), d.slots.op)
 	}
-	job.Work, job.Result = uint64(first.kind.work.address), part.samples(result.address)
-	job.Depth, job.Shift = info.Depth, info.Shift
-	denoising, err := layout.Denoise(job)
-	last := job.Window[len(job.Window)-1]
-	runs = slices.Concat(layout.Prepare(last, part.samples(source.address)), layout.Smooth(last, coarse), denoising)
-	for _, p := range job.Past[:min(1, len(job.Past))] {
-		runs = append(runs, layout.Add(job.Window[0], p.Sum, 1)...)
-	}
-	return runs, release, err
+	return lanes, release, err
 }
 
-// timeRuns times launches in sequence.
-func (d *denoiser) timeRuns(ctx context.Context, runs []device.Run, r Repeat) ([]time.Duration, error) {
-	t, err := newTrial(d.unit, 1, func(_ int, s []cu.Stream) error { return d.slots.launch(s[0], runs) })
+// runsOf returns the launches of a job in a lane, whose window ends with a picture of its own.
+func (d *denoiser) runsOf(lane int, f *pipeline.Frame, pictures []*cudaPicture, job device.Job) (runs []device.Run, err error) {
+	k, part := pictures[0].kind, d.backend.partOf(f, d.unit, plane.Whole)
+	source, err := d.slots.stage(inward, part.place.size)
+	if err != nil {
+		return nil, err
+	}
+	result, err := d.slots.stage(outward, part.place.size)
+	if err != nil {
+		return nil, err
+	}
+	if job.Work, err = d.workOf(k, lane); err != nil {
+		return nil, err
+	}
+	last := uint64(pictures[d.window-1+lane].memory.address)
+	for _, p := range pictures[:d.window-1] {
+		job.Window = append(job.Window, uint64(p.memory.address))
+	}
+	job.Window = append(job.Window, last)
+	info := f.Layout.Info()
+	job.Result, job.Depth, job.Shift = part.samples(result.address), info.Depth, info.Shift
+	denoising, err := k.layout.Denoise(job)
+	coarse := device.Coarse(job.Noise, job.Settings)
+	runs = slices.Concat(k.layout.Prepare(last, part.samples(source.address)), k.layout.Smooth(last, coarse), denoising)
+	for _, p := range job.Past[:min(1, len(job.Past))] {
+		runs = append(runs, k.layout.Add(job.Window[0], p.Sum, p.Sum, 1)...)
+	}
+	return runs, err
+}
+
+// timeRuns times the launches of lanes, each in its stream, in turn.
+func (d *denoiser) timeRuns(ctx context.Context, lanes [][]device.Run, r Repeat) ([]time.Duration, error) {
+	t, err := newTrial(d.unit, len(lanes), func(i int, s []cu.Stream) error {
+		return d.slots.launch(s[i%len(s)], lanes[i%len(s)])
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -94,6 +94,10 @@ func (l *Layout) Denoise(j Job) ([]Run, error) {
 
 func (w *work) check() error {
 	s := &w.Settings
+	const first = 8 // the neighbours that the first pass reads, at the most
+	if s.Near > first/2 {
+		return fmt.Errorf("denoise: %d frames each way in the first pass: the kernels read %d at the most", s.Near, first)
+	}
 	if s.Far > C.VD_NEIGHBOURS/2 || s.Near > s.Far {
 		return fmt.Errorf("denoise: %d frames each way: the kernels read %d at the most", s.Far, C.VD_NEIGHBOURS/2)
 	}

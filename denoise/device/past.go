@@ -9,11 +9,13 @@ const (
 	sumBits                         = 12
 )
 
-// Add returns the runs that add a picture to a sum of so many, each at its address.
-func (l *Layout) Add(picture, sum uint64, count int) []Run {
+// Add returns the runs that write the sum of so many pictures and another one, each at its address.
+// The new sum may replace the old one.
+func (l *Layout) Add(picture, sum, to uint64, count int) []Run {
 	a := l.args
 	a.centre, a.count = C.uint64_t(picture), C.int32_t(count)
 	l.setSum(&a, 0, sum)
+	l.setSum(&a, 1, to)
 	return []Run{tiled("denoise_sum", &a, sizes(a.noisy[:]), sumWidth, sumHeight, sumThreads, 0)}
 }
 

@@ -3,8 +3,8 @@
 // LD_LIBRARY_PATH, so tests run the same binary as users. Its sources are in src.
 //
 // It works as late as a real driver may: streams run only when something waits for them, and until
-// then their results are poison. It tracks handles and memory, and checks every address that a
-// kernel uses.
+// then their results are poison. With ahead, some work runs earlier. It tracks handles and memory,
+// and checks every address that a kernel uses.
 //
 // The environment variable VIDFILTER_TESTDRIVER configures it, as in "alloc=3+,leaks=1":
 //
@@ -25,6 +25,7 @@
 //	                 of the version do not count
 //	slow=20ms        minimum duration of each kernel
 //	order=7          seed for the order of threads, warps and streams; 0: in sequence
+//	ahead=7          seed for work that runs before something waits for it; 0: none does
 //	leaks=1          report leaks on stderr when the last reference to a device is released
 //	log=FILE         append a line per call, NAME RESULT DETAILS, and "run KERNEL DEVICE" when one
 //	                 runs

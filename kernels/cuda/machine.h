@@ -16,6 +16,11 @@ DEVICE int32_t nearest(float x) { return (int32_t)__builtin_rintf(x); }
 DEVICE void add_u64(uint8_t *p, uint64_t v) { __atomic_fetch_add(vf_at<uint64_t>(p, 1), v, __ATOMIC_RELAXED); }
 DEVICE void add_shared(int32_t *p, int32_t v) { *p += v; }
 DEVICE uint32_t shuffle_xor(uint32_t v, int bits) { return shuffle(v, thread_x() % 32 ^ bits); }
+DEVICE uint32_t ballot(bool yes) {
+	uint32_t all = (uint32_t)yes << thread_x() % 32;
+	for (int i = 1; i < 32; i *= 2) all |= shuffle_xor(all, i);
+	return all;
+}
 
 #else
 
@@ -54,6 +59,8 @@ DEVICE int32_t nearest(float x) {
 
 // Warp: the value of the lane whose number differs in these bits.
 DEVICE uint32_t shuffle_xor(uint32_t v, int bits) { return __nvvm_shfl_sync_bfly_i32(~0u, v, bits, 31); }
+// Warp: a bit for each lane that says yes.
+DEVICE uint32_t ballot(bool yes) { return (uint32_t)__nvvm_vote_ballot_sync(~0u, yes); }
 
 // Additions by many threads to one place, in global or shared memory.
 DEVICE void add_u64(uint8_t *p, uint64_t v) { asm volatile("red.global.add.u64 [%0], %1;" : : "l"((VF_GLOBAL uint8_t *)p), "l"(v) : "memory"); }

@@ -15,7 +15,7 @@ enum { BUFFER = transposition<N>::WORDS };
 
 // The frequencies of a lane.
 struct frequencies {
-	float inverse[N];    // 1 / variance here
+	float scale[N];      // 1 / the standard deviation here
 	float left, right;   // 1 if there is one to the left and to the right
 	float ends, middle;  // 1 / the count of those around the first and the last, and the others
 	float gate0, gate1;  // factors of the gate of the DC and the slopes, in rows 0 and 1
@@ -38,14 +38,14 @@ struct fused {
 	float mean[N], weight[N], square[N];
 };
 
-// weigh adds a neighbour's coefficients.
+// weigh adds a neighbour's coefficients. The reference is scaled.
 DEVICE void weigh(const vd_args &args, const frequencies &f, const patch &b, const float *reference, const float *t, fused &all) {
 	float e[N], sum = 0;
 	UNROLL
 	for (int v = 0; v < N; v++) {
-		float d = t[v] - reference[v];
-		e[v] = d * d * f.inverse[v];
-		sum += e[v];
+		float d = fma(t[v], f.scale[v], -reference[v]);
+		e[v] = d * d;
+		sum = fma(d, d, sum);
 	}
 	float whole = whole_weight(args, in_square<N>(sum) * (1.0f / 64), 2);
 	float gate0 = f.gate0 * e[0], gate1 = f.gate1 * e[1];
@@ -71,7 +71,8 @@ DEVICE float shrink(const vd_args &args, const frequencies &f, const patch &b, f
 		float r = reciprocal(all.weight[v]);
 		all.mean[v] *= r;
 		all.square[v] *= r * r;
-		e[v] = all.mean[v] * all.mean[v] * f.inverse[v] * reciprocal(all.square[v]);
+		float scaled = all.mean[v] * f.scale[v];
+		e[v] = scaled * scaled * reciprocal(all.square[v]);
 		if (v == 0 && b.u == 0) e[v] = 0;
 		rich += least(e[v], 9.0f);
 	}
@@ -111,7 +112,7 @@ DEVICE patch patch_at(const vd_args &args, const tile &t, int round) {
 
 DEVICE void set_frequencies(const vd_args &args, const float *inverse, float factor, const patch &b, frequencies &f) {
 	UNROLL
-	for (int v = 0; v < N; v++) f.inverse[v] = inverse[v * N + b.u] * factor;
+	for (int v = 0; v < N; v++) f.scale[v] = inverse[v * N + b.u] * factor;
 	f.left = b.u > 0, f.right = b.u < N - 1;
 	float across = b.u == 0 || b.u == N - 1 ? 1.0f / 2 : 1.0f / 3;
 	f.ends = across * (1.0f / 2), f.middle = across * (1.0f / 3);
@@ -137,22 +138,23 @@ KERNEL_OF(vd_args, VF_NAME, THREADS, 5) {
 		load_row(raw, row_of(plane_of(p, args.centre, 0), b.y + b.u) + b.x * BYTES);
 		float reference[N];
 		put_row(reference, raw, args.depth);
-		uint32_t left = used;
+		uint32_t left = used, matches = find<N>(args, t.plane, b), row = (uint32_t)(b.u * p.pitch);
 		bool more = false;
 		auto load_next = [&] { // the samples of the next neighbour are on their way meanwhile
 			more = left;
 			if (!more) return;
-			load_row(raw, find<N>(args, t.plane, args.first + __builtin_ctz(left), b).row);
+			int number = __builtin_ctz(left);
 			left &= left - 1;
+			load_row(raw, plane_in(args, t.plane, number) + (row + shuffle(matches, (b.lane & ~7) | number)));
 		};
 		load_next();
 		forward<N, true>(reference, buffer, b.lane);
 		float mean = bits_float(shuffle(float_bits(reference[0]), b.lane & ~7)) * (1.0f / N);
 		frequencies f;
-		set_frequencies(args, inverse, inverse_factor(args, t.plane, curve, mean), b, f);
+		set_frequencies(args, inverse, square_root(inverse_factor(args, t.plane, curve, mean)), b, f);
 		fused all;
 		UNROLL
-		for (int v = 0; v < N; v++) all.mean[v] = reference[v], all.weight[v] = all.square[v] = 1;
+		for (int v = 0; v < N; v++) all.mean[v] = reference[v], reference[v] *= f.scale[v], all.weight[v] = all.square[v] = 1;
 		NO_UNROLL
 		while (more) {
 			float own[N];
@@ -162,6 +164,7 @@ KERNEL_OF(vd_args, VF_NAME, THREADS, 5) {
 			weigh(args, f, b, reference, own, all);
 		}
 		float weight = args.weight_unit * reciprocal(most(shrink(args, f, b, all), 0.1f));
+		centre<N>(all.mean, b.u);
 		::inverse<N>(all.mean, buffer, b.lane);
 		if (!b.idle) add_row<N>(args, sums, all.mean, weight, b.u, (b.y - y0 + b.u) * PITCH + b.x - x0);
 	}

@@ -26,7 +26,7 @@ struct fused {
 constexpr float LEAST_ENERGY = 1e-20f; // keeps the gain 1 without a share of the noise
 
 struct frequencies {
-	float inverse[N / 2]; // 1 / variance here, of two rows each
+	float scale[N / 2];   // 1 / the standard deviation here, of two rows each
 	float gate0, gate1;   // factors of the gate of the DC and the slopes, in rows 0 and 1
 };
 
@@ -53,16 +53,15 @@ DEVICE void weights_of(const vd_args &args, const frequencies &f, const patch &b
 	weights[GROUPS + 1] = weight(most(first, f.gate1 * e[1]));
 }
 
-// weigh adds a neighbour's coefficients.
+// weigh adds a neighbour's coefficients. The pilot is scaled.
 DEVICE void weigh(const vd_args &args, const frequencies &f, const patch &b, const float *pilot, const float *t, bool out, fused &all) {
-	float e[N], group[GROUPS];
+	float group[GROUPS], e[2];
 	UNROLL
 	for (int v = 0; v < N; v++) {
-		float d = t[v] - pilot[v];
-		e[v] = d * d * f.inverse[v / 2];
+		float d = fma(t[v], f.scale[v / 2], -pilot[v]);
+		if (v < 2) e[v] = d * d;
+		group[v / 4] = v == 1 ? e[0] + e[1] : v % 4 ? fma(d, d, group[v / 4]) : d * d;
 	}
-	UNROLL
-	for (int i = 0; i < GROUPS; i++) group[i] = (e[4 * i] + e[4 * i + 1]) + (e[4 * i + 2] + e[4 * i + 3]);
 	float own = collect(group, b.lane);
 	float whole = whole_weight(args, in_square<N>(own) * (1.0f / 256), 1);
 	if (out) whole = 0;
@@ -96,7 +95,8 @@ DEVICE void extend(const vd_args &args, const frequencies &f, const patch &b, co
 	for (int v = 0; v < N; v++) {
 		all.mean[v] *= scale[weight_of(v)];
 		float d = fma(all.mean[v], -left[weight_of(v)], t[v]);
-		e[v] = d * d * f.inverse[v / 2] * expected[weight_of(v)];
+		d *= f.scale[v / 2];
+		e[v] = d * d * expected[weight_of(v)];
 	}
 	UNROLL
 	for (int i = 0; i < GROUPS; i++) group[i] = ((i || b.u ? e[4 * i] : 0) + e[4 * i + 1]) + (e[4 * i + 2] + e[4 * i + 3]);
@@ -147,13 +147,15 @@ DEVICE float shrink(const vd_args &args, const frequencies &f, const patch &b, c
 		all.square[i] *= r * r;
 	}
 	float share = args.share * unit_clamped((in_mean(all.square) - args.share_from) * args.share_rise);
-	float left = 0;
+	float left = 0, unscale[N / 2];
+	UNROLL
+	for (int v = 0; v < N / 2; v++) unscale[v] = reciprocal(f.scale[v]);
 	UNROLL
 	for (int v = 0; v < N; v++) {
-		float energy = fma(pilot[v] * pilot[v], f.inverse[v / 2], LEAST_ENERGY), variance = all.square[weight_of(v)];
+		float energy = fma(pilot[v], pilot[v], LEAST_ENERGY), variance = all.square[weight_of(v)];
 		float gain = energy * reciprocal(fma(args.noise_share, variance, energy));
 		float own = all.mean[v] * (gain * all.weight[weight_of(v)]);
-		all.mean[v] = fma(share, pilot[v] - own, own);
+		all.mean[v] = fma(share, fma(pilot[v], unscale[v / 2], -own), own);
 		left = fma(gain * gain, variance, left);
 	}
 	return in_square<N>(left);
@@ -199,29 +201,30 @@ KERNEL_OF(vd_args, VF_NAME, THREADS, 4) {
 		fused all;
 		put_row(all.mean, raw, args.depth);
 		bool out = false;
-		uint32_t left = used;
+		uint32_t matches = find<N>(args, t.plane, b), row = (uint32_t)(b.u * p.pitch);
+		uint32_t near = ballot(matches != OUT), left = used & (near | near >> 16); // to one of both patches
 		bool more = false;
 		auto load_next = [&] { // the samples of the next neighbour are on their way meanwhile
-			for (more = false; left && !more;) {
-				int neighbour = args.first + __builtin_ctz(left);
-				left &= left - 1;
-				found m = find<N>(args, t.plane, neighbour, b);
-				out = m.out;
-				if (args.reach[neighbour] > 0 && shuffle(out, b.lane & 15) + shuffle(out, b.lane | 16) == 2) continue; // both patches
-				load_row(raw, m.row);
-				more = true;
-			}
+			more = left;
+			if (!more) return;
+			int number = __builtin_ctz(left);
+			left &= left - 1;
+			uint32_t at = shuffle(matches, (b.lane & 16) | number);
+			out = at == OUT;
+			load_row(raw, plane_in(args, t.plane, number) + (row + (out ? 0 : at)));
 		};
 		load_next();
 		forward<N>(pilot, buffer, b.lane);
 		forward<N, true>(all.mean, buffer, b.lane);
 		float mean = from_lane(pilot[0], b.lane & ~15) * (1.0f / N);
-		float factor = inverse_factor(args, t.plane, curve, mean);
+		float factor = square_root(inverse_factor(args, t.plane, curve, mean));
 		frequencies f;
 		UNROLL
-		for (int v = 0; v < N / 2; v++) f.inverse[v] = inverse[v * 8 + b.u / 2] * factor;
+		for (int v = 0; v < N / 2; v++) f.scale[v] = inverse[v * 8 + b.u / 2] * factor;
 		f.gate0 = !args.dc_gate ? 0 : b.u == 0 ? 1 : b.u == 1 ? 0.5f : 0;
 		f.gate1 = args.dc_gate && b.u == 0 ? 0.5f : 0;
+		UNROLL
+		for (int v = 0; v < N; v++) pilot[v] *= f.scale[v / 2];
 		UNROLL
 		for (int i = 0; i < WEIGHTS; i++) all.weight[i] = all.square[i] = 1;
 		NO_UNROLL
@@ -245,6 +248,7 @@ KERNEL_OF(vd_args, VF_NAME, THREADS, 4) {
 			}
 		}
 		float weight = args.weight_unit * reciprocal(most(shrink(args, f, b, pilot, all), 0.1f));
+		centre<N>(all.mean, b.u);
 		::inverse<N>(all.mean, buffer, b.lane);
 		if (!b.idle) add_row<N>(args, sums, all.mean, weight, b.u, (b.y - y0 + b.u) * PITCH + b.x - x0);
 	}

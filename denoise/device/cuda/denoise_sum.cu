@@ -1,5 +1,6 @@
-// Adds the samples of a picture to a sum of several, of 16 bits a sample, or puts them there if
-// count is 0. Samples of more than 12 bits are rounded to that.
+// Writes the sum past[1]: the samples of a picture and, unless count is 0, the sum past[0] of
+// several, of 16 bits a sample. Samples of more than 12 bits are rounded to that. Both sums may be
+// the same.
 //
 // A thread takes 4 samples of a row: it reads and writes 8 bytes and reads 4 or 8 more.
 #include "picture.h"
@@ -24,10 +25,10 @@ KERNEL_OF(vd_args, VF_NAME, THREADS, 4) {
 		uint2 four = load_u64(from);
 		v = uint2{reduced(four.x), reduced(four.y)};
 	}
-	uint8_t *to = (uint8_t *)(args.past[0][t.plane] + (int64_t)y * args.pilot_pitch[t.plane] + 2 * x);
+	int64_t at = (int64_t)y * args.pilot_pitch[t.plane] + 2 * x;
 	if (args.count > 0) {
-		uint2 sum = read_u64(to); // no half overflows
+		uint2 sum = read_u64((const uint8_t *)args.past[0][t.plane] + at); // no half overflows
 		v = uint2{sum.x + v.x, sum.y + v.y};
 	}
-	store_u64(to, v);
+	store_u64((uint8_t *)args.past[1][t.plane] + at, v);
 }

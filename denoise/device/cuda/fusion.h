@@ -74,30 +74,28 @@ template <int N> DEVICE void set_vector(const vd_args &args, int c, patch &b) {
 	now(b.vector); // once for all neighbours
 }
 
-// match is where the patch is in a neighbour.
-struct found {
-	const uint8_t *row; // of the lane
-	bool out;           // of reach
-};
-template <int N> DEVICE found find(const vd_args &args, int c, int neighbour, const patch &b) {
+// find returns where the patch is in the plane of a neighbour of the launch, in bytes, or OUT if it
+// is out of reach. Each of the patch's LANES lanes finds another neighbour.
+enum : uint32_t { OUT = ~0u };
+template <int N, int LANES = N> DEVICE uint32_t find(const vd_args &args, int c, const patch &b) {
 	const vd_plane &p = args.noisy[c];
+	if (b.lane % LANES >= args.count) return OUT;
+	int neighbour = args.first + b.lane % LANES;
 	const uint8_t *field = (const uint8_t *)(args.fields + (uint64_t)(uint32_t)neighbour * (uint32_t)args.field_stride);
 	vector v = unpacked(load_u32(field + b.vector));
 	int length = most(v.x, -v.x) + most(v.y, -v.y), reach = args.reach[neighbour];
+	if (reach > 0 && length > reach) return OUT;
 	if (c) v = {shifted(v.x, args.shift_x), shifted(v.y, args.shift_y)};
 	int px = most(least(b.x + (v.x >> 1), p.width - N), 0), py = most(least(b.y + (v.y >> 1), p.height - N), 0);
-	// 4 GB at the most.
-	uint32_t at = (uint32_t)phase_of(v) * (uint32_t)p.phase + (uint32_t)((py + b.u) * p.pitch + px * BYTES);
-	return {(const uint8_t *)(args.to[neighbour] + p.offset) + at, reach > 0 && length > reach};
+	return (uint32_t)phase_of(v) * (uint32_t)p.phase + (uint32_t)(py * p.pitch + px * BYTES); // 4 GB at the most
 }
+// plane_in is where a plane of a neighbour of the launch begins.
+DEVICE const uint8_t *plane_in(const vd_args &args, int c, int number) { return (const uint8_t *)(args.to[args.first + number] + args.noisy[c].offset); }
 
 // Warp: fitting has a bit for each neighbour of the launch that resembles the frame.
 DEVICE uint32_t fitting(const vd_args &args) {
 	int lane = thread_x() % 32;
-	uint32_t all = lane < args.count ? (uint32_t)fits(args, args.first + lane) << lane : 0;
-	UNROLL
-	for (int i = 1; i < 32; i *= 2) all |= shuffle_xor(all, i);
-	return all;
+	return ballot(lane < args.count && fits(args, args.first + lane));
 }
 
 // whole_weight is the weight of a patch by the mean of its squared differences, in variances.
@@ -105,11 +103,11 @@ DEVICE float whole_weight(const vd_args &args, float mean, float expected) { ret
 
 DEVICE float unit_clamped(float v) { return least(most(v, 0.0f), 1.0f); }
 
-// load_noise copies a plane's inverse variances, 64, and the curve, 256, to shared memory.
+// load_noise copies to shared memory: 1 / a plane's standard deviations, 64, and the curve, 256.
 DEVICE void load_noise(const vd_args &args, int plane, float *inverse, float *curve, int threads) {
 	for (int i = thread_x(); i < 256; i += threads) {
 		curve[i] = args.curve[i];
-		if (i < 64) inverse[i] = args.inverse[plane][i];
+		if (i < 64) inverse[i] = square_root(args.inverse[plane][i]);
 	}
 }
 
@@ -131,25 +129,37 @@ template <class SHAPE> DEVICE void clear(const block_sums &s, int threads) {
 	for (int i = thread_x(); i < SHAPE::SAMPLES; i += threads) s.values[i] = s.weights[i] = 0;
 }
 
-// add_row adds the lane's row of a patch whose result lies at an index of the block's sums.
+// centre takes the middle of the range from the DC.
+template <int N> DEVICE void centre(float *coefficients, int u) { coefficients[0] -= u == 0 ? 128.0f * N : 0; }
+
+// add_row adds the lane's row, less 128, of a patch whose result lies at an index of the block's
+// sums.
 template <int N> DEVICE void add_row(const vd_args &args, const block_sums &s, const float *x, float weight, int u, int index) {
 	float own = weight * args.window[u];
 	UNROLL
 	for (int i = 0; i < N; i++) {
 		int w = nearest(own * args.window[i]);
 		add_shared(s.weights + index + i, w);
-		add_shared(s.values + index + i, nearest((float)w * (x[i] - 128)));
+		add_shared(s.values + index + i, nearest((float)w * x[i]));
 	}
 }
 
 // flush adds the block's sums to those of the plane.
 template <class SHAPE, int PITCH, int WARPS> DEVICE void flush(const vd_args &args, int c, const block_sums &s, int x0, int y0) {
+	enum { PARTS = (SHAPE::WIDTH + 31) / 32 };
 	const vd_plane &p = args.noisy[c];
+	int x = thread_x() % 32;
 	for (int y = thread_x() / 32; y < SHAPE::HEIGHT; y += WARPS) {
-		uint8_t *row = (uint8_t *)(args.sums[c] + 8 * ((uint64_t)(y0 + y) * p.width + x0));
-		for (int x = thread_x() % 32; x < SHAPE::WIDTH; x += 32) {
-			uint32_t weight = (uint32_t)s.weights[y * PITCH + x];
-			if (weight) add_u64(row + 8 * x, ((uint64_t)(uint32_t)s.values[y * PITCH + x] << 32) + weight);
+		uint8_t *row = (uint8_t *)(args.sums[c] + 8 * ((uint64_t)(y0 + y) * p.width + x0 + x));
+		uint32_t weights[PARTS], values[PARTS]; // all on their way at once
+		UNROLL
+		for (int i = 0; i < PARTS; i++) {
+			int at = y * PITCH + least(x + 32 * i, SHAPE::WIDTH - 1);
+			weights[i] = x + 32 * i < SHAPE::WIDTH ? (uint32_t)s.weights[at] : 0;
+			values[i] = (uint32_t)s.values[at];
 		}
+		UNROLL
+		for (int i = 0; i < PARTS; i++)
+			if (weights[i]) add_u64(row + 256 * i, ((uint64_t)values[i] << 32) + weights[i]);
 	}
 }

@@ -50,7 +50,8 @@ void set(Config &c, const char *name, const char *value) {
 		const char *name;
 		long *to;
 	} numbers[] = {{"devices", &c.devices}, {"version", &c.version}, {"init", &c.init},
-	               {"busy", &c.busy}, {"unregistered", &c.unregistered},       {"order", &c.order},     {"leaks", &c.leaks}};
+	               {"busy", &c.busy}, {"unregistered", &c.unregistered},       {"order", &c.order},
+	               {"ahead", &c.ahead},     {"leaks", &c.leaks}};
 	const struct {
 		const char *name;
 		Fault *to;

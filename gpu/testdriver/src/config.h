@@ -15,7 +15,7 @@ struct Fault {
 };
 
 struct Config {
-	long devices = 2, version = 12040, init = 0, busy = 0, unregistered = 0, order = 0, leaks = 0;
+	long devices = 2, version = 12040, init = 0, busy = 0, unregistered = 0, order = 0, ahead = 0, leaks = 0;
 	int compute[8] = {90, 90, 90, 90, 90, 90, 90, 90}; // of each device
 	size_t memory = (size_t)2 << 30;                   // of each device
 	int64_t slow = 0;                                  // nanoseconds per kernel

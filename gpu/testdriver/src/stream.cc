@@ -75,12 +75,32 @@ public:
 	}
 };
 
+// With a seed, runs some of the queued work as soon as it may run: of random streams, in a random
+// amount.
+void run_ahead(Context &context) {
+	static uint32_t state = (uint32_t)config().ahead;
+	if (!config().ahead || context.busy) return;
+	auto random = [](size_t n) {
+		state = state * 1664525 + 1013904223;
+		return (state >> 8) % n;
+	};
+	for (size_t i = random(8); i > 0; i--) {
+		Stream *some = streams[random(streams.size())];
+		if (some->context != &context || some->queue.empty()) continue;
+		Stream &s = next(*some);
+		if (s.queue.front()->after > real_time()) return;
+		Turn turn(context);
+		run_first(s);
+	}
+}
+
 } // namespace
 
 bool Point::done() const { return !stream || stream->queue.empty() || stream->queue.front()->number > number; }
 
 void Stream::put(Work *work, Engine engine, int64_t duration) {
 	static uint64_t count;
+	run_ahead(*context);
 	int64_t begin = host_time += 1000;
 	if (engine != NO_ENGINE) begin = std::max(begin, context->engine[engine]);
 	for (Stream *other : streams)
