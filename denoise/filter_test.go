@@ -26,6 +26,7 @@ type film struct {
 	order  []int64
 	live   int // frames that the filter has not released
 	still  bool
+	lit    bool // flickers by a tenth
 }
 
 func newFilm(t *testing.T, o Options) *film {
@@ -59,8 +60,12 @@ func (f *film) frame(n int, format pipeline.Format) *pipeline.Frame {
 	if f.still {
 		pan = 0
 	}
+	light := 1.0
+	if f.lit {
+		light -= 0.1 * rng.Float64()
+	}
 	scene.EachSample(src, func(p, x, y int) byte {
-		return byte(90 + 20*p + (x+pan*n)/5*7%60 + y/4*3%40 + int(rng.NormFloat64()*8))
+		return byte(light*float64(90+20*p+(x+pan*n)/5*7%60+y/4*3%40) + float64(int(rng.NormFloat64()*8)))
 	})
 	f.live++
 	out := pipeline.NewFrame(format, src.Planes, nil, func() {
@@ -121,12 +126,14 @@ func TestFilterParts(t *testing.T) {
 		o           Options
 		from, to    int
 		interlaced  bool
+		lit         bool
 		begin, last int // of the part and its context
 	}{
-		{"good", options(Good), far + 2, far + 6, false, 2, far + 8},
-		{"best", best, 54, 56, false, 0, 61},
-		{"best, later", best, 70, 72, false, 16, 77},
-		{"fields, one run", fields, 38, 40, true, 16, 45},
+		{"good", options(Good), far + 2, far + 6, false, false, 2, far + 8},
+		{"flicker", options(Good), far + 2, far + 6, false, true, 2, far + 8},
+		{"best", best, 54, 56, false, false, 0, 61},
+		{"best, later", best, 70, 72, false, false, 16, 77},
+		{"fields, one run", fields, 38, 40, true, false, 16, 45},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := c.o.Reads()
@@ -135,7 +142,7 @@ func TestFilterParts(t *testing.T) {
 			}
 			play := func(from, to int, context func(n int) bool) *film {
 				f := newFilm(t, c.o)
-				f.still = c.o.Runs > 0
+				f.still, f.lit = c.o.Runs > 0 || c.lit, c.lit
 				for n := from; n <= to; n++ {
 					in := f.frame(n, small)
 					in.Interlaced, in.Context = c.interlaced, context(n)

@@ -43,6 +43,14 @@ func NewFrame(pic plane.Views) *Frame {
 	return f
 }
 
+// thumb returns the smallest of the levels, if there is one.
+func (f *Frame) thumb() []byte {
+	if len(f.levels) == 0 {
+		return nil
+	}
+	return f.levels[len(f.levels)-1].pix
+}
+
 // halved returns means of 2x2 samples, in 8 bits. pair returns rows 2y and 2y+1; the rows that are
 // made are shared among all cores.
 func halved(width, height int, pair func(y int) (a, b []byte)) level {
