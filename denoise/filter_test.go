@@ -26,7 +26,7 @@ type film struct {
 	order  []int64
 	live   int // frames that the filter has not released
 	still  bool
-	lit    bool // flickers by a tenth
+	lit    bool // flickers
 }
 
 func newFilm(t *testing.T, o Options) *film {
@@ -60,12 +60,9 @@ func (f *film) frame(n int, format pipeline.Format) *pipeline.Frame {
 	if f.still {
 		pan = 0
 	}
-	light := 1.0
-	if f.lit {
-		light -= 0.1 * rng.Float64()
-	}
+	light := f.light(rng)
 	scene.EachSample(src, func(p, x, y int) byte {
-		return byte(light*float64(90+20*p+(x+pan*n)/5*7%60+y/4*3%40) + float64(int(rng.NormFloat64()*8)))
+		return byte(light*pattern(p, x+pan*n, y) + float64(int(rng.NormFloat64()*8)))
 	})
 	f.live++
 	out := pipeline.NewFrame(format, src.Planes, nil, func() {
@@ -74,6 +71,17 @@ func (f *film) frame(n int, format pipeline.Format) *pipeline.Frame {
 	})
 	out.PTS = int64(n)
 	return out
+}
+
+// pattern is the level of a plane.
+func pattern(p, x, y int) float64 { return float64(90 + 20*p + x/5*7%60 + y/4*3%40) }
+
+// light is the brightness of a frame, given its random numbers.
+func (f *film) light(rng *rand.Rand) float64 {
+	if !f.lit {
+		return 1
+	}
+	return 1 - 0.3*rng.Float64()
 }
 
 func (f *film) put(in *pipeline.Frame) {
