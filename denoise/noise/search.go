@@ -19,6 +19,11 @@ func (v vector) plus(x, y int) vector { return vector{v.x + x, v.y + y} }
 func (v vector) length() float64      { return math.Sqrt(float64(v.x*v.x + v.y*v.y)) }
 
 const (
+	window = 16 // the search compares windows of 16x16 samples
+
+	lanes = 0x0001000100010001 // one in each 16-bit lane of a word
+	bytes = 0x00ff * lanes
+
 	cell  = 8 // samples of a level between its vectors
 	reach = 6 // the coarsest level is searched this far
 
@@ -62,30 +67,16 @@ func (m matcher) trial(x, y int) trial {
 	return trial{m: m, x: x, y: y, cost: 1 << 30}
 }
 
-// try takes a vector if it is cheaper than the best one. One that leaves the level is ignored.
-func (t *trial) try(v vector, extra int) {
-	x, y := t.x+v.x, t.y+v.y
-	if x < 0 || y < 0 || x > t.m.ref.w-window || y > t.m.ref.h-window {
-		return
-	}
-	cur, ref := t.m.cur, t.m.ref
-	cost := extra + sad(cur.pix[t.y*cur.w+t.x:], cur.w, ref.pix[y*ref.w+x:], ref.w, t.cost-extra)
-	if cost < t.cost {
-		t.best, t.cost = v, cost
-	}
-}
-
 // around tries the neighbours of the best vector, and once more if one of them was better.
 func (t *trial) around() {
 	for range 2 {
 		from, least := t.best, penalty+t.cost/penaltyShare
-		for dy := -1; dy <= 1; dy++ {
-			for dx := -1; dx <= 1; dx++ {
-				if dx != 0 || dy != 0 {
-					t.try(from.plus(dx, dy), least)
-				}
-			}
+		var beside [8]option
+		for i := range beside {
+			k := i + i/4 // but for the middle of 3x3
+			beside[i] = from.plus(k%3-1, k/3-1).costs(least)
 		}
+		t.try(beside[:])
 		if t.best == from {
 			return
 		}
@@ -94,16 +85,17 @@ func (t *trial) around() {
 
 // coarsest searches all vectors within reach.
 func (m matcher) coarsest() field {
+	within := []option{{}}
+	for dy := -reach; dy <= reach; dy++ {
+		for dx := -reach; dx <= reach; dx++ {
+			v := vector{dx, dy}
+			within = append(within, v.costs(int(farPenalty*v.length())))
+		}
+	}
 	f := newField(m.cur)
 	for i := range f.v {
 		t := m.trial(i%f.w*cell-cell/2, i/f.w*cell-cell/2)
-		t.try(vector{}, 0)
-		for dy := -reach; dy <= reach; dy++ {
-			for dx := -reach; dx <= reach; dx++ {
-				v := vector{dx, dy}
-				t.try(v, int(farPenalty*v.length()))
-			}
-		}
+		t.try(within)
 		f.v[i] = t.best
 	}
 	return f
@@ -133,12 +125,13 @@ func (m matcher) cell(x, y int, coarse field) vector {
 // near searches a cell about the best of a predicted vector and others.
 func (m matcher) near(x, y int, p vector, others ...vector) vector {
 	t := m.trial(x*cell-cell/2, y*cell-cell/2)
-	t.try(p, 0)
+	options := append(make([]option, 0, 8), p.costs(0))
 	for _, v := range others {
 		if v != p {
-			t.try(v, penalty)
+			options = append(options, v.costs(penalty))
 		}
 	}
+	t.try(options)
 	t.around()
 	return t.best
 }
@@ -199,7 +192,7 @@ func (f *Frame) find(own *patch, a area, p vector) vector {
 	smooth(there[:], side, luma, x+p.x-margin, y+p.y-margin)
 	m := matcher{level{window, window, own[:]}, level{side, side, there[:]}}
 	t := m.trial(0, 0)
-	t.try(vector{margin, margin}, 0)
+	t.try([]option{vector{margin, margin}.costs(0)})
 	t.around()
 	v := p.plus(t.best.x-margin, t.best.y-margin)
 	v.x = clamp(v.x, -x, luma.Width-window-x)
