@@ -16,6 +16,17 @@ void vn_halve(uint8_t *out, const uint8_t *a, const uint8_t *b, int n)
 	}
 }
 
+void vn_smooth(uint8_t *out, const uint8_t *in, int side)
+{
+	uint16_t across[(VN_MOST + 2) * VN_MOST];
+	for (int y = 0; y < side + 2; y++)
+		for (int x = 0; x < side; x++) {
+			const uint8_t *at = in + y * (side + 2) + x;
+			across[y * side + x] = at[0] + 2 * at[1] + at[2];
+		}
+	for (int i = 0; i < side * side; i++) out[i] = (across[i] + 2 * across[i + side] + across[i + 2 * side] + 8) >> 4;
+}
+
 static int sad(const uint8_t *a, int pitch_a, const uint8_t *b, int pitch_b)
 {
 #ifdef __SSE2__

@@ -3,10 +3,14 @@ package noise
 // #cgo CFLAGS: -std=c11 -O3 -Wall
 // #cgo noescape vn_halve
 // #cgo nocallback vn_halve
+// #cgo noescape vn_smooth
+// #cgo nocallback vn_smooth
 // #cgo noescape vn_try
 // #cgo nocallback vn_try
 // #include "fast.h"
 import "C"
+
+import "vidfilter/denoise/plane"
 
 // halveRow writes means of 2x2 samples of two rows.
 func halveRow(out, a, b []byte) {
@@ -14,6 +18,25 @@ func halveRow(out, a, b []byte) {
 		a, b = a[:2*len(out)], b[:2*len(out)]
 		C.vn_halve((*C.uint8_t)(&out[0]), (*C.uint8_t)(&a[0]), (*C.uint8_t)(&b[0]), C.int(len(out)))
 	}
+}
+
+// smoothBytes is smooth for samples that are bytes side by side, away from the edges. It reports
+// whether they are.
+func smoothBytes(out []byte, side int, p *plane.View, x, y int) bool {
+	if x < 1 || y < 1 || x+side+1 > p.Width || y+side+1 > p.Height || p.Depth > 8 {
+		return false
+	}
+	var in [(most + 2) * (most + 2)]byte
+	for j := range side + 2 {
+		row, ok := p.Bytes(y - 1 + j)
+		if !ok {
+			return false
+		}
+		copy(in[j*(side+2):], row[x-1:x+side+1])
+	}
+	out = out[:side*side]
+	C.vn_smooth((*C.uint8_t)(&out[0]), (*C.uint8_t)(&in[0]), C.int(side))
+	return true
 }
 
 // option is a vector to try, with what it costs beside the differences.

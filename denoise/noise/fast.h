@@ -4,10 +4,14 @@
 
 #include <stdint.h>
 
-enum { VN_WINDOW = 16 };
+enum { VN_WINDOW = 16, VN_MOST = 20 };
 
 // vn_halve writes n means of 2x2 samples of two rows.
 void vn_halve(uint8_t *out, const uint8_t *a, const uint8_t *b, int n);
+
+// vn_smooth writes a square, of VN_MOST at the most, smoothed by (1, 2, 1)/4 both ways. The input
+// has a sample more on each side. Neither has padding.
+void vn_smooth(uint8_t *out, const uint8_t *in, int side);
 
 typedef struct { int32_t x, y, extra; } vn_option;
 

@@ -1,7 +1,6 @@
 package noise
 
 import (
-	"encoding/binary"
 	"math"
 
 	"vidfilter/denoise/plane"
@@ -20,9 +19,6 @@ func (v vector) length() float64      { return math.Sqrt(float64(v.x*v.x + v.y*v
 
 const (
 	window = 16 // the search compares windows of 16x16 samples
-
-	lanes = 0x0001000100010001 // one in each 16-bit lane of a word
-	bytes = 0x00ff * lanes
 
 	cell  = 8 // samples of a level between its vectors
 	reach = 6 // the coarsest level is searched this far
@@ -178,7 +174,10 @@ func (s *search) area(a area, p *patch) vector {
 	return s.ref.find(p, a, v.twice())
 }
 
-const margin = 2 // the picture itself is searched this far about the vector of the half
+const (
+	margin = 2 // the picture itself is searched this far about the vector of the half
+	most   = window + 2*margin
+)
 
 // find searches the picture itself for an area of another, about a vector. Both are smoothed, for
 // in the noise itself the best match would be the one that hides the most of it.
@@ -205,7 +204,6 @@ func smooth(out []byte, side int, p *plane.View, x, y int) {
 	if smoothBytes(out, side, p, x, y) {
 		return
 	}
-	const most = window + 2*margin
 	var edge [most + 2]uint16
 	var rows [3][most]uint32 // each smoothed across
 	shift := p.Depth - 8 + 4
@@ -227,42 +225,6 @@ func smooth(out []byte, side int, p *plane.View, x, y int) {
 			o[i] = byte(min((a[i]+2*b[i]+across[i]+round)>>shift, 255))
 		}
 	}
-}
-
-// smoothBytes is smooth for samples that are bytes side by side, away from the edges, eight at a
-// time. It reports whether they are.
-func smoothBytes(out []byte, side int, p *plane.View, x, y int) bool {
-	const words = (window + 2*margin + 7) / 8
-	if x < 1 || y < 1 || x+8*words+1 > p.Width || y+side+1 > p.Height || p.Depth > 8 {
-		return false
-	}
-	var rows [3][words][2]uint64 // smoothed across: even and odd samples
-	for j := range side + 2 {
-		in, ok := p.Bytes(y - 1 + j)
-		if !ok {
-			return false
-		}
-		across := &rows[j%3]
-		for i := range across {
-			w := (*[10]byte)(in[x-1+8*i:])
-			left, middle := binary.LittleEndian.Uint64(w[:8]), binary.LittleEndian.Uint64(w[1:9])
-			right := binary.LittleEndian.Uint64(w[2:])
-			across[i][0] = left&bytes + 2*(middle&bytes) + right&bytes
-			across[i][1] = left>>8&bytes + 2*(middle>>8&bytes) + right>>8&bytes
-		}
-		if j < 2 {
-			continue
-		}
-		var smoothed [8 * words]byte
-		above, here := &rows[(j-2)%3], &rows[(j-1)%3]
-		for i := range across {
-			even := (above[i][0] + 2*here[i][0] + across[i][0] + 8*lanes) >> 4 & bytes
-			odd := (above[i][1] + 2*here[i][1] + across[i][1] + 8*lanes) >> 4 & bytes
-			binary.LittleEndian.PutUint64(smoothed[8*i:], even|odd<<8)
-		}
-		copy(out[(j-2)*side:][:side], smoothed[:])
-	}
-	return true
 }
 
 // replicate fills out with row y from x on, whose first and last samples go on beyond its ends.
