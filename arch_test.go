@@ -96,7 +96,7 @@ var rules = []rule{
 		imports: []string{"denoise/plane", "pipeline"},
 		why:     "goes by frames before and after: whatever the filter"},
 	{folder: "denoise/noise", what: "measures noise: level, spectrum, curve, scenes",
-		imports: []string{"denoise/plane", "pipeline"},
+		imports: []string{"denoise/plane", "pipeline", "C"},
 		why:     "a measurement of pictures: it knows neither the filter that uses it nor where they come from"},
 	{folder: "interlace", what: "makes progressive frames of fields: filter and Go reference",
 		imports: []string{"denoise/motion", "denoise/plane", "pipeline"},

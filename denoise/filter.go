@@ -1,6 +1,7 @@
 package denoise
 
 import (
+	"cmp"
 	"context"
 
 	"vidfilter/denoise/noise"
@@ -38,7 +39,7 @@ func (o Options) Reads() pipeline.Window {
 		before, step = before+o.Runs*plane.SumOf, plane.SumOf
 	}
 	if o.measures() {
-		before = max(before, noise.Before)
+		before = max(before+noise.LightsBefore, noise.Before)
 	}
 	return pipeline.Window{Before: before, After: after, Step: step}
 }
@@ -64,17 +65,20 @@ type Filter struct {
 	put        int       // frames that the meter has seen
 	meter      *noise.Meter
 	reading    *noise.Reading // of the latest frame
+	lights     *noise.Lights  // of the window's frames
 }
 
 // entry is a frame of the window.
 type entry struct {
 	frame    *pipeline.Frame
 	yuv      *pipeline.Frame // the frame, or its samples in the planes that RGB is filtered in
-	pictures []Picture       // of the frame, or of its fields
-	repeats  []bool          // those of the entry before, of each picture
-	reading  *noise.Reading  // nil if the noise is not measured
-	index    int             // among all frames
-	number   int             // for the meter
+	steadied *pipeline.Frame // the same, as bright as the frames before; nil if the frame does not flicker
+	flicker  noise.Flicker
+	pictures []Picture      // of the frame, or of its fields
+	repeats  []bool         // those of the entry before, of each picture
+	reading  *noise.Reading // nil if the noise is not measured
+	index    int            // among all frames
+	number   int            // for the meter
 	noise    noise.Model
 	measured bool
 
@@ -106,7 +110,7 @@ func (f *Filter) Retune(o Options) {
 	f.opts = o
 	switch {
 	case !o.measures():
-		f.meter, f.reading = nil, nil // what they saw last goes with the window
+		f.meter, f.reading, f.lights = nil, nil, nil // what they saw last goes with the window
 	case f.meter == nil:
 		for _, e := range f.window {
 			f.read(e)
@@ -226,8 +230,9 @@ func (e *entry) awaitReading() {
 
 // add puts a frame into the window, which owns it unless there is an error.
 func (f *Filter) add(ctx context.Context, e *entry) error {
+	f.steady(e)
 	for _, field := range plane.Fields(e.frame) {
-		p, err := f.engine.Prepare(ctx, e.yuv, field)
+		p, err := f.engine.Prepare(ctx, cmp.Or(e.steadied, e.yuv), field)
 		if err != nil {
 			return err
 		}
@@ -242,6 +247,19 @@ func (f *Filter) add(ctx context.Context, e *entry) error {
 		f.window[n-2].forget()
 	}
 	return nil
+}
+
+// steady finds out whether a frame flickers.
+func (f *Filter) steady(e *entry) {
+	if e.reading == nil {
+		return
+	}
+	if f.lights == nil {
+		f.lights = &noise.Lights{Black: blackOf(e.yuv.Format)}
+	}
+	if e.flicker = f.lights.Flicker(e.reading); e.flicker.Gain != 1 {
+		e.steadied = steadied(e.yuv, e.flicker.Gain)
+	}
 }
 
 // see has the meter see frames of the window, and sets the noise of those whose own is complete.
@@ -319,7 +337,7 @@ func (f *Filter) finish(ctx context.Context, emit pipeline.Emit, left int) error
 // result is a frame under way.
 type result struct {
 	out     *pipeline.Frame // nil for a context frame
-	yuv     *pipeline.Frame // the engine's result, if out is RGB
+	planes  *pipeline.Frame // the engine's result, if that is not out
 	of      *entry
 	waits   []Wait
 	entries []*entry // that no later frame needs
@@ -328,8 +346,15 @@ type result struct {
 // complete returns the finished frame.
 func (r *result) complete() *pipeline.Frame {
 	out := r.out
-	if r.yuv != nil {
-		addToRGB(out, r.of.frame, r.yuv)
+	if e := r.of; r.planes != nil {
+		if e.steadied != nil {
+			unsteadied(r.planes, e.yuv, e.flicker.Gain)
+		}
+		if e.yuv != e.frame {
+			addToRGB(out, e.frame, r.planes)
+		} else {
+			addToPlanes(out, r.planes)
+		}
 	}
 	r.out = nil
 	r.release()
@@ -381,6 +406,14 @@ func (f *Filter) begin(ctx context.Context, emit pipeline.Emit, e *entry, r *res
 		r.out.CopySamples(e.frame)
 		return nil
 	}
+	if e.steadied != nil {
+		led = led.Scale(e.flicker.Gain)
+		if r.out.Planes[0].Data == nil {
+			r.out.Release()
+			r.out = pipeline.Blank(f.opts.formatOf(e.frame.Format))
+			r.out.CopyTiming(e.frame)
+		}
+	}
 	if err = f.queue(ctx, r, led); err != nil {
 		r.await() // of a frame's two fields, one may be under way
 		r.out.Release()
@@ -412,9 +445,9 @@ func (f *Filter) room(ctx context.Context, emit pipeline.Emit, format pipeline.F
 // queue hands a frame, or its fields, to the engine.
 func (f *Filter) queue(ctx context.Context, r *result, m noise.Model) error {
 	out := r.out
-	if r.of.yuv != r.of.frame {
-		r.yuv = emptyPlanes(r.of.frame, changeDepth)
-		out = r.yuv
+	if e := r.of; e.yuv != e.frame || e.steadied != nil {
+		r.planes = emptyPlanes(e.yuv, changeDepth)
+		out = r.planes
 	}
 	for i, field := range plane.Fields(r.of.frame) {
 		wait, err := f.engine.Denoise(ctx, f.job(out, field, i, m))
@@ -432,7 +465,7 @@ func (f *Filter) queue(ctx context.Context, r *result, m noise.Model) error {
 func (f *Filter) job(out *pipeline.Frame, field plane.Field, i int, m noise.Model) Job {
 	before, after := f.opts.Window()
 	from, to := max(f.next-before, 0), min(f.next+after+1, len(f.window))
-	j := Job{Out: out, Field: field, Noise: m, Settings: f.opts.Settings}
+	j := Job{Out: out, Field: field, Noise: m, Settings: f.opts.Settings.flickering(f.window[f.next].flicker.Part)}
 	j.Window, j.Centre = distinct(f.window[from:to], f.next-from, i)
 	for _, p := range f.past[i] {
 		if p.Count > 0 {
@@ -477,14 +510,14 @@ func (f *Filter) Discard() {
 		e.release()
 	}
 	f.forgetPast()
-	f.window, f.arrived, f.next, f.put, f.meter, f.reading = nil, nil, 0, 0, nil, nil
+	f.window, f.arrived, f.next, f.put, f.meter, f.reading, f.lights = nil, nil, 0, 0, nil, nil, nil
 	f.engine.Idle()
 }
 
 // forget releases the samples of a frame that no later one is compared with, which the pictures
 // have, too. RGB stays: the change is added to it.
 func (e *entry) forget() {
-	if e.yuv != e.frame || e.forgotten {
+	if e.yuv != e.frame || e.steadied != nil || e.forgotten {
 		return
 	}
 	f := e.frame

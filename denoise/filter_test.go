@@ -26,6 +26,7 @@ type film struct {
 	order  []int64
 	live   int // frames that the filter has not released
 	still  bool
+	lit    bool // flickers
 }
 
 func newFilm(t *testing.T, o Options) *film {
@@ -59,8 +60,9 @@ func (f *film) frame(n int, format pipeline.Format) *pipeline.Frame {
 	if f.still {
 		pan = 0
 	}
+	light := f.light(rng)
 	scene.EachSample(src, func(p, x, y int) byte {
-		return byte(90 + 20*p + (x+pan*n)/5*7%60 + y/4*3%40 + int(rng.NormFloat64()*8))
+		return byte(light*pattern(p, x+pan*n, y) + float64(int(rng.NormFloat64()*8)))
 	})
 	f.live++
 	out := pipeline.NewFrame(format, src.Planes, nil, func() {
@@ -69,6 +71,17 @@ func (f *film) frame(n int, format pipeline.Format) *pipeline.Frame {
 	})
 	out.PTS = int64(n)
 	return out
+}
+
+// pattern is the level of a plane.
+func pattern(p, x, y int) float64 { return float64(90 + 20*p + x/5*7%60 + y/4*3%40) }
+
+// light is the brightness of a frame, given its random numbers.
+func (f *film) light(rng *rand.Rand) float64 {
+	if !f.lit {
+		return 1
+	}
+	return 1 - 0.3*rng.Float64()
 }
 
 func (f *film) put(in *pipeline.Frame) {
@@ -121,12 +134,14 @@ func TestFilterParts(t *testing.T) {
 		o           Options
 		from, to    int
 		interlaced  bool
+		lit         bool
 		begin, last int // of the part and its context
 	}{
-		{"good", options(Good), far + 2, far + 6, false, 2, far + 8},
-		{"best", best, 54, 56, false, 0, 61},
-		{"best, later", best, 70, 72, false, 16, 77},
-		{"fields, one run", fields, 38, 40, true, 16, 45},
+		{"good", options(Good), far + 2, far + 6, false, false, 2, far + 8},
+		{"flicker", options(Good), far + 2, far + 6, false, true, 2, far + 8},
+		{"best", best, 54, 56, false, false, 0, 61},
+		{"best, later", best, 70, 72, false, false, 16, 77},
+		{"fields, one run", fields, 38, 40, true, false, 16, 45},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w := c.o.Reads()
@@ -135,7 +150,7 @@ func TestFilterParts(t *testing.T) {
 			}
 			play := func(from, to int, context func(n int) bool) *film {
 				f := newFilm(t, c.o)
-				f.still = c.o.Runs > 0
+				f.still, f.lit = c.o.Runs > 0 || c.lit, c.lit
 				for n := from; n <= to; n++ {
 					in := f.frame(n, small)
 					in.Interlaced, in.Context = c.interlaced, context(n)

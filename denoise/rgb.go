@@ -149,7 +149,10 @@ func eachRows(f *pipeline.Frame, do func(y0, y1 int)) {
 // planesOfRGB returns the planes that an RGB frame is filtered in, in memory of their own.
 func planesOfRGB(in *pipeline.Frame) *pipeline.Frame {
 	depth := in.Layout.Info().Depth
-	out := emptyPlanes(in, depth)
+	out := pipeline.Blank(pipeline.Format{
+		Layout: pipeline.YUV444P.At(depth), Width: in.Width, Height: in.Height, Matrix: pipeline.BT601, FullRange: true,
+	})
+	out.Interlaced, out.TopFieldFirst = in.Interlaced, in.TopFieldFirst
 	from, to := components(in), components(out)
 	eachRows(in, func(y0, y1 int) {
 		rgb, planes := newRows(in.Width), newRows(in.Width)
@@ -162,12 +165,12 @@ func planesOfRGB(in *pipeline.Frame) *pipeline.Frame {
 	return out
 }
 
-// emptyPlanes returns a frame for the planes of an RGB frame, or for what the engine makes of them.
-func emptyPlanes(in *pipeline.Frame, depth int) *pipeline.Frame {
-	out := pipeline.Blank(pipeline.Format{
-		Layout: pipeline.YUV444P.At(depth), Width: in.Width, Height: in.Height, Matrix: pipeline.BT601, FullRange: true,
-	})
-	out.Interlaced, out.TopFieldFirst = in.Interlaced, in.TopFieldFirst
+// emptyPlanes returns a frame of so many bits for what the engine makes of planes.
+func emptyPlanes(planes *pipeline.Frame, depth int) *pipeline.Frame {
+	format := planes.Format
+	format.Layout = format.Layout.At(depth)
+	out := pipeline.Blank(format)
+	out.Interlaced, out.TopFieldFirst = planes.Interlaced, planes.TopFieldFirst
 	return out
 }
 

@@ -2,6 +2,7 @@ package denoise
 
 import (
 	"iter"
+	"math"
 
 	"vidfilter/denoise/fusion"
 	"vidfilter/denoise/motion"
@@ -108,6 +109,20 @@ func (s Settings) TemporalOnly() Settings {
 // SpatialOnly has each frame filtered by itself.
 func (s Settings) SpatialOnly() Settings {
 	s.Near, s.Far, s.Runs = 0, 0, 0
+	return s
+}
+
+// flickering returns the settings for a scene that flickers so far, from 0 to 1. Frames of one
+// brightness still differ by place and contrast: vectors must save more, and patches may differ
+// more.
+func (s Settings) flickering(part float64) Settings {
+	const penalty, fade = 12, 3
+	if part > 0 {
+		s.Motion.Penalty *= math.Pow(penalty, part)
+		s.Motion.RefinePenalty *= math.Pow(penalty, part)
+		s.First.PatchFade *= float32(math.Pow(fade, part))
+		s.First.Frequency /= float32(math.Pow(fade, part))
+	}
 	return s
 }
 

@@ -162,7 +162,7 @@ func TestWindow(t *testing.T) {
 		if got := given.Window(); got != want {
 			t.Errorf("%v with the noise given: %+v", quality, got)
 		}
-		want.Before = max(want.Before, noise.Before)
+		want.Before = max(want.Before+noise.LightsBefore, noise.Before)
 		if got := p.Window(); got != want {
 			t.Errorf("%v: %+v", quality, got)
 		}

@@ -25,7 +25,7 @@ func (m matcher) compare(f field) (difference, variation float64) {
 	var matched, own int
 	for i, v := range f.v {
 		t := m.trial(i%f.w*cell-cell/2, i/f.w*cell-cell/2)
-		t.try(v, 0)
+		t.try([]option{v.costs(0)})
 		matched += t.cost
 		own += deviation(m.cur.pix[t.y*m.cur.w+t.x:], m.cur.w)
 	}
@@ -41,10 +41,11 @@ func deviation(pix []byte, stride int) int {
 			sum += int(v)
 		}
 	}
-	mean := byte(sum / (window * window))
-	var flat [window]byte
-	for i := range flat {
-		flat[i] = mean
+	mean, all := sum/(window*window), 0
+	for y := range window {
+		for _, v := range pix[y*stride:][:window] {
+			all += max(int(v)-mean, mean-int(v))
+		}
 	}
-	return sad(pix, stride, flat[:], 0, math.MaxInt)
+	return all
 }

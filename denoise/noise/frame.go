@@ -1,10 +1,6 @@
 package noise
 
-import (
-	"encoding/binary"
-
-	"vidfilter/denoise/plane"
-)
+import "vidfilter/denoise/plane"
 
 // Frame is a picture made ready for the search.
 type Frame struct {
@@ -43,6 +39,14 @@ func NewFrame(pic plane.Views) *Frame {
 	return f
 }
 
+// thumb returns the smallest of the levels, if there is one.
+func (f *Frame) thumb() []byte {
+	if len(f.levels) == 0 {
+		return nil
+	}
+	return f.levels[len(f.levels)-1].pix
+}
+
 // halved returns means of 2x2 samples, in 8 bits. pair returns rows 2y and 2y+1; the rows that are
 // made are shared among all cores.
 func halved(width, height int, pair func(y int) (a, b []byte)) level {
@@ -60,29 +64,6 @@ func halved(width, height int, pair func(y int) (a, b []byte)) level {
 func (l level) share(do func(y0, y1 int)) {
 	const rows = 32
 	plane.Rows((l.h+rows-1)/rows, func(i int) { do(i*rows, min((i+1)*rows, l.h)) })
-}
-
-// halveRow writes means of 2x2 samples, eight at a time.
-func halveRow(out, a, b []byte) {
-	x := 0
-	for ; x+8 <= len(out); x += 8 {
-		p, q := (*[16]byte)(a[2*x:]), (*[16]byte)(b[2*x:])
-		left := halve4(binary.LittleEndian.Uint64(p[:8]), binary.LittleEndian.Uint64(q[:8]))
-		right := halve4(binary.LittleEndian.Uint64(p[8:]), binary.LittleEndian.Uint64(q[8:]))
-		binary.LittleEndian.PutUint64(out[x:], left|right<<32)
-	}
-	for ; x < len(out); x++ {
-		i := 2 * x
-		out[x] = byte((uint32(a[i]) + uint32(a[i+1]) + uint32(b[i]) + uint32(b[i+1]) + 2) / 4)
-	}
-}
-
-// halve4 returns four means of 2x2 bytes, given eight of either row.
-func halve4(p, q uint64) uint64 {
-	s := p&bytes + p>>8&bytes + q&bytes + q>>8&bytes + 2*lanes
-	s = s >> 2 & bytes
-	s = (s | s>>8) & 0x0000ffff0000ffff
-	return (s | s>>16) & 0x00000000ffffffff
 }
 
 // half returns means of 2x2 samples, in 8 bits.

@@ -17,6 +17,8 @@ type Reading struct {
 	triple *Triple // of three different frames of a scene, else nil
 	small  coarsePairs
 	done   chan struct{} // the triple is there
+
+	thumb, before []byte // of this frame's luma and of the last one's, for [Lights]
 }
 
 // Read begins to measure a picture. Before is the reading of the picture before it, which is read
@@ -32,7 +34,9 @@ func Read(before *Reading, pic plane.Views) *Reading {
 		if before != nil {
 			<-before.ready
 			last, before.frame = before.frame, nil
+			r.before = last.thumb()
 		}
+		r.thumb = f.thumb()
 		pair, s, m := newPair(last, f)
 		var first *middle
 		if before != nil {

@@ -167,14 +167,30 @@ type blocks struct {
 	block, diff block
 }
 
+// kindOf says of bytes whether they are at the ends of the range, and whether they are black: by 1
+// and 16.
+var kindOf = func() (all [256]uint) {
+	all[0], all[1], all[254], all[255], all[16] = 1, 1, 1, 1, 16
+	return all
+}()
+
 // load reads the blocks at x, y. It reports whether there is noise to be seen in them.
 func (b *blocks) load(x, y int) bool {
 	unit := uint16(b.cur.Unit())
 	scale := 1 / float32(unit)
 	clipped, black := 0, 0
 	for j := range 8 {
-		row := eight(b.cur, x, y+j)
 		out := (*[8]float32)(b.block[8*j:])
+		if in, ok := b.cur.Bytes(y + j); ok {
+			kinds := uint(0)
+			for i, s := range (*[8]byte)(in[x:]) {
+				out[i] = float32(s)
+				kinds += kindOf[s]
+			}
+			clipped, black = clipped+int(kinds&15), black+int(kinds>>4)
+			continue
+		}
+		row := eight(b.cur, x, y+j)
 		for i, s := range row {
 			out[i] = float32(s) * scale
 			if s-unit-1 >= 253*unit-1 { // up to 1, or from 254 on
@@ -198,8 +214,14 @@ func (b *blocks) load(x, y int) bool {
 // subtract makes the difference, scaled so that its variance is that of one frame's noise.
 func (b *blocks) subtract(x, y int, scale float32) {
 	for j := range 8 {
-		row := eight(b.ref, x, y+j)
 		in, out := (*[8]float32)(b.block[8*j:]), (*[8]float32)(b.diff[8*j:])
+		if bytes, ok := b.ref.Bytes(y + j); ok {
+			for i, s := range (*[8]byte)(bytes[x:]) {
+				out[i] = (in[i] - float32(s)) * (math.Sqrt2 / 2)
+			}
+			continue
+		}
+		row := eight(b.ref, x, y+j)
 		for i, s := range row {
 			out[i] = (in[i] - float32(s)*scale) * (math.Sqrt2 / 2)
 		}

@@ -31,22 +31,47 @@ func TestDCT(t *testing.T) {
 	}
 }
 
-func TestSAD(t *testing.T) {
+// TestFast: what is in C gives the results of plain Go.
+func TestFast(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	for range 200 {
-		a, b := make([]byte, 20*15+window), make([]byte, 30*15+window)
-		for _, s := range [][]byte{a, b} {
-			for i := range s {
-				s[i] = byte([]int{0, 255, r.IntN(256)}[r.IntN(3)])
+	random := func(n int) []byte {
+		all := make([]byte, n)
+		for i := range all {
+			all[i] = byte([]int{0, 255, r.IntN(256)}[r.IntN(3)])
+		}
+		return all
+	}
+	for n := range 70 {
+		a, b, got := random(2*n+1), random(2*n+1), make([]byte, n)
+		halveRow(got, a, b)
+		for i, v := range got {
+			if want := (int(a[2*i]) + int(a[2*i+1]) + int(b[2*i]) + int(b[2*i+1]) + 2) / 4; int(v) != want {
+				t.Fatalf("sample %d of %d: %d, want %d", i, n, v, want)
 			}
 		}
-		want := 0
-		for i := range window * window {
-			d := int(a[i/window*20+i%window]) - int(b[i/window*30+i%window])
-			want += max(d, -d)
+	}
+	for range 300 {
+		m := matcher{level{40, 30, random(40 * 30)}, level{33, 28, random(33 * 28)}}
+		got := trial{m: m, x: r.IntN(40 - window + 1), y: r.IntN(30 - window + 1), cost: 20000 + r.IntN(12000)}
+		want := got
+		var options []option
+		for range 1 + r.IntN(8) {
+			v, extra := vector{r.IntN(40) - 20, r.IntN(40) - 20}, r.IntN(3000)
+			options = append(options, v.costs(extra))
+			x, y := got.x+v.x, got.y+v.y
+			if x < 0 || y < 0 || x > 33-window || y > 28-window {
+				continue
+			}
+			for i := range window * window {
+				d := int(m.cur.pix[(got.y+i/window)*40+got.x+i%window]) - int(m.ref.pix[(y+i/window)*33+x+i%window])
+				extra += max(d, -d)
+			}
+			if extra < want.cost {
+				want.best, want.cost = v, extra
+			}
 		}
-		if got := sad(a, 20, b, 30, math.MaxInt); got != want {
-			t.Fatalf("%d, want %d", got, want)
+		if got.try(options); got.best != want.best || got.cost != want.cost {
+			t.Fatalf("%v costs %d, want %v, %d", got.best, got.cost, want.best, want.cost)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package noise
 
 import (
-	"encoding/binary"
 	"math"
 
 	"vidfilter/denoise/plane"
@@ -19,6 +18,8 @@ func (v vector) plus(x, y int) vector { return vector{v.x + x, v.y + y} }
 func (v vector) length() float64      { return math.Sqrt(float64(v.x*v.x + v.y*v.y)) }
 
 const (
+	window = 16 // the search compares windows of 16x16 samples
+
 	cell  = 8 // samples of a level between its vectors
 	reach = 6 // the coarsest level is searched this far
 
@@ -62,30 +63,16 @@ func (m matcher) trial(x, y int) trial {
 	return trial{m: m, x: x, y: y, cost: 1 << 30}
 }
 
-// try takes a vector if it is cheaper than the best one. One that leaves the level is ignored.
-func (t *trial) try(v vector, extra int) {
-	x, y := t.x+v.x, t.y+v.y
-	if x < 0 || y < 0 || x > t.m.ref.w-window || y > t.m.ref.h-window {
-		return
-	}
-	cur, ref := t.m.cur, t.m.ref
-	cost := extra + sad(cur.pix[t.y*cur.w+t.x:], cur.w, ref.pix[y*ref.w+x:], ref.w, t.cost-extra)
-	if cost < t.cost {
-		t.best, t.cost = v, cost
-	}
-}
-
 // around tries the neighbours of the best vector, and once more if one of them was better.
 func (t *trial) around() {
 	for range 2 {
 		from, least := t.best, penalty+t.cost/penaltyShare
-		for dy := -1; dy <= 1; dy++ {
-			for dx := -1; dx <= 1; dx++ {
-				if dx != 0 || dy != 0 {
-					t.try(from.plus(dx, dy), least)
-				}
-			}
+		var beside [8]option
+		for i := range beside {
+			k := i + i/4 // but for the middle of 3x3
+			beside[i] = from.plus(k%3-1, k/3-1).costs(least)
 		}
+		t.try(beside[:])
 		if t.best == from {
 			return
 		}
@@ -94,16 +81,17 @@ func (t *trial) around() {
 
 // coarsest searches all vectors within reach.
 func (m matcher) coarsest() field {
+	within := []option{{}}
+	for dy := -reach; dy <= reach; dy++ {
+		for dx := -reach; dx <= reach; dx++ {
+			v := vector{dx, dy}
+			within = append(within, v.costs(int(farPenalty*v.length())))
+		}
+	}
 	f := newField(m.cur)
 	for i := range f.v {
 		t := m.trial(i%f.w*cell-cell/2, i/f.w*cell-cell/2)
-		t.try(vector{}, 0)
-		for dy := -reach; dy <= reach; dy++ {
-			for dx := -reach; dx <= reach; dx++ {
-				v := vector{dx, dy}
-				t.try(v, int(farPenalty*v.length()))
-			}
-		}
+		t.try(within)
 		f.v[i] = t.best
 	}
 	return f
@@ -133,12 +121,13 @@ func (m matcher) cell(x, y int, coarse field) vector {
 // near searches a cell about the best of a predicted vector and others.
 func (m matcher) near(x, y int, p vector, others ...vector) vector {
 	t := m.trial(x*cell-cell/2, y*cell-cell/2)
-	t.try(p, 0)
+	options := append(make([]option, 0, 8), p.costs(0))
 	for _, v := range others {
 		if v != p {
-			t.try(v, penalty)
+			options = append(options, v.costs(penalty))
 		}
 	}
+	t.try(options)
 	t.around()
 	return t.best
 }
@@ -185,7 +174,10 @@ func (s *search) area(a area, p *patch) vector {
 	return s.ref.find(p, a, v.twice())
 }
 
-const margin = 2 // the picture itself is searched this far about the vector of the half
+const (
+	margin = 2 // the picture itself is searched this far about the vector of the half
+	most   = window + 2*margin
+)
 
 // find searches the picture itself for an area of another, about a vector. Both are smoothed, for
 // in the noise itself the best match would be the one that hides the most of it.
@@ -199,7 +191,7 @@ func (f *Frame) find(own *patch, a area, p vector) vector {
 	smooth(there[:], side, luma, x+p.x-margin, y+p.y-margin)
 	m := matcher{level{window, window, own[:]}, level{side, side, there[:]}}
 	t := m.trial(0, 0)
-	t.try(vector{margin, margin}, 0)
+	t.try([]option{vector{margin, margin}.costs(0)})
 	t.around()
 	v := p.plus(t.best.x-margin, t.best.y-margin)
 	v.x = clamp(v.x, -x, luma.Width-window-x)
@@ -212,7 +204,6 @@ func smooth(out []byte, side int, p *plane.View, x, y int) {
 	if smoothBytes(out, side, p, x, y) {
 		return
 	}
-	const most = window + 2*margin
 	var edge [most + 2]uint16
 	var rows [3][most]uint32 // each smoothed across
 	shift := p.Depth - 8 + 4
@@ -234,42 +225,6 @@ func smooth(out []byte, side int, p *plane.View, x, y int) {
 			o[i] = byte(min((a[i]+2*b[i]+across[i]+round)>>shift, 255))
 		}
 	}
-}
-
-// smoothBytes is smooth for samples that are bytes side by side, away from the edges, eight at a
-// time. It reports whether they are.
-func smoothBytes(out []byte, side int, p *plane.View, x, y int) bool {
-	const words = (window + 2*margin + 7) / 8
-	if x < 1 || y < 1 || x+8*words+1 > p.Width || y+side+1 > p.Height || p.Depth > 8 {
-		return false
-	}
-	var rows [3][words][2]uint64 // smoothed across: even and odd samples
-	for j := range side + 2 {
-		in, ok := p.Bytes(y - 1 + j)
-		if !ok {
-			return false
-		}
-		across := &rows[j%3]
-		for i := range across {
-			w := (*[10]byte)(in[x-1+8*i:])
-			left, middle := binary.LittleEndian.Uint64(w[:8]), binary.LittleEndian.Uint64(w[1:9])
-			right := binary.LittleEndian.Uint64(w[2:])
-			across[i][0] = left&bytes + 2*(middle&bytes) + right&bytes
-			across[i][1] = left>>8&bytes + 2*(middle>>8&bytes) + right>>8&bytes
-		}
-		if j < 2 {
-			continue
-		}
-		var smoothed [8 * words]byte
-		above, here := &rows[(j-2)%3], &rows[(j-1)%3]
-		for i := range across {
-			even := (above[i][0] + 2*here[i][0] + across[i][0] + 8*lanes) >> 4 & bytes
-			odd := (above[i][1] + 2*here[i][1] + across[i][1] + 8*lanes) >> 4 & bytes
-			binary.LittleEndian.PutUint64(smoothed[8*i:], even|odd<<8)
-		}
-		copy(out[(j-2)*side:][:side], smoothed[:])
-	}
-	return true
 }
 
 // replicate fills out with row y from x on, whose first and last samples go on beyond its ends.

@@ -1,0 +1,25 @@
+// What of the measurement is in C. Go's tests have the same in Go, and hold it to equal results.
+#ifndef VIDFILTER_DENOISE_NOISE_FAST_H
+#define VIDFILTER_DENOISE_NOISE_FAST_H
+
+#include <stdint.h>
+
+enum { VN_WINDOW = 16, VN_MOST = 20 };
+
+// vn_halve writes n means of 2x2 samples of two rows.
+void vn_halve(uint8_t *out, const uint8_t *a, const uint8_t *b, int n);
+
+// vn_smooth writes a square, of VN_MOST at the most, smoothed by (1, 2, 1)/4 both ways. The input
+// has a sample more on each side. Neither has padding.
+void vn_smooth(uint8_t *out, const uint8_t *in, int side);
+
+typedef struct { int32_t x, y, extra; } vn_option;
+
+// vn_try compares the window at cur with those of ref, a plane of width and height without padding,
+// that are displaced from x, y by the options, in turn. It returns the number of the last one that
+// costs less than those before it and the cost, which becomes its own: the sum of the absolute
+// differences, and the extra. It returns -1 if none does. Windows beyond the plane do not count.
+int vn_try(const uint8_t *cur, int pitch, const uint8_t *ref, int width, int height, int x, int y,
+	const vn_option *options, int n, int64_t *cost);
+
+#endif
