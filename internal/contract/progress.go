@@ -37,7 +37,8 @@ type Progress struct {
 	GPU     *GPU     `json:"gpu,omitempty"` // if the filter runs on one
 }
 
-// Stages holds the time that each stage worked, in milliseconds per frame.
+// Stages holds the time that each stage worked, in milliseconds per frame. The stages run at the same
+// time: without waiting for each other, the job takes the longest of the three.
 type Stages struct {
 	Decode float64 `json:"decode_ms"`
 	Filter float64 `json:"filter_ms"`
@@ -85,6 +86,7 @@ type Done struct {
 	NotKept     []string         `json:"not_kept,omitempty"` // side data that the output lacks
 	Noise       *Noise           `json:"noise,omitempty"`    // found by the denoiser
 	Repaired    *Repaired        `json:"repaired,omitempty"` // by --repair
+	Stages      *Stages          `json:"stages,omitempty"`
 	Differences []Difference     `json:"differences,omitempty"`
 }
 
