@@ -112,6 +112,9 @@ func (j *job) write(ctx context.Context) error {
 	}
 	_, onCPU := j.backend.(threaded)
 	j.inFlight = j.o.inFlight(j.frameSize(), onCPU)
+	if err := j.settleQuality(ctx); err != nil {
+		return j.orStopped(err)
+	}
 	j.tellSlow()
 	err := j.writeVideo(ctx)
 	if late, is := errors.AsType[*video.LateFieldsError](err); is && j.again() && !j.stopped() {
@@ -486,6 +489,7 @@ func (j *job) result() cli.Result {
 	}
 	if j.out != nil {
 		res.Size, res.OutTime = j.out.Bytes(), j.out.Time().Seconds()
+		res.Quality = j.quality()
 		if s := j.snapshot(); s.EncodeBusy > 0 {
 			res.Stages, res.Slowest = new(s.StageTimes()), j.slowest(s)
 		}
