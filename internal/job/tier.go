@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/asticode/go-astiav"
-	"golang.org/x/sys/unix"
 
 	"vidfilter/decode"
 	"vidfilter/encode/video"
@@ -272,15 +271,9 @@ func (o *SegmentOptions) partsQuality(ctx context.Context, frames *pipeline.Pool
 
 // processorTime returns the time of the process on all cores while it does something.
 func processorTime(do func() error) (time.Duration, error) {
-	from := processorClock()
+	from := machine.ProcessorTime()
 	err := do()
-	return processorClock() - from, err
-}
-
-func processorClock() time.Duration {
-	var t unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t)
-	return time.Duration(t.Nano())
+	return machine.ProcessorTime() - from, err
 }
 
 func releaseAll(frames []*pipeline.Frame) {
