@@ -513,7 +513,9 @@ func (j *job) keep(ctx context.Context, res cli.Result) (cli.Result, error) {
 	}
 	var faults []error
 	if j.target != nil && !j.target.Direct() && formats.Of(j.o.Format).Video() {
+		began := time.Now()
 		err := j.out.Verify()
+		j.ui.Debugf("the check of the output took %s", milliseconds(time.Since(began)))
 		if err != nil && (j.o.Part != nil || j.o.Join != "") {
 			return res, unfit{err}
 		}
