@@ -27,8 +27,8 @@ const (
 	mostTried = 12                     // frames
 )
 
-// trialPlaces are where in the video frames are tried. The later ones are for frames without noise,
-// and for measurements close to the limit.
+// trialPlaces are where in the video frames are tried. The later ones are for measurements close to
+// the limit.
 var trialPlaces = []float64{0.5, 0.25, 0.75}
 
 // work is the processor time of a frame.
@@ -74,7 +74,7 @@ func (j *job) settle(w work) {
 
 // choosesQuality reports whether the tier is open, and the job long enough to measure it.
 func (j *job) choosesQuality() bool {
-	b, onCPU := j.backend.(forecaster)
+	_, onCPU := j.backend.(forecaster)
 	p, denoises := j.o.denoiser()
 	frames, _ := j.in.Estimate()
 	switch {
@@ -83,10 +83,16 @@ func (j *job) choosesQuality() bool {
 	case j.o.Part != nil || j.o.Join != "" || j.o.Input == "-" || j.encoding != nil:
 		return false
 	}
+	return float64(frames) > j.goodRate()*shortJob.Seconds()
+}
+
+// goodRate is the forecast of the denoiser's frames per second at good quality.
+func (j *job) goodRate() float64 {
+	p, _ := j.o.denoiser()
 	p.Quality = kernels.Good
 	v := j.in.Video().CodecParameters()
-	asked, _ := b.Expect(p, v.Width(), v.Height())
-	return float64(frames) > asked*shortJob.Seconds()
+	rate, _ := j.backend.(forecaster).Expect(p, v.Width(), v.Height())
+	return rate
 }
 
 // ratio compares the filters' time with the encoder's, each on the cores that it uses; 0: all.
@@ -115,16 +121,14 @@ func (j *job) tryGood(ctx context.Context) (w work, err error) {
 		if err != nil {
 			return w, err
 		}
-		if j.noise.clean == j.noise.frames { // they are copied
-			continue
+		if j.noise.clean == j.noise.frames { // they were copied, and others may not be
+			threads := j.backend.(threaded).Threads()
+			at.filter = time.Duration(float64(threads) / j.goodRate() * float64(time.Second))
 		}
 		w.filter, w.encode, n = w.filter+at.filter, w.encode+at.encode, n+1
 		if r := w.ratio(video.CodecOf(j.o.Encoder).Cores(j.to.height)); r < 0.8 || r > 1.25 {
 			break
 		}
-	}
-	if n == 0 {
-		return w, fmt.Errorf("no noise at %d places", len(trialPlaces))
 	}
 	return work{w.filter / time.Duration(n), w.encode / time.Duration(n)}, nil
 }

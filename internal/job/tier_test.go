@@ -42,11 +42,11 @@ func TestTrialOfQuality(t *testing.T) {
 	defer cpu.Close()
 	frames := pipeline.NewPool(cpu, 1)
 	defer frames.Close()
-	for _, c := range []struct{ input, args, fails string }{
+	for _, c := range []struct{ input, args string }{
 		{input: noisy},
 		{input: noisy, args: "--codec av1 --film-grain keep --preset 12"},
 		{input: noisy, args: "--deinterlace single --repair --after hflip --start 0.2 --codec ffv1"},
-		{input: clean, fails: "no noise at 3 places"},
+		{input: clean},
 	} {
 		o, err := Parse(append([]string{"-i", c.input, "-o", "out.mkv"}, strings.Fields(c.args)...), nil)
 		e2e.Must(t, err)
@@ -55,12 +55,7 @@ func TestTrialOfQuality(t *testing.T) {
 		j := &job{o: o, ui: cli.NewUI(cli.Stdio{Err: &strings.Builder{}}, cli.UIOptions{}), backend: cpu, frames: frames, in: in, noise: &noiseSeen{}, flicker: &flickerSeen{}, repaired: &repairs{}}
 		e2e.Must(t, j.foresee(t.Context()))
 		w, err := j.tryGood(t.Context())
-		switch {
-		case c.fails != "":
-			if err == nil || err.Error() != c.fails {
-				t.Errorf("%q: %v", c.args, err)
-			}
-		case err != nil || w.filter <= 0 || w.encode <= 0:
+		if err != nil || w.filter <= 0 || w.encode <= 0 {
 			t.Errorf("%q: %+v, %v", c.args, w, err)
 		}
 		if j.o != o || j.noise.frames != 0 || j.grain != nil || j.trial || frames.InUse() != 0 {
