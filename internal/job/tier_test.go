@@ -1,6 +1,7 @@
 package job
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -35,8 +36,9 @@ func TestTierByTimes(t *testing.T) {
 // What a trial measures does not stay in the job, and only the tier of the options changes.
 func TestTrialOfQuality(t *testing.T) {
 	e2e.NeedsFFmpeg(t)
-	noisy := e2e.Clip(t, "tier.mkv", "-f lavfi -i testsrc2=s=96x64:r=25:d=2,noise=alls=20:allf=t -c:v libx264 -preset ultrafast -crf 10 -g 10")
-	clean := e2e.Clip(t, "clean.mkv", "-f lavfi -i color=s=96x64:r=25:d=2 -c:v libx264 -preset ultrafast -g 10")
+	dir := t.TempDir()
+	noisy := e2e.Clip(t, filepath.Join(dir, "tier.mkv"), "-f lavfi -i testsrc2=s=96x64:r=25:d=2,noise=alls=20:allf=t -c:v libx264 -preset ultrafast -crf 10 -g 10")
+	clean := e2e.Clip(t, filepath.Join(dir, "clean.mkv"), "-f lavfi -i color=s=96x64:r=25:d=2 -c:v libx264 -preset ultrafast -g 10")
 	cpu, err := kernels.NewCPU(1, "")
 	e2e.Must(t, err)
 	defer cpu.Close()
