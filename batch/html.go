@@ -56,6 +56,7 @@ func cellsOf(r Row) []cell {
 		number("change", share(r.Before, r.After), ratio(r)),
 		number("time", formatSeconds(r.Seconds), r.Seconds),
 		number("noise (luma/chroma)", formatNoise(r), luma(r)),
+		name("quality", r.Quality),
 		number("attempts", formatCount(int64(r.Attempts)), r.Attempts),
 		name("reason", r.Reason),
 	}

@@ -13,7 +13,7 @@ type Quality uint8
 
 // The tiers.
 const (
-	AutoQuality Quality = iota // good on a GPU, fast on the CPU
+	AutoQuality Quality = iota // good on a GPU; on the CPU fast, unless a job finds time for good
 	Fast
 	Good
 	Best
@@ -54,7 +54,7 @@ var denoiseFilter = &Filter{Name: "denoise", Place: PlaceMain, Zero: Denoise{}, 
 		Binding: Bind(func(p *Denoise) *float64 { return &p.Chroma }),
 	},
 	{
-		Name: "quality", Title: "Quality", Basic: true, Kind: Name, Names: qualityNames, Help: "auto is good on a GPU and fast on the CPU",
+		Name: "quality", Title: "Quality", Basic: true, Kind: Name, Names: qualityNames, Help: "auto is good on a GPU, and on the CPU where that keeps up with the encoder; else fast",
 		Binding: Bind(func(p *Denoise) *Quality { return &p.Quality }),
 	},
 	{

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,6 +31,7 @@ type Measured struct {
 	Crop        *string `json:"crop,omitempty"`         // a box, empty for the whole picture
 	ChromaShift *string `json:"chroma_shift,omitempty"` // X,Y, empty for no shift
 	Order       string  `json:"field_order,omitempty"`
+	Quality     string  `json:"quality,omitempty"` // a tier of the denoiser
 }
 
 // option returns the option of the main command.
@@ -45,8 +47,10 @@ type PartResult struct {
 // parts asks the program where the file can be cut for the job's filter. Fewer than two parts mean
 // that it cannot be cut.
 func (k *task) parts(ctx context.Context) ([]Part, error) {
-	args := []string{"segments", "-i", k.spec.Item.Source, "--length", strconv.FormatFloat(k.spec.Segment, 'f', -1, 64)}
-	out, err := k.Program.Output(ctx, append(args, k.spec.Item.Args...)...)
+	device, back := k.device(k.spec.Item.Args)
+	defer back()
+	args := []string{"segments", "-i", k.spec.Item.Source, "-o", filepath.Base(k.spec.Item.Output), "--length", strconv.FormatFloat(k.spec.Segment, 'f', -1, 64)}
+	out, err := k.Program.Output(ctx, slices.Concat(args, k.spec.Item.Args, device)...)
 	if err != nil {
 		return nil, err
 	}
@@ -56,6 +60,9 @@ func (k *task) parts(ctx context.Context) ([]Part, error) {
 	}
 	if err := json.Unmarshal(out, &found); err != nil {
 		return nil, fmt.Errorf("output of segments: %w", err)
+	}
+	if k.spec.Remote && found.Quality == "fast" {
+		found.Quality = "" // a worker with a GPU does better
 	}
 	for i := range found.Parts {
 		found.Parts[i].Measured = found.Measured
@@ -98,6 +105,9 @@ func (k *task) part(ctx context.Context) (queue.Outcome, error) {
 	}
 	if p.ChromaShift != nil {
 		args = append(args, "--chroma-shift="+*p.ChromaShift)
+	}
+	if p.Quality != "" {
+		args = append(args, "--quality="+p.Quality)
 	}
 	done, err := k.media(ctx, in, temp, args...)
 	if err != nil {
@@ -281,6 +291,7 @@ func (k *task) join(ctx context.Context) (queue.Outcome, error) {
 		all.Seconds += p.Seconds
 		all.Noise = all.Noise.With(all.Frames, p.Noise, p.Frames)
 		all.Repaired = all.Repaired.With(p.Repaired)
+		all.Quality = cmp.Or(all.Quality, p.Quality)
 		all.Frames += p.Frames
 	}
 	if err := os.WriteFile(list, []byte(strings.Join(files, "\n")+"\n"), 0o666); err != nil {
@@ -292,7 +303,7 @@ func (k *task) join(ctx context.Context) (queue.Outcome, error) {
 		return queue.Outcome{}, err
 	}
 	res := resultOf(done)
-	res.Parts, res.Noise, res.Repaired = len(files), all.Noise, all.Repaired
+	res.Parts, res.Noise, res.Repaired, res.Quality = len(files), all.Noise, all.Repaired, all.Quality
 	res.Outcome = res.In(res.Seconds + all.Seconds)
 	out, err := k.finish(temp, res)
 	if err == nil {

@@ -7,6 +7,7 @@ import "C"
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/asticode/go-astiav"
 
@@ -28,6 +29,7 @@ type Codec struct {
 	Preset  string   // default of --preset
 	CRF     float64  // default of --crf; below 0 if the encoder has none
 	Quality Quality  // values of --crf
+	faster  int      // places from one of Presets to the next faster; 0: they differ in something else
 	// OnDevice is the common name of what the encoder codes on a device; "" if it works on the CPU.
 	OnDevice string
 
@@ -117,6 +119,15 @@ func (c Codec) Joins() bool { return c.headers != nil }
 
 // Fast reports whether an encoder may be faster than one decoder of large pictures.
 func (c Codec) Fast() bool { return c.OnDevice != "" || c.copies }
+
+// Faster returns the next faster preset, "" if there is none.
+func (c Codec) Faster(preset string) string {
+	i := slices.Index(c.Presets, preset)
+	if to := i + c.faster; i >= 0 && c.faster != 0 && to >= 0 && to < len(c.Presets) {
+		return c.Presets[to]
+	}
+	return ""
+}
 
 // Cores returns how many cores one encoder keeps busy with pictures of a height; 0 for all.
 func (c Codec) Cores(height int) int {

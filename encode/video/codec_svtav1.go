@@ -20,6 +20,7 @@ var svtAV1 = Codec{
 	Common:  "av1",
 	Aliases: []string{"av01", "svt-av1", "svtav1", "aom", "libaom", "libaom-av1"},
 	Presets: strings.Fields("0 1 2 3 4 5 6 7 8 9 10 11 12 13"),
+	faster:  1,
 	Tunes:   strings.Fields("vq psnr ssim"),
 	Preset:  "7",
 	CRF:     24,

@@ -22,6 +22,7 @@ var x264 = Codec{
 	Common:  "h264",
 	Aliases: []string{"avc", "avc1", "h.264", "x264"},
 	Presets: strings.Fields("ultrafast superfast veryfast faster fast medium slow slower veryslow placebo"),
+	faster:  -1,
 	Tunes:   strings.Fields("film animation grain stillimage psnr ssim fastdecode zerolatency"),
 	Preset:  "medium",
 	CRF:     18,

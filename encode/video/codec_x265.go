@@ -24,6 +24,7 @@ var x265 = Codec{
 	Common:  "hevc",
 	Aliases: []string{"h265", "h.265", "x265", "hvc1", "hev1"},
 	Presets: strings.Fields("ultrafast superfast veryfast faster fast medium slow slower veryslow placebo"),
+	faster:  -1,
 	Tunes:   strings.Fields("psnr ssim grain zerolatency fastdecode animation"),
 	Preset:  "medium",
 	CRF:     20,

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 
+	"vidfilter/internal/contract"
 	"vidfilter/internal/text"
 )
 
@@ -55,7 +56,7 @@ func facts(s progress) (parts []string) {
 
 func plainLine(s progress) string { return strings.TrimSpace(strings.Join(facts(s), ", ")) }
 
-// summary is the last line of a job that has an output.
+// summary is the end of a job that has an output: a line, two for a long job.
 func summary(r Result) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s in %.1f s", text.Count(r.Frame, "frame"), r.Elapsed)
@@ -71,7 +72,24 @@ func summary(r Result) string {
 	if r.PSNR != nil {
 		fmt.Fprintf(&b, ", PSNR %s dB, SSIM %.4f", decibels(float64(*r.PSNR)), *r.SSIM)
 	}
+	if r.Stages != nil && r.Elapsed > longJob {
+		fmt.Fprintf(&b, "\n%.1f fps: %s", r.Outcome().FPS, work(*r.Stages, r.Slowest))
+	}
 	return b.String()
+}
+
+// longJob is how many seconds a job takes whose summary compares its stages.
+const longJob = 60
+
+// work compares the stages' times, and names the one that limits the speed.
+func work(s contract.Stages, slowest string) string {
+	all := max(s.Decode+s.Filter+s.Encode, math.SmallestNonzeroFloat64)
+	share := func(x float64) int { return int(math.Round(100 * x / all)) }
+	line := fmt.Sprintf("decoding %d%%, filter %d%%, encoder %d%%", share(s.Decode), share(s.Filter), share(s.Encode))
+	if slowest != "" {
+		line += "; slowest: " + slowest
+	}
+	return line
 }
 
 // decibels writes infinity as package quality does.

@@ -11,7 +11,7 @@ import (
 func progressObject(s progress) contract.Progress {
 	p := contract.Progress{
 		Type: contract.TypeProgress, Frame: s.Frames, FPS: rate.Rounded(s.FPS), Speed: rate.Rounded(s.Speed),
-		OutTime: s.OutTime.Seconds(), Size: s.Bytes, ETA: s.Left, Stages: stageTimes(s.Snapshot),
+		OutTime: s.OutTime.Seconds(), Size: s.Bytes, ETA: s.Left, Stages: s.StageTimes(),
 	}
 	if s.Total > 0 {
 		p.Total = &s.Total
@@ -22,7 +22,8 @@ func progressObject(s progress) contract.Progress {
 	return p
 }
 
-func stageTimes(s Snapshot) contract.Stages {
+// StageTimes returns the times of the stages for a frame.
+func (s Snapshot) StageTimes() contract.Stages {
 	perFrame := func(busy time.Duration) float64 {
 		return rate.Rounded(busy.Seconds() * 1000 / float64(max(1, s.Frames)))
 	}

@@ -102,6 +102,15 @@ func TestSummary(t *testing.T) {
 	if got, want := summary(r), "1 frame in 0.0 s, 10 B out, PSNR inf dB, SSIM 1.0000"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	r = Result{Done: contract.Done{Frame: 3000, Elapsed: 60, Stages: &contract.Stages{Decode: 1, Filter: 5, Encode: 14}}, Slowest: "x264 (--preset fast)"}
+	short := "3000 frames in 60.0 s (50.0 fps)"
+	if got := summary(r); got != short {
+		t.Errorf("got %q, want %q", got, short)
+	}
+	r.Frame, r.Elapsed = 3005, 60.1
+	if got, want := summary(r), "3005 frames in 60.1 s (50.0 fps)\n50.0 fps: decoding 5%, filter 25%, encoder 70%; slowest: x264 (--preset fast)"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
 }
 
 func TestJSONProgress(t *testing.T) {

@@ -10,8 +10,9 @@ import (
 // Result is the result of a job. UI.Finish adds the error, the warnings and the speed.
 type Result struct {
 	contract.Done
-	Taken bool // only a part of the input was requested
-	Kept  bool // there is an output, perhaps with an error
+	Taken   bool   // only a part of the input was requested
+	Kept    bool   // there is an output, perhaps with an error
+	Slowest string // as in Snapshot
 }
 
 // located adds the output's name to an error if it is not the requested one.
@@ -34,6 +35,7 @@ type Snapshot struct {
 	Bytes                              int64         // written
 	DecodeBusy, FilterBusy, EncodeBusy time.Duration // by each stage, on all frames so far
 	GPU                                *GPUTimes     // nil on the CPU
+	Slowest                            string        // the stage that limits the speed, and advice; "" if unknown
 }
 
 // GPUTimes are averages for a frame.

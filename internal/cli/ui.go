@@ -38,13 +38,18 @@ func NewUI(s Stdio, o UIOptions) *UI {
 	return u
 }
 
-func (u *UI) bar(columns, _ int) []ScreenLine {
+func (u *UI) bar(columns, rows int) []ScreenLine {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.progress == nil {
+	p := u.progress
+	if p == nil {
 		return nil
 	}
-	return []ScreenLine{{Text: barLine(*u.progress, columns)}}
+	lines := []ScreenLine{{Text: barLine(*p, columns)}}
+	if p.Slowest != "" && rows > 1 {
+		lines = append(lines, ScreenLine{Text: text.Clip(work(p.StageTimes(), p.Slowest), columns)})
+	}
+	return lines
 }
 
 // OnAbandon sets a function that removes temporary files if the job does not react to signals.

@@ -166,3 +166,14 @@ func TestBarAndMessages(t *testing.T) {
 		t.Errorf("got %q, want %q", s, want)
 	}
 }
+
+func TestSlowestStage(t *testing.T) {
+	for rows, second := range map[int]string{24: "decoding 10%, filter 20%, encoder 70%; …\n", 2: ""} {
+		u, s := testUI(t)
+		u.Mode, u.Size = "bar", func() (int, int) { return 41, rows }
+		u.show(progress{Snapshot: Snapshot{Frames: 7, DecodeBusy: time.Second, FilterBusy: 2 * time.Second, EncodeBusy: 7 * time.Second, Slowest: "x264 (--preset fast)"}})
+		if want := "7 frames  0.0 fps  0.00x  0 B\n" + second; s.String() != want {
+			t.Errorf("%d rows: got %q, want %q", rows, s, want)
+		}
+	}
+}

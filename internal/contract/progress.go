@@ -37,7 +37,8 @@ type Progress struct {
 	GPU     *GPU     `json:"gpu,omitempty"` // if the filter runs on one
 }
 
-// Stages holds the time that each stage worked, in milliseconds per frame.
+// Stages holds the time that each stage worked, in milliseconds per frame. The stages run at the
+// same time: a job takes as long as the slowest of them.
 type Stages struct {
 	Decode float64 `json:"decode_ms"`
 	Filter float64 `json:"filter_ms"`
@@ -85,12 +86,14 @@ type Done struct {
 	NotKept     []string         `json:"not_kept,omitempty"` // side data that the output lacks
 	Noise       *Noise           `json:"noise,omitempty"`    // found by the denoiser
 	Repaired    *Repaired        `json:"repaired,omitempty"` // by --repair
+	Quality     string           `json:"quality,omitempty"`  // of the denoiser
+	Stages      *Stages          `json:"stages,omitempty"`
 	Differences []Difference     `json:"differences,omitempty"`
 }
 
 // Outcome returns the outcome of the job.
 func (d Done) Outcome() Outcome {
-	o := Outcome{Frames: d.Frame, Noise: d.Noise, Repaired: d.Repaired, Differences: d.Differences}
+	o := Outcome{Frames: d.Frame, Quality: d.Quality, Noise: d.Noise, Repaired: d.Repaired, Differences: d.Differences}
 	o.Damaged = d.ExitCode == ExitDamaged && (len(d.Damage) > 0 || Losses(d.Differences) == nil)
 	return o.In(d.Elapsed)
 }
@@ -103,6 +106,7 @@ type Outcome struct {
 	FPS     float64 `json:"fps,omitempty"`     // frames per second of work
 	// the output lacks the unreadable parts of the source
 	Damaged     bool         `json:"damaged,omitempty"`
+	Quality     string       `json:"quality,omitempty"`     // of the denoiser
 	Noise       *Noise       `json:"noise,omitempty"`       // found by the denoiser
 	Repaired    *Repaired    `json:"repaired,omitempty"`    // by --repair
 	Differences []Difference `json:"differences,omitempty"` // between source and output

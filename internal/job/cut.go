@@ -59,7 +59,11 @@ func SegmentsOf(o *SegmentOptions, fs *pflag.FlagSet, env []string) (any, error)
 	if o.Input == "" {
 		return nil, cli.Usagef("vidfilter segments -i FILE", "no input: -i FILE is missing")
 	}
-	if err := o.CheckFilter(fs); err != nil {
+	check := o.CheckFilter
+	if o.Output != "" { // as a batch names it, so that the encoder is known
+		check = o.Resolve
+	}
+	if err := check(fs); err != nil {
 		return nil, err
 	}
 	if err := EnterSandbox(func(string) {}, sandbox.Policy{}, o.decodeOptions(), o.Input); err != nil {
@@ -72,6 +76,7 @@ func SegmentsOf(o *SegmentOptions, fs *pflag.FlagSet, env []string) (any, error)
 		Crop        *string `json:"crop,omitempty"`         // for --crop of the parts, empty for the whole picture
 		ChromaShift *string `json:"chroma_shift,omitempty"` // for --chroma-shift of the parts, empty for no shift
 		Order       string  `json:"field_order,omitempty"`  // for --field-order of the parts
+		Quality     string  `json:"quality,omitempty"`      // for --quality of the parts
 	}
 	var err error
 	if found.Cuts, err = decode.Scan(ctx, o.Input, o.decodeOptions(), o.length, o.window()); err != nil {
@@ -98,6 +103,11 @@ func SegmentsOf(o *SegmentOptions, fs *pflag.FlagSet, env []string) (any, error)
 			return found, err
 		}
 		found.Order = o.FieldOrder
+	}
+	if o.Output != "" && len(found.Parts) > 1 {
+		if found.Quality, err = o.partsQuality(ctx, pool); err != nil {
+			return found, err
+		}
 	}
 	if whole := o.undivided(); whole != "" && found.Whole == "" {
 		found.Parts, found.Whole = []decode.Range{}, whole

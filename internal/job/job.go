@@ -66,6 +66,7 @@ type job struct {
 	rest     func() // ends progress reports to the parent, unless nil
 	meters   pipeline.Meters
 	ahead    *pipeline.Meters // of parts whose frames wait for the encoder, or nil
+	side     int              // how many of them are filtered at once
 	noise    *noiseSeen
 	flicker  *flickerSeen
 	repaired *repairs
@@ -111,6 +112,9 @@ func (j *job) write(ctx context.Context) error {
 	}
 	_, onCPU := j.backend.(threaded)
 	j.inFlight = j.o.inFlight(j.frameSize(), onCPU)
+	if err := j.settleQuality(ctx); err != nil {
+		return j.orStopped(err)
+	}
 	j.tellSlow()
 	err := j.writeVideo(ctx)
 	if late, is := errors.AsType[*video.LateFieldsError](err); is && j.again() && !j.stopped() {
@@ -446,15 +450,16 @@ func (j *job) snapshot() cli.Snapshot {
 	if j.written.Load() { // the header may promise another number
 		total, length = j.frameCount(), j.out.Time()
 	}
-	before := &j.meters // the encoder
-	if j.ahead != nil {
-		before = j.ahead
-	}
-	return cli.Snapshot{
+	s := cli.Snapshot{
 		GPU:    j.gpuTimes(),
 		Frames: j.frameCount(), Total: total, OutTime: j.out.Time(), TotalTime: length, Bytes: j.out.Bytes(),
-		DecodeBusy: before.Decode.Busy(), FilterBusy: before.Filter.Busy(), EncodeBusy: j.meters.Encode.Busy(),
+		EncodeBusy: j.meters.Encode.Busy(),
 	}
+	s.DecodeBusy, s.FilterBusy = j.busyAhead()
+	if time.Since(j.started) > settled {
+		s.Slowest = j.slowest(s)
+	}
+	return s
 }
 
 // explain replaces the temporary name in an error by the real one.
@@ -484,6 +489,10 @@ func (j *job) result() cli.Result {
 	}
 	if j.out != nil {
 		res.Size, res.OutTime = j.out.Bytes(), j.out.Time().Seconds()
+		res.Quality = j.quality()
+		if s := j.snapshot(); s.EncodeBusy > 0 {
+			res.Stages, res.Slowest = new(s.StageTimes()), j.slowest(s)
+		}
 		maps.Copy(res.Damage, j.out.Damage())
 	}
 	return res
@@ -504,7 +513,9 @@ func (j *job) keep(ctx context.Context, res cli.Result) (cli.Result, error) {
 	}
 	var faults []error
 	if j.target != nil && !j.target.Direct() && formats.Of(j.o.Format).Video() {
+		began := time.Now()
 		err := j.out.Verify()
+		j.ui.Debugf("the check of the output took %s", milliseconds(time.Since(began)))
 		if err != nil && (j.o.Part != nil || j.o.Join != "") {
 			return res, unfit{err}
 		}

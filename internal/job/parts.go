@@ -259,7 +259,7 @@ func (j *job) runParts(ctx context.Context, d division) error {
 		return err
 	}
 	if !d.coded {
-		j.ahead = new(pipeline.Meters)
+		j.ahead, j.side = new(pipeline.Meters), d.workers
 	}
 	untrack := j.ui.Track(j.snapshot)
 	if d.coded {

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 var (
@@ -66,6 +67,13 @@ func FreeMemory() int64 {
 // FreeThreads returns how many threads this process may still start by the limits of its control
 // groups; 0 for any number.
 func FreeThreads() int64 { return threads(files, sharers.Load()) }
+
+// ProcessorTime returns how long this process has kept cores busy, all of them together.
+func ProcessorTime() time.Duration {
+	var u syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
 
 // CoreLimit returns GOMAXPROCS if the machine has more cores, by which libraries choose their
 // threads; else 0.

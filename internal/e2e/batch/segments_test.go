@@ -88,7 +88,7 @@ func TestDenoisedParts(t *testing.T) {
 	b.Until("a part", func() bool { return finishedParts(parts) > 0 })
 	b.kill()
 	begin(t, again...).end(0)
-	contains(t, string(e2e.Read(t, filepath.Join(parts, ".vidfilter/jobs/a.mp4.json"))), `"parts": `, `"noise": `, `"seconds": `)
+	contains(t, string(e2e.Read(t, filepath.Join(parts, ".vidfilter/jobs/a.mp4.json"))), `"parts": `, `"noise": `, `"quality": "fast"`, `"seconds": `)
 	if pictures(t, filepath.Join(parts, "a.mp4")) != pictures(t, filepath.Join(whole, "a.mp4")) {
 		t.Error("the parts together are not the whole")
 	}
