@@ -1,6 +1,7 @@
 package cpu
 
 // #cgo CFLAGS: -std=c11 -O3 -Wall -Wno-psabi
+// #cgo LDFLAGS: -lm
 // #include "cpu.h"
 import "C"
 

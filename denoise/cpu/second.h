@@ -9,25 +9,35 @@ enum { HALVES = 16 / VL };
 enum { GROUPS = 6, FIRST_GROUP = 2 };
 INLINE int group_of(int row) { return row < 2 ? row : FIRST_GROUP + row / 4; }
 
+enum { SLOTS = VD_NEIGHBOURS / PAIR, WEIGHTS = GROUPS - 1 };
+
+// The changes of PAIR neighbours. Weights are the same for each half of a group of 4 across: there
+// are those of rows 0 to 3, of rows 4 to 7, ..., and at last those of the mean, of the slope down,
+// of the slope across, and of their group.
 typedef struct {
-	_Alignas(64) float own[256], pilot[256]; // own: from the pilot's, at last the mean of all frames
+	vw change[16];      // coefficients, from the pilot's
+	vf weight[WEIGHTS]; // at first the mean squared changes
+	vw words[GROUPS];   // weights of rows 0, 1, the rest of 0 to 3, ..., in those of all frames
+	vf whole;           // weight of the patch
+} second_slot;
+
+typedef struct {
+	_Alignas(64) float own[256], pilot[256]; // own: the mean of all frames
+	vw change[16];                           // coefficients of the frame itself, from the pilot's
 	vf variance[HALVES][GROUPS];             // of the mean, in those of the noise
 	vf noise;                                // factor of the variance
-	vf whole[VD_NEIGHBOURS];                 // weight of the patch
-	int count;                               // neighbours in use
-	int used[VD_NEIGHBOURS];
-	struct {
-		_Alignas(64) float change[256]; // coefficients, from the pilot's
-		vf weight[GROUPS][HALVES];      // at first the mean squared changes
-	} near[VD_NEIGHBOURS];
+	int count;                               // slots in use
+	int used[SLOTS];
+	second_slot slot[SLOTS];
 } second_patch;
 
 // Where a patch and its matches are.
 typedef struct {
 	int x, y;
 	const uint16_t *pilot;
-	const sample *own, *at[VD_NEIGHBOURS]; // at: NULL where out of reach
+	const sample *own, *at[VD_NEIGHBOURS];
 	int down[VD_NEIGHBOURS];               // half a pel
+	int count;                             // neighbours in reach
 	ptrdiff_t past;                        // of its first sample in the sums; -1: it does not stand still
 } second_places;
 
@@ -182,8 +192,6 @@ static void inverse16(float *m)
 
 #endif
 
-static void forward16(const vd_pass *p, float *out, const sample *at) { transform(p, out, at, 0, NULL, 0); }
-static void forward_down(const vd_pass *p, float *out, const sample *at) { transform(p, out, at, 1, NULL, 0); }
 static void forward_words(const vd_pass *p, float *out, const uint16_t *at, float level) { transform(p, out, p->noisy.at, 0, at, level); }
 
 // sum_all is the sum of the numbers in all halves of a row, in all places.
@@ -200,98 +208,169 @@ INLINE vf sum_all(vf s[HALVES])
 
 #define LEAST_ENERGY 1e-20f // as in denoise/fusion
 
-static const float gates[2][16] = {{1, 0.5f}, {0.5f}};
+static const float gates[8] = {1, 0.5f, 0.5f}; // of row 0, and of row 1
 
 #define ONE_NOISY 1
 
-// change_second sets the changes of neighbour k.
-static void change_second(const vd_pass *p, second_patch *b, const sample *at, int down, int k)
+// word_bits is how many of the pilot's bits there is room for in whole numbers.
+INLINE int word_bits(const vd_pass *p) { return mini(8 + extra_bits(p->noisy) + pilot_bits(p->noisy), 15); }
+
+// in_words makes of numbers without a sign, of so many bits, those of word_bits.
+INLINE vw in_words(const vd_pass *p, vw x, int bits)
 {
-	float *change = b->near[k].change;
-	vf total[HALVES], factor = 1 / b->noise;
-	if (down) forward_down(p, change, at);
-	else forward16(p, change, at);
-	for (int h = 0; h < HALVES; h++) {
-		total[h] = splat(0);
-		for (int g = 0; g < 4; g++) {
-			vf sum = splat(0);
-#pragma GCC unroll 4
-			for (int i = 4 * g; i < 4 * g + 4; i++) {
-				int at = 16 * i + VL * h;
-				vf d = load(change + at) - load(b->pilot + at);
-				store(change + at, d);
-				vf e = d * d * load(p->inverse + at);
-				sum += e;
-				if (i < FIRST_GROUP) b->near[k].weight[i][h] = e * factor * load(gates[i] + VL * h) * p->gate;
-			}
-			sum = sum_quads(sum * factor);
-			b->near[k].weight[FIRST_GROUP + g][h] = sum * (1 / 16.f);
-			total[h] += sum;
-		}
-	}
-	b->whole[k] = sum_all(total);
+	if (SAMPLE_BITS == 8 || word_bits(p) >= bits) return x << (word_bits(p) - bits);
+	return (vw)((vw_unsigned)x >> (bits - word_bits(p)));
 }
 
-// weigh_second sets the weights of neighbour k.
-INLINE void weigh_second(const vd_pass *p, second_patch *b, int k)
+// load_second loads the samples of matches in PAIR frames, in the unit of in_words.
+INLINE void load_second(const vd_pass *p, vw x[16], const sample *const *at, const int *down)
+{
+	int any = 0, bits = 8 + extra_bits(p->noisy);
+	for (int k = 0; k < PAIR; k++) any |= down[k];
+	if (!any) {
+		for (int i = 0; i < 16; i++) x[i] = in_words(p, load_rows(at, i * p->noisy.pitch), bits);
+		return;
+	}
+	vw r[16 + AROUND];
+	int flags[PAIR];
+	for (int k = 0; k < PAIR; k++) flags[k] = -down[k];
+	vw which = per_patch_words(flags, 2);
+	for (int i = 0; i < 16 + AROUND; i++) r[i] = load_rows(at, (i - BEFORE) * p->noisy.pitch);
+	for (int i = 0; i < 16; i++) x[i] = in_words(p, choose(which, down_words(p, r + i), r[i + BEFORE]), bits);
+}
+
+// transform_words sets the coefficients of what samples differ from the pilot by.
+INLINE void transform_words(const vd_unit *unit, vw x[16], const vw pilot[16])
+{
+	if (SAMPLE_BITS == 8 || unit->enlarge) for (int i = 0; i < 16; i++) x[i] = (x[i] - pilot[i]) * splat_vw(unit->enlarge);
+	else for (int i = 0; i < 16; i++) x[i] = times(x[i] - pilot[i], splat_vw(unit->lessen));
+	dct16_words(x);
+	if (unit->reduce) for (int i = 0; i < 16; i++) x[i] = times(x[i], splat_vw(unit->reduce));
+	transpose16_words(x);
+	dct16_words(x);
+}
+
+// change_own sets the changes of the frame itself.
+static void change_own(const vd_pass *p, second_patch *b, const vw pilot[16], const sample *own)
+{
+	const sample *at[PAIR];
+	const int none[PAIR] = {0};
+	for (int k = 0; k < PAIR; k++) at[k] = own;
+	load_second(p, b->change, at, none);
+	transform_words(&p->own_unit, b->change, pilot);
+}
+
+// change_second sets the changes of neighbours, and what their weights are made of.
+static void change_second(const vd_pass *p, const second_patch *b, second_slot *s, const vw pilot[16], const sample *const *at, const int *down)
+{
+	vw x[16];
+	load_second(p, x, at, down);
+	transform_words(&p->near_unit, x, pilot);
+	vf factor = 1 / (b->noise * (16 * p->white)), total = splat(0);
+	vi slopes[2];
+	for (int g = 0; g < 4; g++) {
+		vi sum = (vi){};
+#pragma GCC unroll 4
+		for (int i = 4 * g; i < 4 * g + 4; i++) {
+			s->change[i] = x[i];
+			vw w = times(x[i], load_row16(p->whiten + 16 * i));
+			sum += square_pairs(w);
+			if (i < 2) slopes[i] = square_pairs(unpack_low(w, splat_vw(0)));
+		}
+		vf mean = to_float(sum);
+		mean = (mean + swap_pairs(mean)) * factor;
+		s->weight[g] = mean;
+		total += mean;
+	}
+	s->weight[4] = to_float(join_pairs(slopes[0], slopes[1])) * load_row(gates) * (factor * (16 * p->gate));
+	s->whole = sum_rows(total); // 32 of 16
+}
+
+// weigh_second sets the weights of a slot.
+INLINE void weigh_second(const vd_pass *p, second_slot *s)
 {
 	vf c = splat(p->frequency), rest = splat(1 - p->frequency * ONE_NOISY);
-	for (int h = 0; h < HALVES; h++) {
-		for (int g = 0; g < GROUPS; g++) {
-			vf mean = b->near[k].weight[g][h];
-			// those of their own are watched beside their group
-			if (g < FIRST_GROUP) mean = vmax(mean, b->near[k].weight[FIRST_GROUP][h]);
-			mean = vmax(mean, splat(ONE_NOISY));
-			b->near[k].weight[g][h] = b->whole[k] * reciprocal(fmadd(mean, c, rest));
-		}
-	}
+	s->weight[4] = vmax(s->weight[4], first_of_quad(s->weight[0]));
+	for (int g = 0; g < WEIGHTS; g++) s->weight[g] = s->whole * reciprocal(fmadd(vmax(s->weight[g], splat(ONE_NOISY)), c, rest));
 }
 
-// weigh_neighbours sets the changes of all neighbours that count, and their weights.
-static void weigh_neighbours(const vd_pass *p, second_patch *b, const second_places *at)
+// weigh_second_all sets the changes of all neighbours that count, and their weights.
+static void weigh_second_all(const vd_pass *p, second_patch *b, const vw pilot[16], const second_places *at)
 {
-	int count = 0;
-	for (int k = 0; k < p->neighbours; k++)
-		if (at->at[k]) change_second(p, b, at->at[k], at->down[k], count++);
+	static const float but_last[16] = {1, 1, 1, 1, 1, 1, 1, 1};
+	int slots = (at->count + PAIR - 1) / PAIR;
+	for (int k = 0; k < slots; k++) change_second(p, b, &b->slot[k], pilot, at->at + PAIR * k, at->down + PAIR * k);
 	b->count = 0;
-	for (int k = 0; k < count; k++) { // each sum of four is there four times
-		vf excess = vmax(fmadd(b->whole[k], splat(1 / 1024.f), splat(-ONE_NOISY)), splat(0));
-		b->whole[k] = exp2_neg(excess * p->fade);
-	}
-	for (int k = 0; k < count; k++) {
-		if (!any_above(b->whole[k], LEAST_WEIGHT)) continue;
-		weigh_second(p, b, k);
+	for (int k = 0; k < slots; k++) { // each mean of 16 is there twice
+		second_slot *s = &b->slot[k];
+		vf excess = vmax(fmadd(s->whole, splat(1 / 32.f), splat(-ONE_NOISY)), splat(0));
+		s->whole = exp2_neg(excess * p->fade);
+		if (PAIR * (k + 1) > at->count) s->whole *= load(but_last); // half a slot
+		if (!any_above(s->whole, LEAST_WEIGHT)) continue;
+		weigh_second(p, s);
 		b->used[b->count++] = k;
 	}
 }
 
-// average_second sets the mean of all frames, and its variance.
-static void average_second(second_patch *b)
+// spread sets numbers for all places of those of groups.
+INLINE void spread(vf out[HALVES][GROUPS], const vf of[WEIGHTS])
 {
-	vf inverse[HALVES][GROUPS];
 	for (int h = 0; h < HALVES; h++) {
-		vf *v = b->variance[h];
-		for (int g = 0; g < GROUPS; g++) {
-			vf weight = splat(1), squares = splat(1);
-			for (int k = 0; k < b->count; k++) {
-				vf w = b->near[b->used[k]].weight[g][h];
-				weight += w;
-				squares = fmadd(w, w, squares);
-			}
-			inverse[h][g] = reciprocal(weight);
-			v[g] = squares * inverse[h][g] * inverse[h][g];
-		}
+		for (int g = 0; g < 4; g++) out[h][FIRST_GROUP + g] = groups16(of[g], h);
+		out[h][0] = out[h][1] = out[h][FIRST_GROUP];
 	}
-	for (int h = 0; h < HALVES; h++) {
-#pragma GCC unroll 16
-		for (int i = 0; i < 16; i++) {
-			int k = 16 * i + VL * h, g = group_of(i);
-			vf sum = load(b->own + k);
-			for (int n = 0; n < b->count; n++) {
-				int u = b->used[n];
-				sum = fmadd(b->near[u].weight[g][h], load(b->near[u].change + k), sum);
+	static const int32_t two[16] = {-1, -1}, one[16] = {-1};
+	vi pair = load_whole(two), first = load_whole(one);
+	out[0][0] = (vf)((pair & (vi)of[4]) | (~pair & (vi)out[0][0]));
+	out[0][1] = (vf)((first & (vi)second_pair(of[4])) | (~first & (vi)out[0][1]));
+}
+
+// average_second sets the mean of all frames, and its variance.
+static void average_second(const vd_pass *p, second_patch *b)
+{
+	vf inverse[WEIGHTS], variance[WEIGHTS], part[HALVES][GROUPS];
+	for (int g = 0; g < WEIGHTS; g++) {
+		vf weight = splat(0), squares = splat(0);
+		for (int k = 0; k < b->count; k++) {
+			vf w = b->slot[b->used[k]].weight[g];
+			weight += w;
+			squares = fmadd(w, w, squares);
+		}
+		inverse[g] = reciprocal(1 + sum_frames(weight));
+		variance[g] = (1 + sum_frames(squares)) * inverse[g] * inverse[g];
+	}
+	spread(b->variance, variance);
+	spread(part, inverse);
+	for (int k = 0; k < b->count; k++) {
+		second_slot *s = &b->slot[b->used[k]];
+		vi first[WEIGHTS];
+		for (int g = 0; g < WEIGHTS; g++) first[g] = nearest(s->weight[g] * inverse[g] * 32767);
+		for (int g = 0; g < 4; g++) s->words[FIRST_GROUP + g] = double_words(first[g]);
+		vi watched = (first[4] & 0xffff) | (vi)swap_pairs((vf)first[4]) << 16; // a pair at place 0, and at 2
+		s->words[0] = (vw)first_from(watched, (vi)s->words[FIRST_GROUP]);
+		s->words[1] = (vw)first_from((vi)second_pair((vf)watched), (vi)s->words[FIRST_GROUP]);
+	}
+	float own_unit = 1 / p->own_unit.level, unit = 1 / p->near_unit.level;
+#pragma GCC unroll 6
+	for (int g = 0; g < GROUPS; g++) {
+		int from = g < FIRST_GROUP ? g : g == FIRST_GROUP ? FIRST_GROUP : 4 * (g - FIRST_GROUP);
+		int to = g < FIRST_GROUP ? g + 1 : 4 * (g - FIRST_GROUP) + 4;
+		vw sum[4] = {splat_vw(0), splat_vw(0), splat_vw(0), splat_vw(0)};
+		for (int k = 0; k < b->count; k++) {
+			const second_slot *s = &b->slot[b->used[k]];
+			vw w = s->words[g];
+			for (int i = from; i < to; i++) sum[i - from] = plus(sum[i - from], times(s->change[i], w));
+		}
+		for (int i = from; i < to; i++) {
+			int16_t all[2 * VL];
+			store_vw(all, sum[i - from]);
+			for (int h = 0; h < HALVES; h++) {
+				int at = 16 * i + VL * h;
+				vf others = load_shorts(all + VL * h);
+				if (PAIR > 1) others += load_shorts(all + VL);
+				vf own = load_shorts((const int16_t *)&b->change[i] + VL * h) * part[h][g];
+				store(b->own + at, fmadd(own, splat(own_unit), fmadd(others, splat(unit), load(b->pilot + at))));
 			}
-			store(b->own + k, fmadd(sum, inverse[h][g], load(b->pilot + k)));
 		}
 	}
 }
@@ -306,6 +385,8 @@ static float variance_second(const second_patch *b)
 	}
 	return sum_all(total)[0] * (1 / 256.f);
 }
+
+static const float past_gates[2][16] = {{1, 0.5f}, {0.5f}};
 
 // extend_second takes a sum of frames into the mean so far. The DC, which changes as the light
 // does, is judged by itself.
@@ -328,7 +409,7 @@ static void extend_second(const vd_pass *p, second_patch *b, const vd_past *past
 				vf d = load(change + at) - load(b->own + at);
 				store(change + at, d);
 				vf e = d * d * load(p->inverse + at) * factor[group_of(i)];
-				if (i < FIRST_GROUP) weight[h][i] = e * load(gates[i] + VL * h) * p->gate;
+				if (i < FIRST_GROUP) weight[h][i] = e * load(past_gates[i] + VL * h) * p->gate;
 				if (i == 0 && h == 0) e *= load(but_dc);
 				sum += e;
 			}
@@ -405,12 +486,14 @@ static void fuse_second(const vd_pass *p, vd_sums s, int top, const second_place
 {
 	second_patch b;
 	_Alignas(64) float mean[256];
+	vw pilot[16];
+	int bits = 8 + extra_bits(p->noisy) + pilot_bits(p->noisy);
 	forward_words(p, b.pilot, at->pilot, pilot_of(p));
-	forward16(p, b.own, at->own);
-	for (int k = 0; k < 256; k += VL) store(b.own + k, load(b.own + k) - load(b.pilot + k));
+	for (int i = 0; i < 16; i++) pilot[i] = in_words(p, load_row16(at->pilot + i * p->noisy.pitch), bits);
 	b.noise = splat(noise_at(p, b.pilot[0] / 16));
-	weigh_neighbours(p, &b, at);
-	average_second(&b);
+	change_own(p, &b, pilot, at->own);
+	weigh_second_all(p, &b, pilot, at);
+	average_second(p, &b);
 	if (at->past >= 0 && variance_second(&b) <= p->past_most)
 		for (int k = 0; k < p->pasts; k++) extend_second(p, &b, &p->past[k], at->past);
 	float left = shrink_second(p, &b, mean);
@@ -422,15 +505,18 @@ static void find_second(const vd_pass *p, second_places *at, int y, int i)
 {
 	at->x = place(i, p->noisy.width, 16, p->stride), at->y = y;
 	int cell = cell_of(p, 16, at->x, y);
-	at->own = row_of(p->noisy, y) + at->x;
+	at->own = row_of(p->noisy, y) + at->x, at->count = 0;
 	at->pilot = p->pilot + y * p->noisy.pitch + at->x;
-	ptrdiff_t pitch = p->noisy.pitch * sizeof(sample);
-	fetch(at->own, pitch, 16);
+	fetch(at->own, p->noisy.pitch * sizeof(sample), 16);
 	fetch(at->pilot, p->noisy.pitch * sizeof *at->pilot, 16);
 	for (int k = 0; k < p->neighbours; k++) {
-		at->at[k] = matching(p, &p->near[k], 16, at->x, y, cell, &at->down[k]);
-		if (at->at[k]) fetch_match(at->at[k], p->noisy.pitch, 16, at->down[k]);
+		int n = at->count;
+		at->at[n] = matching(p, &p->near[k], 16, at->x, y, cell, &at->down[n]);
+		if (!at->at[n]) continue;
+		fetch_match(at->at[n], p->noisy.pitch, 16, at->down[n]);
+		at->count++;
 	}
+	if (PAIR > 1 && at->count & 1) at->at[at->count] = at->own, at->down[at->count] = 0;
 	at->past = -1;
 	if (p->pasts == 0 || abs(p->still[cell].x) + abs(p->still[cell].y) > p->past_reach) return;
 	at->past = y * p->noisy.pitch + at->x;

@@ -1,6 +1,7 @@
 // The functions that do not depend on the instruction set, and those that choose by it and by the
 // depth of the samples.
 #define _POSIX_C_SOURCE 200112L
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "cpu.h"
@@ -88,6 +89,65 @@ void vd_fuse(int isa, const vd_pass *p, vd_sums s, int top, int y)
 void vd_finish(int isa, const vd_pass *p, vd_sums s, int top, int y0, int y1)
 {
 	CHOOSE(isa, p->noisy, vd_finish, p, s, top, y0, y1)
+}
+
+#define FACTOR4(x) x, x, x, x
+#define FACTOR16(x) FACTOR4(x), FACTOR4(x), FACTOR4(x), FACTOR4(x)
+#define FACTOR(x) {FACTOR16(x), FACTOR16(x)}
+
+_Alignas(64) const int16_t vd_factors[16][32] = {
+	[1] = FACTOR(32610),
+	[2] = FACTOR(32138),
+	[3] = FACTOR(31357),
+	[4] = FACTOR(30274),
+	[5] = FACTOR(28899),
+	[6] = FACTOR(27246),
+	[7] = FACTOR(25330),
+	[8] = FACTOR(23170),
+	[9] = FACTOR(20788),
+	[10] = FACTOR(18205),
+	[11] = FACTOR(15447),
+	[12] = FACTOR(12540),
+	[13] = FACTOR(9512),
+	[14] = FACTOR(6393),
+	[15] = FACTOR(3212),
+};
+
+// below is 2^-shift in the unit of 1 << 15, a little less: halves are rounded to zero then, on both
+// sides.
+static int below(int shift) { return (1 << (15 - shift)) - 1; }
+
+// unit_of returns a unit in which noise of sigma is about least to twice as much, and which is
+// finer before the second of the two transforms, as far as range sigmas have room there. A level
+// is 1 << bits in the differences.
+static vd_unit unit_of(int bits, float sigma, float least, float range)
+{
+	vd_unit u = {0};
+	int up = -1 - (int)floorf(log2f(sigma * 128 / least)), first = 0; // without both, a level is 128
+	up = up > 3 ? 3 : up < -8 ? -8 : up;
+	while (first < 3 && range * sigma * (2 << first) <= 724) first++;
+	if (first < up) first = up;
+	u.level = ldexpf(128, up);
+	if (first + 4 >= bits) u.enlarge = 1 << (first + 4 - bits);
+	else u.lessen = below(bits - 4 - first), u.level *= ldexpf(u.lessen, bits - 4 - first - 15);
+	if (up < first) u.reduce = below(first - up), u.level *= ldexpf(u.reduce, first - up - 15);
+	return u;
+}
+
+// Few of the frame's own changes are large, and they count for the most.
+void vd_set_units(vd_pass *p)
+{
+	const float most = 11400; // the squares of 16 fit into 32 bits
+	float sum = 0, least = p->variance[0];
+	for (int i = 0; i < 256; i++) {
+		sum += p->variance[i];
+		if (p->variance[i] < least) least = p->variance[i];
+	}
+	float sigma = sqrtf(sum / 256);
+	int bits = p->noisy.depth + VD_PILOT_BITS < 15 ? p->noisy.depth + VD_PILOT_BITS - 8 : 7;
+	p->own_unit = unit_of(bits, sigma, 2000, 12), p->near_unit = unit_of(bits, sigma, 500, 32);
+	for (int i = 0; i < 256; i++) p->whiten[i] = lrintf(most * sqrtf(least / p->variance[i]));
+	p->white = least * p->near_unit.level * p->near_unit.level * most * most / 32768 / 32768;
 }
 
 void vd_deepen(vd_plane to, vd_plane from, int y0, int y1)
