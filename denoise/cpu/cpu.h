@@ -74,9 +74,9 @@ typedef struct {
 // The unit of coefficients of 16 bits, and the way to it from differences of samples.
 // Factors below 1 are in the unit of 1 << 15.
 typedef struct {
-	int enlarge, lessen; // the differences, if not 0
-	int reduce;          // between the two transforms, if not 0
-	float level;         // an 8-bit level in a coefficient
+	int enlarge;        // times a sample, and the pilot
+	int lessen, reduce; // times a difference, and between the two transforms; 0 for 1
+	float level;        // an 8-bit level in a coefficient
 } vd_unit;
 
 // A pass over one plane. Tables of coefficients are indexed by [u * n + v] for the frequency u

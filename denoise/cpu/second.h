@@ -92,19 +92,10 @@ INLINE void idct16(vf x[16])
 	for (int i = 0; i < 8; i++) x[i] = a[i] + b[i], x[15 - i] = a[i] - b[i];
 }
 
-// load_lines loads VL columns of samples, of those half a pel down, or of words of a step of level.
-INLINE void load_lines(const vd_pass *p, vf x[16], const sample *samples, int down, const uint16_t *words, float level)
+// load_lines loads VL columns of words of a step of level.
+INLINE void load_lines(const vd_pass *p, vf x[16], const uint16_t *words, float level)
 {
-	ptrdiff_t pitch = p->noisy.pitch;
-	if (words) {
-		for (int i = 0; i < 16; i++) x[i] = load_words(words + i * pitch) * level;
-	} else if (down) {
-		vf r[16 + AROUND];
-		for (int i = 0; i < 16 + AROUND; i++) r[i] = load_wide(samples + (i - BEFORE) * pitch);
-		for (int i = 0; i < 16; i++) x[i] = half_down(p, r + i) * level_of(p);
-	} else {
-		for (int i = 0; i < 16; i++) x[i] = load_wide(samples + i * pitch) * level_of(p);
-	}
+	for (int i = 0; i < 16; i++) x[i] = load_words(words + i * p->noisy.pitch) * level;
 }
 
 #if VL == 16 // a square fits into the registers
@@ -120,11 +111,11 @@ INLINE void transpose16(vf r[16])
 	}
 }
 
-// transform sets the coefficients of samples, or of words.
-INLINE void transform(const vd_pass *p, float *out, const sample *samples, int down, const uint16_t *words, float level)
+// forward_words sets the coefficients of words.
+static void forward_words(const vd_pass *p, float *out, const uint16_t *words, float level)
 {
 	vf x[16];
-	load_lines(p, x, samples, down, words, level);
+	load_lines(p, x, words, level);
 	dct16(x);
 	transpose16(x);
 	dct16(x);
@@ -161,11 +152,11 @@ static void transpose16(float *m)
 	}
 }
 
-INLINE void transform(const vd_pass *p, float *out, const sample *samples, int down, const uint16_t *words, float level)
+static void forward_words(const vd_pass *p, float *out, const uint16_t *words, float level)
 {
 	vf x[16];
 	for (int h = 0; h < 16; h += VL) {
-		load_lines(p, x, samples + h, down, words ? words + h : NULL, level);
+		load_lines(p, x, words + h, level);
 		dct16(x);
 		store_column(out + h, x);
 	}
@@ -192,8 +183,6 @@ static void inverse16(float *m)
 
 #endif
 
-static void forward_words(const vd_pass *p, float *out, const uint16_t *at, float level) { transform(p, out, p->noisy.at, 0, at, level); }
-
 // sum_all is the sum of the numbers in all halves of a row, in all places.
 INLINE vf sum_all(vf s[HALVES])
 {
@@ -215,35 +204,41 @@ static const float gates[8] = {1, 0.5f, 0.5f}; // of row 0, and of row 1
 // word_bits is how many of the pilot's bits there is room for in whole numbers.
 INLINE int word_bits(const vd_pass *p) { return mini(8 + extra_bits(p->noisy) + pilot_bits(p->noisy), 15); }
 
-// in_words makes of numbers without a sign, of so many bits, those of word_bits.
-INLINE vw in_words(const vd_pass *p, vw x, int bits)
+// in_words makes of numbers without a sign, of so many bits, those of word_bits, times factor.
+INLINE vw in_words(const vd_pass *p, vw x, int bits, int factor)
 {
-	if (SAMPLE_BITS == 8 || word_bits(p) >= bits) return x << (word_bits(p) - bits);
-	return (vw)((vw_unsigned)x >> (bits - word_bits(p)));
+	if (SAMPLE_BITS == 8 || word_bits(p) >= bits) return x * splat_vw(factor << (word_bits(p) - bits));
+	return (vw)((vw_unsigned)x >> (bits - word_bits(p))) * splat_vw(factor);
 }
 
-// load_second loads the samples of matches in PAIR frames, in the unit of in_words.
-INLINE void load_second(const vd_pass *p, vw x[16], const sample *const *at, const int *down)
+INLINE void load_pilot_words(const vd_pass *p, vw x[16], const uint16_t *at, int factor)
+{
+	int bits = 8 + extra_bits(p->noisy) + pilot_bits(p->noisy);
+	for (int i = 0; i < 16; i++) x[i] = in_words(p, load_row16(at + i * p->noisy.pitch), bits, factor);
+}
+
+// load_second loads the samples of matches in PAIR frames.
+INLINE void load_second(const vd_pass *p, vw x[16], const sample *const *at, const int *down, int factor)
 {
 	int any = 0, bits = 8 + extra_bits(p->noisy);
 	for (int k = 0; k < PAIR; k++) any |= down[k];
 	if (!any) {
-		for (int i = 0; i < 16; i++) x[i] = in_words(p, load_rows(at, i * p->noisy.pitch), bits);
+		for (int i = 0; i < 16; i++) x[i] = in_words(p, load_rows(at, i * p->noisy.pitch), bits, factor);
 		return;
 	}
 	vw r[16 + AROUND];
 	int flags[PAIR];
 	for (int k = 0; k < PAIR; k++) flags[k] = -down[k];
-	vw which = per_patch_words(flags, 2);
+	vw which = per_patch_words(flags);
 	for (int i = 0; i < 16 + AROUND; i++) r[i] = load_rows(at, (i - BEFORE) * p->noisy.pitch);
-	for (int i = 0; i < 16; i++) x[i] = in_words(p, choose(which, down_words(p, r + i), r[i + BEFORE]), bits);
+	for (int i = 0; i < 16; i++) x[i] = in_words(p, choose(which, down_words(p, r + i), r[i + BEFORE]), bits, factor);
 }
 
 // transform_words sets the coefficients of what samples differ from the pilot by.
 INLINE void transform_words(const vd_unit *unit, vw x[16], const vw pilot[16])
 {
-	if (SAMPLE_BITS == 8 || unit->enlarge) for (int i = 0; i < 16; i++) x[i] = (x[i] - pilot[i]) * splat_vw(unit->enlarge);
-	else for (int i = 0; i < 16; i++) x[i] = times(x[i] - pilot[i], splat_vw(unit->lessen));
+	for (int i = 0; i < 16; i++) x[i] -= pilot[i];
+	if (unit->lessen) for (int i = 0; i < 16; i++) x[i] = times(x[i], splat_vw(unit->lessen));
 	dct16_words(x);
 	if (unit->reduce) for (int i = 0; i < 16; i++) x[i] = times(x[i], splat_vw(unit->reduce));
 	transpose16_words(x);
@@ -251,20 +246,23 @@ INLINE void transform_words(const vd_unit *unit, vw x[16], const vw pilot[16])
 }
 
 // change_own sets the changes of the frame itself.
-static void change_own(const vd_pass *p, second_patch *b, const vw pilot[16], const sample *own)
+static void change_own(const vd_pass *p, second_patch *b, const second_places *at)
 {
-	const sample *at[PAIR];
+	const vd_unit *unit = &p->own_unit;
+	const sample *own[PAIR];
 	const int none[PAIR] = {0};
-	for (int k = 0; k < PAIR; k++) at[k] = own;
-	load_second(p, b->change, at, none);
-	transform_words(&p->own_unit, b->change, pilot);
+	vw pilot[16];
+	for (int k = 0; k < PAIR; k++) own[k] = at->own;
+	load_pilot_words(p, pilot, at->pilot, unit->enlarge);
+	load_second(p, b->change, own, none, unit->enlarge);
+	transform_words(unit, b->change, pilot);
 }
 
 // change_second sets the changes of neighbours, and what their weights are made of.
 static void change_second(const vd_pass *p, const second_patch *b, second_slot *s, const vw pilot[16], const sample *const *at, const int *down)
 {
 	vw x[16];
-	load_second(p, x, at, down);
+	load_second(p, x, at, down, p->near_unit.enlarge);
 	transform_words(&p->near_unit, x, pilot);
 	vf factor = 1 / (b->noise * (16 * p->white)), total = splat(0);
 	vi slopes[2];
@@ -283,7 +281,7 @@ static void change_second(const vd_pass *p, const second_patch *b, second_slot *
 		total += mean;
 	}
 	s->weight[4] = to_float(join_pairs(slopes[0], slopes[1])) * load_row(gates) * (factor * (16 * p->gate));
-	s->whole = sum_rows(total); // 32 of 16
+	s->whole = sum_rows(total); // each of 16 means is there twice
 }
 
 // weigh_second sets the weights of a slot.
@@ -294,14 +292,16 @@ INLINE void weigh_second(const vd_pass *p, second_slot *s)
 	for (int g = 0; g < WEIGHTS; g++) s->weight[g] = s->whole * reciprocal(fmadd(vmax(s->weight[g], splat(ONE_NOISY)), c, rest));
 }
 
-// weigh_second_all sets the changes of all neighbours that count, and their weights.
-static void weigh_second_all(const vd_pass *p, second_patch *b, const vw pilot[16], const second_places *at)
+// weigh_neighbours sets the changes of all neighbours that count, and their weights.
+static void weigh_neighbours(const vd_pass *p, second_patch *b, const second_places *at)
 {
+	vw pilot[16];
+	load_pilot_words(p, pilot, at->pilot, p->near_unit.enlarge);
 	static const float but_last[16] = {1, 1, 1, 1, 1, 1, 1, 1};
 	int slots = (at->count + PAIR - 1) / PAIR;
 	for (int k = 0; k < slots; k++) change_second(p, b, &b->slot[k], pilot, at->at + PAIR * k, at->down + PAIR * k);
 	b->count = 0;
-	for (int k = 0; k < slots; k++) { // each mean of 16 is there twice
+	for (int k = 0; k < slots; k++) {
 		second_slot *s = &b->slot[k];
 		vf excess = vmax(fmadd(s->whole, splat(1 / 32.f), splat(-ONE_NOISY)), splat(0));
 		s->whole = exp2_neg(excess * p->fade);
@@ -486,13 +486,10 @@ static void fuse_second(const vd_pass *p, vd_sums s, int top, const second_place
 {
 	second_patch b;
 	_Alignas(64) float mean[256];
-	vw pilot[16];
-	int bits = 8 + extra_bits(p->noisy) + pilot_bits(p->noisy);
 	forward_words(p, b.pilot, at->pilot, pilot_of(p));
-	for (int i = 0; i < 16; i++) pilot[i] = in_words(p, load_row16(at->pilot + i * p->noisy.pitch), bits);
 	b.noise = splat(noise_at(p, b.pilot[0] / 16));
-	change_own(p, &b, pilot, at->own);
-	weigh_second_all(p, &b, pilot, at);
+	change_own(p, &b, at);
+	weigh_neighbours(p, &b, at);
 	average_second(p, &b);
 	if (at->past >= 0 && variance_second(&b) <= p->past_most)
 		for (int k = 0; k < p->pasts; k++) extend_second(p, &b, &p->past[k], at->past);

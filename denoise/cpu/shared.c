@@ -122,7 +122,7 @@ static int below(int shift) { return (1 << (15 - shift)) - 1; }
 // is 1 << bits in the differences.
 static vd_unit unit_of(int bits, float sigma, float least, float range)
 {
-	vd_unit u = {0};
+	vd_unit u = {.enlarge = 1};
 	int up = -1 - (int)floorf(log2f(sigma * 128 / least)), first = 0; // without both, a level is 128
 	up = up > 3 ? 3 : up < -8 ? -8 : up;
 	while (first < 3 && range * sigma * (2 << first) <= 724) first++;

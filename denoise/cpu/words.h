@@ -1,8 +1,8 @@
 // Vectors of 2 VL whole numbers of 16 bits, and the transforms of them. Sums that do not fit are
 // cut off; products are rounded, in the unit of 1 << 15.
 //
-// A quad is 8 numbers, the part of a vector that places are moved in. A vector holds a row of a
-// patch of 8x8 in a quad, one of 16x16 in two.
+// A quad is 8 numbers, the part of a vector that places are moved in. A vector holds PAIR rows of
+// patches of 16x16, in two quads each.
 
 typedef int16_t vw __attribute__((vector_size(4 * VL)));
 typedef uint16_t vw_unsigned __attribute__((vector_size(4 * VL)));
@@ -16,22 +16,19 @@ INLINE vw splat_vw(int x) { return (int16_t)x - (vw){}; }
 //   plus, minus      a + b, a - b
 //   times            a b
 //   square_pairs     a[2i]^2 + a[2i+1]^2, in 32 bits
-//   add_pairs        a[2i] + a[2i+1], in 32 bits
-//   before, after    each quad moved by one place, with 0 in the one left free
-//   load_quad        a quad of a row of coefficients, in all quads
 //   load_shorts      VL numbers to floats
 //   add_tap          (a + b) factor, in 32 bits, of the lower or the upper half of each quad
 //   pack_words       the numbers of both halves in 16 bits
-//   load_quads       a quad of each of 2 PAIR patches, as samples
-//   load_rows        two quads of each of PAIR patches
-//   load_row16       16 numbers of memory, for each frame the same
-//   per_quad         a float for each quad, four times
-//   half_quads       of quads of floats the lower or the upper half of all, each twice
+//   load_rows        16 samples of each of PAIR patches
+//   load_row16       16 numbers of memory, for each patch the same
 //   groups16         places 0, 2, 4, 6, each four times: those of the lower or of the upper vf
 //   sum_frames       the sum of the rows of 8, in both, where there are two
 //   double_words     the lower words of a vi, each twice
-//   transpose8       quads of 8 vectors: rows become columns
-//   transpose16      the same for rows of two quads
+//   unpack_low, unpack_high   the lower or the upper halves of two quads, in turn
+//   swap_pairs       floats 1, 0, 3, 2 of each four; first_of_quad: 0, 0, 0, 0; second_pair: 2, 2, ..
+//   join_pairs       the first two of each four of a, and of b
+//   first_from       the first of each eight of a, and the rest of b
+//   swap_squares     the upper quad of each 16 of a for the lower one of b
 
 #ifdef VD_ISA_AVX512
 
@@ -41,10 +38,6 @@ INLINE vw times(vw a, vw b) { return (vw)_mm512_mulhrs_epi16((__m512i)a, (__m512
 INLINE vw vw_max(vw a, vw b) { return (vw)_mm512_max_epi16((__m512i)a, (__m512i)b); }
 INLINE vw vw_min(vw a, vw b) { return (vw)_mm512_min_epi16((__m512i)a, (__m512i)b); }
 INLINE vi square_pairs(vw a) { return (vi)_mm512_madd_epi16((__m512i)a, (__m512i)a); }
-INLINE vi add_pairs(vw a) { return (vi)_mm512_madd_epi16((__m512i)a, _mm512_set1_epi16(1)); }
-INLINE vw before(vw a) { return (vw)_mm512_bslli_epi128((__m512i)a, 2); }
-INLINE vw after(vw a) { return (vw)_mm512_bsrli_epi128((__m512i)a, 2); }
-INLINE vw load_quad(const int16_t *p) { return (vw)_mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)p)); }
 
 INLINE vw double_words(vi a)
 {
@@ -61,26 +54,11 @@ INLINE vw pack_words(vi low, vi high) { return (vw)_mm512_packs_epi32((__m512i)l
 INLINE vf load_shorts(const int16_t *p) { return to_float((vi)_mm512_cvtepi16_epi32(_mm256_loadu_si256((const __m256i *)p))); }
 
 #if SAMPLE_BITS == 8
-INLINE vw load_quads(const sample *const *p, ptrdiff_t offset)
-{
-	__m128i a = _mm_loadl_epi64((const __m128i *)(p[0] + offset)), b = _mm_loadl_epi64((const __m128i *)(p[1] + offset));
-	__m128i c = _mm_loadl_epi64((const __m128i *)(p[2] + offset)), d = _mm_loadl_epi64((const __m128i *)(p[3] + offset));
-	__m256i all = _mm256_set_m128i(_mm_unpacklo_epi64(c, d), _mm_unpacklo_epi64(a, b));
-	return (vw)_mm512_cvtepu8_epi16(all);
-}
-
 INLINE vw load_rows(const sample *const *p, ptrdiff_t offset)
 {
 	return (vw)_mm512_cvtepu8_epi16(_mm256_set_m128i(_mm_loadu_si128((const __m128i *)(p[1] + offset)), _mm_loadu_si128((const __m128i *)(p[0] + offset))));
 }
 #else
-INLINE vw load_quads(const sample *const *p, ptrdiff_t offset)
-{
-	__m256i a = _mm256_set_m128i(_mm_loadu_si128((const __m128i *)(p[1] + offset)), _mm_loadu_si128((const __m128i *)(p[0] + offset)));
-	__m256i b = _mm256_set_m128i(_mm_loadu_si128((const __m128i *)(p[3] + offset)), _mm_loadu_si128((const __m128i *)(p[2] + offset)));
-	return (vw)_mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1);
-}
-
 INLINE vw load_rows(const sample *const *p, ptrdiff_t offset)
 {
 	__m512i a = _mm512_castsi256_si512(_mm256_loadu_si256((const __m256i *)(p[0] + offset)));
@@ -88,8 +66,6 @@ INLINE vw load_rows(const sample *const *p, ptrdiff_t offset)
 }
 #endif
 INLINE vw load_row16(const void *p) { return (vw)_mm512_broadcast_i64x4(_mm256_loadu_si256((const __m256i *)p)); }
-INLINE vf per_quad(const float *f) { return (vf)_mm512_permutexvar_ps(_mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3), _mm512_castps128_ps512(_mm_loadu_ps(f))); }
-INLINE vf half_quads(vf x, int high) { return high ? (vf)_mm512_shuffle_f32x4((__m512)x, (__m512)x, 0xfa) : (vf)_mm512_shuffle_f32x4((__m512)x, (__m512)x, 0x50); }
 INLINE vf groups16(vf x, int half) { (void)half; return (vf)_mm512_permutexvar_ps(_mm512_setr_epi32(0, 0, 0, 0, 2, 2, 2, 2, 4, 4, 4, 4, 6, 6, 6, 6), (__m512)x); }
 INLINE vf sum_frames(vf x) { return x + (vf)_mm512_shuffle_f32x4((__m512)x, (__m512)x, 0x4e); }
 
@@ -117,10 +93,6 @@ INLINE vw times(vw a, vw b) { return (vw)_mm256_mulhrs_epi16((__m256i)a, (__m256
 INLINE vw vw_max(vw a, vw b) { return (vw)_mm256_max_epi16((__m256i)a, (__m256i)b); }
 INLINE vw vw_min(vw a, vw b) { return (vw)_mm256_min_epi16((__m256i)a, (__m256i)b); }
 INLINE vi square_pairs(vw a) { return (vi)_mm256_madd_epi16((__m256i)a, (__m256i)a); }
-INLINE vi add_pairs(vw a) { return (vi)_mm256_madd_epi16((__m256i)a, _mm256_set1_epi16(1)); }
-INLINE vw before(vw a) { return (vw)_mm256_slli_si256((__m256i)a, 2); }
-INLINE vw after(vw a) { return (vw)_mm256_srli_si256((__m256i)a, 2); }
-INLINE vw load_quad(const int16_t *p) { return (vw)_mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)p)); }
 
 INLINE vw double_words(vi a)
 {
@@ -137,24 +109,11 @@ INLINE vw pack_words(vi low, vi high) { return (vw)_mm256_packs_epi32((__m256i)l
 INLINE vf load_shorts(const int16_t *p) { return to_float((vi)_mm256_cvtepi16_epi32(_mm_loadu_si128((const __m128i *)p))); }
 
 #if SAMPLE_BITS == 8
-INLINE vw load_quads(const sample *const *p, ptrdiff_t offset)
-{
-	__m128i a = _mm_loadl_epi64((const __m128i *)(p[0] + offset)), b = _mm_loadl_epi64((const __m128i *)(p[1] + offset));
-	return (vw)_mm256_cvtepu8_epi16(_mm_unpacklo_epi64(a, b));
-}
-
 INLINE vw load_rows(const sample *const *p, ptrdiff_t offset) { return (vw)_mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(p[0] + offset))); }
 #else
-INLINE vw load_quads(const sample *const *p, ptrdiff_t offset)
-{
-	return (vw)_mm256_set_m128i(_mm_loadu_si128((const __m128i *)(p[1] + offset)), _mm_loadu_si128((const __m128i *)(p[0] + offset)));
-}
-
 INLINE vw load_rows(const sample *const *p, ptrdiff_t offset) { return (vw)_mm256_loadu_si256((const __m256i *)(p[0] + offset)); }
 #endif
 INLINE vw load_row16(const void *p) { return (vw)_mm256_loadu_si256((const __m256i *)p); }
-INLINE vf per_quad(const float *f) { return (vf)_mm256_set_m128(_mm_set1_ps(f[1]), _mm_set1_ps(f[0])); }
-INLINE vf half_quads(vf x, int high) { return high ? (vf)_mm256_permute2f128_ps((__m256)x, (__m256)x, 0x11) : (vf)_mm256_permute2f128_ps((__m256)x, (__m256)x, 0x00); }
 INLINE vf groups16(vf x, int half)
 {
 	const __m256i low = _mm256_setr_epi32(0, 0, 0, 0, 2, 2, 2, 2), high = _mm256_setr_epi32(4, 4, 4, 4, 6, 6, 6, 6);
@@ -192,8 +151,6 @@ INLINE vi join_whole(whole_quad low, whole_quad high) { whole_quads q = {low, hi
 INLINE words_quad plus_quad(words_quad a, words_quad b) { return vqaddq_s16(a, b); }
 INLINE words_quad minus_quad(words_quad a, words_quad b) { return vqsubq_s16(a, b); }
 INLINE words_quad times_quad(words_quad a, words_quad b) { return vqrdmulhq_s16(a, b); }
-INLINE words_quad before_quad(words_quad a) { return vextq_s16(vdupq_n_s16(0), a, 7); }
-INLINE words_quad after_quad(words_quad a) { return vextq_s16(a, vdupq_n_s16(0), 1); }
 INLINE words_quad pack_quad(whole_quad a, whole_quad b) { return vcombine_s16(vqmovn_s32(a), vqmovn_s32(b)); }
 INLINE whole_quad multiply_pairs(words_quad a, words_quad b)
 {
@@ -202,8 +159,6 @@ INLINE whole_quad multiply_pairs(words_quad a, words_quad b)
 #elif defined __SSE2__
 INLINE words_quad plus_quad(words_quad a, words_quad b) { return (words_quad)_mm_adds_epi16((__m128i)a, (__m128i)b); }
 INLINE words_quad minus_quad(words_quad a, words_quad b) { return (words_quad)_mm_subs_epi16((__m128i)a, (__m128i)b); }
-INLINE words_quad before_quad(words_quad a) { return (words_quad)_mm_slli_si128((__m128i)a, 2); }
-INLINE words_quad after_quad(words_quad a) { return (words_quad)_mm_srli_si128((__m128i)a, 2); }
 INLINE words_quad pack_quad(whole_quad a, whole_quad b) { return (words_quad)_mm_packs_epi32((__m128i)a, (__m128i)b); }
 INLINE whole_quad multiply_pairs(words_quad a, words_quad b) { return (whole_quad)_mm_madd_epi16((__m128i)a, (__m128i)b); }
 
@@ -233,20 +188,6 @@ INLINE words_quad times_quad(words_quad a, words_quad b)
 	return a;
 }
 
-INLINE words_quad before_quad(words_quad a)
-{
-	for (int i = 7; i > 0; i--) a[i] = a[i - 1];
-	a[0] = 0;
-	return a;
-}
-
-INLINE words_quad after_quad(words_quad a)
-{
-	for (int i = 0; i < 7; i++) a[i] = a[i + 1];
-	a[7] = 0;
-	return a;
-}
-
 INLINE words_quad pack_quad(whole_quad a, whole_quad b)
 {
 	words_quad out;
@@ -271,8 +212,6 @@ INLINE vw minus(vw a, vw b) { BY_QUADS(minus_quad, a, b) }
 INLINE vw times(vw a, vw b) { BY_QUADS(times_quad, a, b) }
 INLINE vw vw_max(vw a, vw b) { vw more = a > b; return (a & more) | (b & ~more); }
 INLINE vw vw_min(vw a, vw b) { vw more = a > b; return (b & more) | (a & ~more); }
-INLINE vw before(vw a) { words_quads x = split_words(a); return join_words(before_quad(x.low), before_quad(x.high)); }
-INLINE vw after(vw a) { words_quads x = split_words(a); return join_words(after_quad(x.low), after_quad(x.high)); }
 
 INLINE vi pairs_of(vw a, vw b)
 {
@@ -281,7 +220,6 @@ INLINE vi pairs_of(vw a, vw b)
 }
 
 INLINE vi square_pairs(vw a) { return pairs_of(a, a); }
-INLINE vi add_pairs(vw a) { return pairs_of(a, splat_vw(1)); }
 
 INLINE vw unpack_low(vw a, vw b)
 {
@@ -316,21 +254,6 @@ INLINE vf load_shorts(const int16_t *p)
 	return load(row);
 }
 
-INLINE vw load_quad(const int16_t *p)
-{
-	words_quad q;
-	memcpy(&q, p, sizeof q);
-	return join_words(q, q);
-}
-
-INLINE vw load_quads(const sample *const *p, ptrdiff_t offset)
-{
-	int16_t row[16];
-	for (int i = 0; i < 8; i++) row[i] = p[0][offset + i];
-	for (int i = 0; i < 8; i++) row[8 + i] = p[1][offset + i];
-	return load_vw(row);
-}
-
 INLINE vw load_rows(const sample *const *p, ptrdiff_t offset)
 {
 	int16_t row[16];
@@ -339,8 +262,6 @@ INLINE vw load_rows(const sample *const *p, ptrdiff_t offset)
 }
 
 INLINE vw load_row16(const void *p) { return load_vw(p); }
-INLINE vf per_quad(const float *f) { return join((quad){f[0], f[0], f[0], f[0]}, (quad){f[1], f[1], f[1], f[1]}); }
-INLINE vf half_quads(vf x, int high) { quads q = split(x); return high ? join(q.high, q.high) : join(q.low, q.low); }
 
 INLINE vf groups16(vf x, int half)
 {
@@ -463,9 +384,10 @@ INLINE vw down_words(const vd_pass *p, const vw *r)
 #endif
 }
 
-INLINE vw per_patch_words(const int *a, int quads) // quads: that a patch has
+// per_patch_words has a number for each of PAIR patches.
+INLINE vw per_patch_words(const int *a)
 {
 	int16_t all[2 * VL];
-	for (int i = 0; i < 2 * VL; i++) all[i] = a[i / (8 * quads)];
+	for (int i = 0; i < 2 * VL; i++) all[i] = a[i / 16];
 	return load_vw(all);
 }
