@@ -52,43 +52,46 @@ typedef struct {
 #define S15 0.0346542923f
 #define HALF_ROOT 0.707106781f
 
-// Row i has the samples' parts in the frequency 2i + 1.
-static const float odd[8][8] = {
-	{S1, S3, S5, S7, S9, S11, S13, S15},
-	{S3, S9, S15, -S11, -S5, -S1, -S7, -S13},
-	{S5, S15, -S7, -S3, -S13, S9, S1, S11},
-	{S7, -S11, -S3, S15, S1, S13, -S5, -S9},
-	{S9, -S5, -S13, S1, -S15, -S3, S11, S7},
-	{S11, -S1, S9, S13, -S3, S7, S15, -S5},
-	{S13, -S7, S1, -S5, S11, S15, -S9, S3},
-	{S15, -S13, S11, -S9, S7, -S5, S3, -S1},
-};
+// rotate is a c + b s, a s - b c.
+INLINE void rotate(vf *a, vf *b, float c, float s)
+{
+	vf x = *a, y = *b, cosine = splat(c), sine = splat(s);
+	*a = fmadd(x, cosine, y * sine);
+	*b = fnmadd(y, cosine, x * sine);
+}
+
+// dct_odd makes the odd frequencies of the differences of both halves, and back. It is a DCT of the
+// fourth kind: rotations, a DCT and a DST of 4.
+INLINE void dct_odd(vf b[8])
+{
+	rotate(&b[0], &b[7], S1, S15);
+	rotate(&b[1], &b[6], S3, S13);
+	rotate(&b[2], &b[5], S5, S11);
+	rotate(&b[3], &b[4], S7, S9);
+	vf u0 = b[0] + b[3], u1 = b[1] + b[2], v0 = b[0] - b[3], v1 = b[1] - b[2];
+	vf s0 = b[7] + b[4], s1 = b[6] + b[5], t0 = b[7] - b[4], t1 = b[6] - b[5];
+	vf p = (u0 - u1) * splat(2 * C4), q = (t0 + t1) * splat(2 * C4);
+	rotate(&v0, &v1, 2 * C2, 2 * C6);
+	rotate(&s1, &s0, 2 * C2, 2 * C6); // s0 becomes the negative of the third sine's
+	b[0] = u0 + u1, b[1] = v0 + s1, b[2] = v0 - s1, b[3] = p + q;
+	b[4] = p - q, b[5] = v1 - s0, b[6] = v1 + s0, b[7] = t0 - t1;
+}
 
 INLINE void dct16(vf x[16])
 {
 	vf a[8], b[8];
 	for (int i = 0; i < 8; i++) a[i] = x[i] + x[15 - i], b[i] = x[i] - x[15 - i];
 	dct8(a, HALF_ROOT);
-#pragma GCC unroll 8
-	for (int k = 0; k < 8; k++) {
-		vf sum = b[0] * odd[k][0];
-#pragma GCC unroll 8
-		for (int i = 1; i < 8; i++) sum = fmadd(b[i], splat(odd[k][i]), sum);
-		x[2 * k] = a[k], x[2 * k + 1] = sum;
-	}
+	dct_odd(b);
+	for (int k = 0; k < 8; k++) x[2 * k] = a[k], x[2 * k + 1] = b[k];
 }
 
 INLINE void idct16(vf x[16])
 {
 	vf a[8], b[8];
-#pragma GCC unroll 8
-	for (int i = 0; i < 8; i++) {
-		vf sum = x[1] * odd[0][i];
-#pragma GCC unroll 8
-		for (int k = 1; k < 8; k++) sum = fmadd(x[2 * k + 1], splat(odd[k][i]), sum);
-		b[i] = sum, a[i] = x[2 * i];
-	}
+	for (int k = 0; k < 8; k++) a[k] = x[2 * k], b[k] = x[2 * k + 1];
 	idct8(a, HALF_ROOT);
+	dct_odd(b);
 	for (int i = 0; i < 8; i++) x[i] = a[i] + b[i], x[15 - i] = a[i] - b[i];
 }
 
@@ -445,14 +448,16 @@ static void extend_second(const vd_pass *p, second_patch *b, const vd_past *past
 // blended with the pilot, and returns the noise left.
 static float shrink_second(const vd_pass *p, const second_patch *b, float *out)
 {
-	float part = (variance_second(b) - p->from) * (1 / (p->to - p->from));
-	vf share = splat(p->blend * (part < 0 ? 0 : part > 1 ? 1 : part)), left = splat(0);
+	float rest = (variance_second(b) - p->from) * (1 / (p->to - p->from));
+	vf share = splat(p->blend * (rest < 0 ? 0 : rest > 1 ? 1 : rest)), left = splat(0);
 	for (int h = 0; h < HALVES; h++) {
+		vf part[GROUPS];
+		for (int g = 0; g < GROUPS; g++) part[g] = p->share * b->noise * b->variance[h][g];
 #pragma GCC unroll 16
 		for (int i = 0; i < 16; i++) {
 			int k = 16 * i + VL * h, g = group_of(i);
 			vf pilot = load(b->pilot + k), energy = fmadd(pilot, pilot, splat(LEAST_ENERGY));
-			vf noise = p->share * load(p->variance + k) * b->noise * b->variance[h][g];
+			vf noise = load(p->variance + k) * part[g];
 			vf gain = fnmadd(noise, reciprocal(energy + noise), splat(1));
 			vf own = load(b->own + k) * gain;
 			store(out + k, fmadd(share, pilot - own, own));

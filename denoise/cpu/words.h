@@ -342,8 +342,7 @@ INLINE void dct8_words(vw x[8])
 	x[3] = times(plus(p, q), FACTOR(8)), x[5] = times(minus(p, q), FACTOR(8));
 }
 
-// dct16_words transforms columns, times the root of 8. The odd frequencies are a DCT of the fourth
-// kind, by rotations, a DCT and a DST of 4.
+// dct16_words transforms columns as dct16 does, times the root of 8.
 INLINE void dct16_words(vw x[16])
 {
 	vw a[8], b[8];
