@@ -103,7 +103,7 @@ typedef struct {
 	float past_most;             // and where no more than this variance is left without them
 	float variance[256], inverse[256], window[256];
 	float curve[256], sigma;     // of the noise
-	vd_unit own_unit, near_unit;          // second pass: of changes in the frame itself, and in its neighbours
+	vd_unit own_unit, near_unit; // second pass: of the frame itself, and of its neighbours
 	int16_t whiten[256];         // times a neighbour's coefficient: the same noise in all
 	float white;                 // variance of that
 	int clip;                    // count on less noise near white
@@ -166,8 +166,6 @@ void vd_sum(int isa, uint16_t *to, vd_plane from, int fresh, int y0, int y1);
 void vd_find(int isa, const vd_search *s, int level, int y0, int y1);
 void vd_refine(int isa, const vd_search *s, int y0, int y1);
 int64_t vd_misfit(int isa, const vd_search *s, int y0, int y1);
-
-extern const int16_t vd_factors[16][32]; // cos(k pi / 32) * (1 << 15)
 
 // vd_set_units sets the units of a second pass, by its noise.
 void vd_set_units(vd_pass *p);

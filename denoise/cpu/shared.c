@@ -91,28 +91,6 @@ void vd_finish(int isa, const vd_pass *p, vd_sums s, int top, int y0, int y1)
 	CHOOSE(isa, p->noisy, vd_finish, p, s, top, y0, y1)
 }
 
-#define FACTOR4(x) x, x, x, x
-#define FACTOR16(x) FACTOR4(x), FACTOR4(x), FACTOR4(x), FACTOR4(x)
-#define FACTOR(x) {FACTOR16(x), FACTOR16(x)}
-
-_Alignas(64) const int16_t vd_factors[16][32] = {
-	[1] = FACTOR(32610),
-	[2] = FACTOR(32138),
-	[3] = FACTOR(31357),
-	[4] = FACTOR(30274),
-	[5] = FACTOR(28899),
-	[6] = FACTOR(27246),
-	[7] = FACTOR(25330),
-	[8] = FACTOR(23170),
-	[9] = FACTOR(20788),
-	[10] = FACTOR(18205),
-	[11] = FACTOR(15447),
-	[12] = FACTOR(12540),
-	[13] = FACTOR(9512),
-	[14] = FACTOR(6393),
-	[15] = FACTOR(3212),
-};
-
 // below is 2^-shift in the unit of 1 << 15, a little less: halves are rounded to zero then, on both
 // sides.
 static int below(int shift) { return (1 << (15 - shift)) - 1; }
@@ -123,7 +101,8 @@ static int below(int shift) { return (1 << (15 - shift)) - 1; }
 static vd_unit unit_of(int bits, float sigma, float least, float range)
 {
 	vd_unit u = {.enlarge = 1};
-	int up = -1 - (int)floorf(log2f(sigma * 128 / least)), first = 0; // without both, a level is 128
+	// without enlarging and reducing, a level is 128
+	int up = -1 - (int)floorf(log2f(sigma * 128 / least)), first = 0;
 	up = up > 3 ? 3 : up < -8 ? -8 : up;
 	while (first < 3 && range * sigma * (2 << first) <= 724) first++;
 	if (first < up) first = up;

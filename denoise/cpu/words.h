@@ -25,7 +25,7 @@ INLINE vw splat_vw(int x) { return (int16_t)x - (vw){}; }
 //   sum_frames       the sum of the rows of 8, in both, where there are two
 //   double_words     the lower words of a vi, each twice
 //   unpack_low, unpack_high   the lower or the upper halves of two quads, in turn
-//   swap_pairs       floats 1, 0, 3, 2 of each four; first_of_quad: 0, 0, 0, 0; second_pair: 2, 2, ..
+//   swap_pairs, first_of_quad, second_pair   floats 1, 0, 3, 2 of each four; 0, 0, 0, 0; 2, 2, 2, 2
 //   join_pairs       the first two of each four of a, and of b
 //   first_from       the first of each eight of a, and the rest of b
 //   swap_squares     the upper quad of each 16 of a for the lower one of b
@@ -315,13 +315,15 @@ INLINE void transpose16_words(vw r[16])
 	for (int i = 0; i < 8; i++) swap_squares(&r[i], &r[i + 8]);
 }
 
-// FACTOR is cos(k pi / 32): from memory, as the compiler makes vectors of constants anew each time.
-#define FACTOR(k) load_vw(vd_factors[k])
+// cos(k pi / 32) * (1 << 15)
+static const int16_t factors[] = {0, 32610, 32138, 31357, 30274, 28899, 27246, 25330, 23170, 20788, 18205, 15447, 12540, 9512, 6393, 3212};
+
+INLINE vw factor(int k) { return splat_vw(factors[k]); }
 
 // turn is a rotation by k pi / 32: a c + b s, a s - b c.
 INLINE void turn(vw *a, vw *b, int k)
 {
-	vw x = *a, y = *b, c = FACTOR(k), s = FACTOR(16 - k);
+	vw x = *a, y = *b, c = factor(k), s = factor(16 - k);
 	*a = plus(times(x, c), times(y, s));
 	*b = minus(times(x, s), times(y, c));
 }
@@ -336,10 +338,10 @@ INLINE void dct8_words(vw x[8])
 	turn(&b0, &b3, 2);
 	turn(&b1, &b2, 6);
 	vw p = minus(b0, b1), q = plus(b3, b2);
-	x[0] = times(plus(e0, e1), FACTOR(8)), x[4] = times(minus(e0, e1), FACTOR(8));
+	x[0] = times(plus(e0, e1), factor(8)), x[4] = times(minus(e0, e1), factor(8));
 	x[2] = e2, x[6] = e3;
 	x[1] = plus(b0, b1), x[7] = minus(b3, b2);
-	x[3] = times(plus(p, q), FACTOR(8)), x[5] = times(minus(p, q), FACTOR(8));
+	x[3] = times(plus(p, q), factor(8)), x[5] = times(minus(p, q), factor(8));
 }
 
 // dct16_words transforms columns as dct16 does, times the root of 8.
@@ -354,7 +356,7 @@ INLINE void dct16_words(vw x[16])
 	turn(&b[3], &b[4], 7);
 	vw u0 = plus(b[0], b[3]), u1 = plus(b[1], b[2]), v0 = minus(b[0], b[3]), v1 = minus(b[1], b[2]);
 	vw s0 = plus(b[7], b[4]), s1 = plus(b[6], b[5]), t0 = minus(b[7], b[4]), t1 = minus(b[6], b[5]);
-	vw p2 = times(minus(u0, u1), FACTOR(8)), s2 = times(plus(t0, t1), FACTOR(8));
+	vw p2 = times(minus(u0, u1), factor(8)), s2 = times(plus(t0, t1), factor(8));
 	turn(&v0, &v1, 4);
 	turn(&s1, &s0, 4); // s1 becomes S1, s0 the negative of S3
 	x[1] = plus(u0, u1), x[15] = minus(t0, t1);
