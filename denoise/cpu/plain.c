@@ -1,5 +1,5 @@
 // The denoiser in plain C, in vectors that the compiler splits as the target needs.
-#ifdef __ARM_NEON
+#ifdef __aarch64__
 #include <arm_neon.h>
 #elif defined __SSE2__
 #include <emmintrin.h>

@@ -147,14 +147,16 @@ INLINE words_quads split_words(vw x) { words_quads q; memcpy(&q, &x, sizeof q); 
 INLINE vw join_words(words_quad low, words_quad high) { words_quads q = {low, high}; vw x; memcpy(&x, &q, sizeof x); return x; }
 INLINE vi join_whole(whole_quad low, whole_quad high) { whole_quads q = {low, high}; vi x; memcpy(&x, &q, sizeof x); return x; }
 
-#ifdef __ARM_NEON
-INLINE words_quad plus_quad(words_quad a, words_quad b) { return vqaddq_s16(a, b); }
-INLINE words_quad minus_quad(words_quad a, words_quad b) { return vqsubq_s16(a, b); }
-INLINE words_quad times_quad(words_quad a, words_quad b) { return vqrdmulhq_s16(a, b); }
-INLINE words_quad pack_quad(whole_quad a, whole_quad b) { return vcombine_s16(vqmovn_s32(a), vqmovn_s32(b)); }
+#ifdef __aarch64__
+INLINE words_quad plus_quad(words_quad a, words_quad b) { return (words_quad)vqaddq_s16((int16x8_t)a, (int16x8_t)b); }
+INLINE words_quad minus_quad(words_quad a, words_quad b) { return (words_quad)vqsubq_s16((int16x8_t)a, (int16x8_t)b); }
+INLINE words_quad times_quad(words_quad a, words_quad b) { return (words_quad)vqrdmulhq_s16((int16x8_t)a, (int16x8_t)b); }
+INLINE words_quad pack_quad(whole_quad a, whole_quad b) { return (words_quad)vcombine_s16(vqmovn_s32((int32x4_t)a), vqmovn_s32((int32x4_t)b)); }
+
 INLINE whole_quad multiply_pairs(words_quad a, words_quad b)
 {
-	return vpaddq_s32(vmull_s16(vget_low_s16(a), vget_low_s16(b)), vmull_high_s16(a, b));
+	int16x8_t x = (int16x8_t)a, y = (int16x8_t)b;
+	return (whole_quad)vpaddq_s32(vmull_s16(vget_low_s16(x), vget_low_s16(y)), vmull_high_s16(x, y));
 }
 #elif defined __SSE2__
 INLINE words_quad plus_quad(words_quad a, words_quad b) { return (words_quad)_mm_adds_epi16((__m128i)a, (__m128i)b); }
