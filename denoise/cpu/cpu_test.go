@@ -274,9 +274,9 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// TestAnyNoise has noise from the least that is filtered to far more than there is room for, at any
-// depth, in pictures of it, of hard edges and of both: the second pass computes in 16 bits, in a unit
-// that it chooses by the noise.
+// TestAnyNoise has noise from the least that is filtered to a great deal, at any depth, in pictures
+// with and without hard edges. The second pass computes in 16 bits, in a unit that depends on the
+// noise.
 func TestAnyNoise(t *testing.T) {
 	for i, sigma := range []float64{0.8, 1.7, 3, 7, 15, 33, 70} {
 		for _, depth := range []int{8, 9, 10, 12, 16} {
