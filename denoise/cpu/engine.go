@@ -81,7 +81,7 @@ func Rate(set isa.ISA, t denoise.Tier) float64 { return rates[set][t] }
 var rates = map[isa.ISA]map[denoise.Tier]float64{
 	isa.AVX512: {denoise.Fast: 25e6, denoise.Good: 7e6, denoise.Best: 5e6},
 	isa.AVX2:   {denoise.Fast: 22e6, denoise.Good: 6.5e6, denoise.Best: 4.8e6},
-	isa.Plain:  {denoise.Fast: 6e6, denoise.Good: 2e6, denoise.Best: 1.4e6},
+	isa.Plain:  {denoise.Fast: 6e6, denoise.Good: 1.6e6, denoise.Best: 1.1e6},
 }
 
 var errMemory = errors.New("denoise: out of memory")
