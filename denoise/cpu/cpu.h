@@ -71,6 +71,14 @@ typedef struct {
 	int share; // of it that counts, times 1 << VD_SHARE_BITS
 } vd_change;
 
+// The unit of coefficients of 16 bits, and the way to it from differences of samples.
+// Factors below 1 are in the unit of 1 << 15.
+typedef struct {
+	int enlarge;        // times a sample, and the pilot
+	int lessen, reduce; // times a difference, and between the two transforms; 0 for 1
+	float level;        // an 8-bit level in a coefficient
+} vd_unit;
+
 // A pass over one plane. Tables of coefficients are indexed by [u * n + v] for the frequency u
 // across and v down: the transforms leave them so.
 typedef struct {
@@ -95,6 +103,9 @@ typedef struct {
 	float past_most;             // and where no more than this variance is left without them
 	float variance[256], inverse[256], window[256];
 	float curve[256], sigma;     // of the noise
+	vd_unit own_unit, near_unit; // second pass: of the frame itself, and of its neighbours
+	int16_t whiten[256];         // times a neighbour's coefficient: the same noise in all
+	float white;                 // variance of that
 	int clip;                    // count on less noise near white
 
 	// What becomes of the means:
@@ -155,6 +166,9 @@ void vd_sum(int isa, uint16_t *to, vd_plane from, int fresh, int y0, int y1);
 void vd_find(int isa, const vd_search *s, int level, int y0, int y1);
 void vd_refine(int isa, const vd_search *s, int y0, int y1);
 int64_t vd_misfit(int isa, const vd_search *s, int y0, int y1);
+
+// vd_set_units sets the units of a second pass, by its noise.
+void vd_set_units(vd_pass *p);
 
 // vd_fuse adds the patches whose first row is y to sums whose first row is row top of the plane.
 // vd_finish makes of sums the rows y0 <= y < y1 of the result.

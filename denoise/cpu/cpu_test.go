@@ -255,6 +255,33 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+// TestAnyNoise has noise from the least that is filtered to a great deal, at any depth, in pictures
+// with and without hard edges. The second pass computes in 16 bits, in a unit that depends on the
+// noise.
+func TestAnyNoise(t *testing.T) {
+	for i, sigma := range []float64{0.8, 1.7, 3, 7, 15, 33, 70} {
+		for _, depth := range []int{8, 9, 10, 12, 16} {
+			format := pipeline.Format{Layout: pipeline.GRAY.At(depth), Width: 48, Height: 40}
+			frames := clip(format, 5, min(sigma, 40))
+			for _, f := range frames {
+				pic := plane.Of(f, plane.Whole)
+				for k := range pic.Planes[0].Pix {
+					if x, y := k%48, k/48; i%2 == 1 && x > 24 && y > 8 && (x/3+y/5)%2 == 0 {
+						pic.Planes[0].Pix[k] = uint16(pic.Planes[0].Max() * (x / 6 % 2))
+					}
+				}
+				pic.Into(f, plane.Whole)
+			}
+			m := noise.Flat(sigma)
+			if depth%4 == 0 {
+				m = coloured(sigma)
+			}
+			x := expectation{format: format, frames: frames, centre: 2, model: m, s: denoise.Default(denoise.Good)}
+			x.check(t, fmt.Sprint(depth, " bits, sigma ", sigma))
+		}
+	}
+}
+
 func TestEndsOfClips(t *testing.T) {
 	format := pipeline.Format{Layout: pipeline.YUV422P, Width: 41, Height: 37}
 	frames := clip(format, 6, 10)

@@ -3,6 +3,9 @@
 // samples within 1 level in 99.9 % and within 2 everywhere, from 11 bits on in levels of 10 bits.
 // The same instruction set gives the same bits for any number of threads.
 //
+// The second pass computes with whole numbers of 16 bits: what samples differ from the pilot by,
+// and the coefficients of that, in a unit that follows the noise. All else are floats.
+//
 // The C code is compiled for samples of one byte and again for those of two, of 9 to 16 bits, but
 // for the search, which compares bytes.
 //

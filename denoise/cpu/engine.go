@@ -1,6 +1,7 @@
 package cpu
 
 // #cgo CFLAGS: -std=c11 -O3 -Wall -Wno-psabi
+// #cgo LDFLAGS: -lm
 // #include "cpu.h"
 import "C"
 
@@ -78,8 +79,8 @@ func (e *Engine) share(n int, do func(i int)) { e.each(e.ctx, n, do) }
 func Rate(set isa.ISA, t denoise.Tier) float64 { return rates[set][t] }
 
 var rates = map[isa.ISA]map[denoise.Tier]float64{
-	isa.AVX512: {denoise.Fast: 24e6, denoise.Good: 6e6, denoise.Best: 4e6},
-	isa.AVX2:   {denoise.Fast: 19e6, denoise.Good: 5e6, denoise.Best: 3.3e6},
+	isa.AVX512: {denoise.Fast: 25e6, denoise.Good: 7e6, denoise.Best: 5e6},
+	isa.AVX2:   {denoise.Fast: 22e6, denoise.Good: 6.5e6, denoise.Best: 4.8e6},
 	isa.Plain:  {denoise.Fast: 6e6, denoise.Good: 1.6e6, denoise.Best: 1.1e6},
 }
 

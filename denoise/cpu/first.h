@@ -148,19 +148,28 @@ INLINE vf shrink(const vd_pass *p, vf mean[8], const vf variance[8], vf e[8])
 INLINE vf average_first(const vd_pass *p, const first_patch *b, vf mean[8])
 {
 	vf variance[8], e[8];
-	for (int i = 0; i < 8; i++) {
-		vf sum = splat(0), weight = splat(1), squares = splat(1);
+#pragma GCC unroll 2
+	for (int from = 0; from < 8; from += 4) { // sums of four fit into the registers
+		vf sum[4], weight[4], squares[4];
+		for (int i = 0; i < 4; i++) sum[i] = splat(0), weight[i] = splat(1), squares[i] = splat(1);
 		for (int k = 0; k < b->count; k++) {
 			int n = b->used[k];
-			vf w = b->near[n].weight[i];
-			sum = fmadd(w, b->near[n].change[i], sum);
-			weight += w;
-			squares = fmadd(w, w, squares);
+#pragma GCC unroll 4
+			for (int i = 0; i < 4; i++) {
+				vf w = b->near[n].weight[from + i];
+				sum[i] = fmadd(w, b->near[n].change[from + i], sum[i]);
+				weight[i] += w;
+				squares[i] = fmadd(w, w, squares[i]);
+			}
 		}
-		vf inverse = reciprocal(weight);
-		mean[i] = fmadd(sum, inverse, b->own[i]);
-		variance[i] = squares * inverse * inverse;
-		e[i] = mean[i] * mean[i] * b->noise[i] * reciprocal(variance[i]);
+#pragma GCC unroll 4
+		for (int i = 0; i < 4; i++) {
+			int at = from + i;
+			vf inverse = reciprocal(weight[i]);
+			mean[at] = fmadd(sum[i], inverse, b->own[at]);
+			variance[at] = squares[i] * inverse * inverse;
+			e[at] = mean[at] * mean[at] * b->noise[at] * reciprocal(variance[at]);
+		}
 	}
 	return shrink(p, mean, variance, e);
 }

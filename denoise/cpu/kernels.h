@@ -52,6 +52,7 @@ INLINE uint8_t *bytes_of(vd_plane p, int y) { return (uint8_t *)p.at + y * p.pit
 #include "search.h"
 #endif
 #include "patch.h"
+#include "words.h"
 #include "first.h"
 #include "second.h"
 #include "finish.h"

@@ -115,8 +115,9 @@ const (
 	padding = 3 * pad // to the left and to the right of rows, together
 )
 
-// pitchOf is in samples.
-func pitchOf(width int) int { return aligned(width + padding) }
+// pitchOf is in samples: an odd number of cache lines, so that the rows of a patch do not compete
+// for the same places in the cache.
+func pitchOf(width int) int { return aligned(width+padding) | align }
 
 // shape is the size of a plane and the depth of its samples.
 type shape struct{ width, height, depth int }

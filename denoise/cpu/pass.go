@@ -343,6 +343,7 @@ func (f *filter) newSecond(c int, neighbours []*neighbour) (*pass, error) {
 		return nil, err
 	}
 	j := p.job
+	C.vd_set_units(j)
 	j.share = C.float(f.Second.NoiseShare)
 	j.pilot = f.pilot[c]
 	b := f.Second.Blend

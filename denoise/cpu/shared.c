@@ -1,6 +1,7 @@
 // The functions that do not depend on the instruction set, and those that choose by it and by the
 // depth of the samples.
 #define _POSIX_C_SOURCE 200112L
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "cpu.h"
@@ -88,6 +89,44 @@ void vd_fuse(int isa, const vd_pass *p, vd_sums s, int top, int y)
 void vd_finish(int isa, const vd_pass *p, vd_sums s, int top, int y0, int y1)
 {
 	CHOOSE(isa, p->noisy, vd_finish, p, s, top, y0, y1)
+}
+
+// below is 2^-shift in the unit of 1 << 15, a little less: halves are rounded to zero then, on both
+// sides.
+static int below(int shift) { return (1 << (15 - shift)) - 1; }
+
+// unit_of returns a unit in which noise of sigma is about least to twice as much, and which is
+// finer before the second of the two transforms, as far as range sigmas have room there. A level
+// is 1 << bits in the differences.
+static vd_unit unit_of(int bits, float sigma, float least, float range)
+{
+	vd_unit u = {.enlarge = 1};
+	// without enlarging and reducing, a level is 128
+	int up = -1 - (int)floorf(log2f(sigma * 128 / least)), first = 0;
+	up = up > 3 ? 3 : up < -8 ? -8 : up;
+	while (first < 3 && range * sigma * (2 << first) <= 724) first++;
+	if (first < up) first = up;
+	u.level = ldexpf(128, up);
+	if (first + 4 >= bits) u.enlarge = 1 << (first + 4 - bits);
+	else u.lessen = below(bits - 4 - first), u.level *= ldexpf(u.lessen, bits - 4 - first - 15);
+	if (up < first) u.reduce = below(first - up), u.level *= ldexpf(u.reduce, first - up - 15);
+	return u;
+}
+
+// Few of the frame's own changes are large, and they count for the most.
+void vd_set_units(vd_pass *p)
+{
+	const float most = 11400; // the squares of 16 fit into 32 bits
+	float sum = 0, least = p->variance[0];
+	for (int i = 0; i < 256; i++) {
+		sum += p->variance[i];
+		if (p->variance[i] < least) least = p->variance[i];
+	}
+	float sigma = sqrtf(sum / 256);
+	int bits = p->noisy.depth + VD_PILOT_BITS < 15 ? p->noisy.depth + VD_PILOT_BITS - 8 : 7;
+	p->own_unit = unit_of(bits, sigma, 2000, 12), p->near_unit = unit_of(bits, sigma, 500, 32);
+	for (int i = 0; i < 256; i++) p->whiten[i] = lrintf(most * sqrtf(least / p->variance[i]));
+	p->white = least * p->near_unit.level * p->near_unit.level * most * most / 32768 / 32768;
 }
 
 void vd_deepen(vd_plane to, vd_plane from, int y0, int y1)
