@@ -14,6 +14,7 @@
 #define NAME(f) EXPAND(f, ISA, SAMPLE_BITS)
 
 #define INLINE static inline __attribute__((always_inline))
+#define NOINLINE __attribute__((noinline))
 
 // wide holds the sums of interpolation: 88 times a sample. extra_bits are those beyond 8; most_of
 // is a plane's largest sample, pilot_bits what the pilot has more; level_of and pilot_of are a step

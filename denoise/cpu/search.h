@@ -2,279 +2,436 @@
 
 enum { SIDE = 16 }; // of the squares that are compared
 
-// A cell's window in the frame, packed. Columns beyond a cut are zeros, in the neighbour's samples
-// too by the mask.
+INLINE int cells(int samples, int cell) { return (samples + cell - 1) / cell; }
+
+// A cell's window in a frame. An edge of the frame may cut it.
 typedef struct {
-	_Alignas(64) uint8_t samples[SIDE * SIDE];
-	uint8_t mask[SIDE];
-	int x, y;    // its first sample
-	int rows;
-	int area;    // samples
-	int full;    // samples if it were not cut
+	const uint8_t *at; // its first sample
+	ptrdiff_t pitch;
+	int x, y;          // and the place of that
+	int columns, rows;
+	int full, cut;     // samples if it were not cut; whether it has fewer than SIDE columns or rows
 } window;
 
-// open_window loads the window of the given side about cell (x, y).
-INLINE void open_window(window *w, vd_plane p, int cell, int side, int x, int y)
+// open_window moves the window to that of the given side about cell (x, y).
+INLINE void open_window(window *w, const vd_plane *p, int cell, int side, int x, int y)
 {
 	int left = x * cell - (side - cell) / 2, top = y * cell - (side - cell) / 2;
-	int right = mini(left + side, p.width), bottom = mini(top + side, p.height);
 	w->x = maxi(left, 0), w->y = maxi(top, 0);
-	int columns = right - w->x;
-	w->rows = bottom - w->y;
-	w->area = columns * w->rows, w->full = side * side;
-	if (w->area == SIDE * SIDE) {
-		for (int i = 0; i < SIDE; i++) memcpy(w->samples + i * SIDE, bytes_of(p, w->y + i) + w->x, SIDE);
-		return;
-	}
-	for (int i = 0; i < SIDE; i++) w->mask[i] = i < columns ? 0xff : 0;
-	for (int k = 0; k < w->rows; k++) {
-		const uint8_t *row = bytes_of(p, w->y + k) + w->x;
-		for (int i = 0; i < SIDE; i++) w->samples[k * SIDE + i] = row[i] & w->mask[i];
-	}
+	w->columns = mini(left + side, p->width) - w->x, w->rows = mini(top + side, p->height) - w->y;
+	w->full = side * side, w->cut = w->columns * w->rows != SIDE * SIDE;
+	w->at = (const uint8_t *)p->at + w->y * p->pitch + w->x, w->pitch = p->pitch;
 }
 
-enum { BATCH = 4 }; // windows that are compared at a time
-
-// sad_whole sets the differences of a whole window from four others. sad_row is that of a row, in
-// the columns of a mask.
-
-#if defined VD_ISA_AVX2 || defined VD_ISA_AVX512
-
-INLINE __m256i two_rows(const uint8_t *p, ptrdiff_t pitch)
+// of_full is the difference of a window, cut or not, as that of a whole one. It keeps the order.
+INLINE int of_full(const window *w, int sum)
 {
-	__m256i upper = _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)p));
-	return _mm256_inserti128_si256(upper, _mm_loadu_si128((const __m128i *)(p + pitch)), 1);
-}
-
-INLINE void sad_whole(const window *w, const uint8_t *const *b, ptrdiff_t pitch, int *out)
-{
-	__m256i sum[BATCH];
-	for (int k = 0; k < BATCH; k++) sum[k] = _mm256_setzero_si256();
-	for (int y = 0; y < SIDE; y += 2) {
-		__m256i rows = _mm256_load_si256((const __m256i *)(w->samples + y * SIDE));
-		for (int k = 0; k < BATCH; k++)
-			sum[k] = _mm256_add_epi32(sum[k], _mm256_sad_epu8(rows, two_rows(b[k] + y * pitch, pitch)));
-	}
-	// Each has four parts, in the even places.
-	__m256i low = _mm256_or_si256(sum[0], _mm256_slli_epi64(sum[1], 32));
-	__m256i high = _mm256_or_si256(sum[2], _mm256_slli_epi64(sum[3], 32));
-	__m256i all = _mm256_add_epi32(_mm256_unpacklo_epi64(low, high), _mm256_unpackhi_epi64(low, high));
-	__m128i four = _mm_add_epi32(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
-	_mm_storeu_si128((__m128i *)out, four);
-}
-
-INLINE int sad_row(const uint8_t *a, const uint8_t *b, const uint8_t *mask)
-{
-	__m128i q = _mm_and_si128(_mm_loadu_si128((const __m128i *)b), _mm_loadu_si128((const __m128i *)mask));
-	__m128i s = _mm_sad_epu8(_mm_load_si128((const __m128i *)a), q);
-	return _mm_cvtsi128_si32(s) + _mm_extract_epi32(s, 2);
-}
-
-#else
-
-INLINE void sad_whole(const window *w, const uint8_t *const *b, ptrdiff_t pitch, int *out)
-{
-	const uint8_t *a = w->samples;
-	for (int k = 0; k < BATCH; k++) {
-		int sum = 0;
-		for (int y = 0; y < SIDE; y++)
-			for (int x = 0; x < SIDE; x++) sum += abs(a[y * SIDE + x] - b[k][y * pitch + x]);
-		out[k] = sum;
-	}
-}
-
-INLINE int sad_row(const uint8_t *a, const uint8_t *b, const uint8_t *mask)
-{
-	int sum = 0;
-	for (int x = 0; x < SIDE; x++) sum += abs(a[x] - (b[x] & mask[x]));
-	return sum;
-}
-
-#endif
-
-// sad_cut is the difference of a window that an edge cuts, scaled to a whole one.
-static int sad_cut(const window *w, const uint8_t *b, ptrdiff_t pitch)
-{
-	int64_t sum = 0;
-	for (int i = 0; i < w->rows; i++) sum += sad_row(w->samples + i * SIDE, b + i * pitch, w->mask);
-	return sum * w->full / w->area;
-}
-
-// Where the window is when it is moved. Beyond VD_PAD samples from an edge all are alike, so a
-// window need not be further away.
-INLINE ptrdiff_t column_of(const window *w, vd_plane p, int dx) { return clampi(w->x + dx, -VD_PAD, p.width); }
-INLINE ptrdiff_t line_of(const window *w, vd_plane p, int dy) { return clampi(w->y + dy, -VD_PAD, p.height) * p.pitch; }
-
-// moved is the window's first sample at whole pels (dx, dy) in another plane.
-INLINE const uint8_t *moved(const window *w, vd_plane p, int dx, int dy)
-{
-	return (const uint8_t *)p.at + line_of(w, p, dy) + column_of(w, p, dx);
-}
-
-// The best vector so far. Of equal costs the first tried wins.
-typedef struct { int x, y, cost; } match;
-
-// Vectors to try, in this order.
-typedef struct {
-	int count;
-	int x[8], y[8], penalty[8];
-	const uint8_t *at[8 + BATCH];
-} trials;
-
-INLINE void add_trial(trials *t, int x, int y, const uint8_t *at, int penalty)
-{
-	t->x[t->count] = x, t->y[t->count] = y;
-	t->at[t->count] = at;
-	t->penalty[t->count++] = penalty;
-}
-
-INLINE void try(match *m, const window *w, trials *t, ptrdiff_t pitch)
-{
-	int cost[8 + BATCH];
-	if (w->area == SIDE * SIDE) {
-		for (int i = 0; i < t->count; i += BATCH) {
-			for (int k = t->count; k < i + BATCH; k++) t->at[k] = t->at[i];
-			sad_whole(w, t->at + i, pitch, cost + i);
-		}
-	} else {
-		for (int i = 0; i < t->count; i++) cost[i] = sad_cut(w, t->at[i], pitch);
-	}
-	int best = -1, least = m->cost;
-	for (int i = 0; i < t->count; i++) {
-		int c = cost[i] + t->penalty[i], better = c < least;
-		least = better ? c : least;
-		best = better ? i : best;
-	}
-	if (best >= 0) *m = (match){t->x[best], t->y[best], least};
-	t->count = 0;
+	int area = w->columns * w->rows;
+	return area == w->full ? sum : sum * w->full / area;
 }
 
 static const int around[8][2] = {{-1, -1}, {0, -1}, {1, -1}, {-1, 0}, {1, 0}, {-1, 1}, {0, 1}, {1, 1}};
 
-INLINE const uint8_t *moved_half(const window *w, const vd_plane *half, int x, int y)
+// Windows of cells side by side overlap, or touch. Those of equal vectors are compared together: a
+// run covers WIDE columns, of which each 8 are summed up by themselves.
+enum { WIDE = 32, PARTS = WIDE / 8 };
+
+// For each instruction set:
+//
+//   differ       the differences of rows of samples from those at another place, by parts or, where
+//                LONGEST is 1, in the first. Columns from the given one on do not count.
+//   least        the least of the differences of a window from eight places, plus 1 << 16 times its
+//                index in around; of equal ones the first. From the upper left place in its plane
+//                (corner), the left one (side) and the upper one (above) the opposite ones are step
+//                samples away.
+//   least_parts  the same for windows that begin with each of the first parts of a run
+//   LONGEST      windows that least_parts takes
+
+#if defined VD_ISA_AVX2 || defined VD_ISA_AVX512
+
+enum { LONGEST = PARTS - 1 };
+
+static const uint8_t ones[2 * WIDE] = {
+#define EIGHT 255, 255, 255, 255, 255, 255, 255, 255
+	EIGHT, EIGHT, EIGHT, EIGHT,
+#undef EIGHT
+};
+
+INLINE __m128i load_16(const uint8_t *p) { return _mm_loadu_si128((const __m128i *)p); }
+INLINE __m256i load_32(const uint8_t *p) { return _mm256_loadu_si256((const __m256i *)p); }
+
+INLINE __m256i two(__m128i low, __m128i high)
 {
-	return moved(w, half[(x & 1) | (y & 1) << 1], x >> 1, y >> 1);
+	return _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
 }
 
-// try_halves tries the eight vectors around the present one, row by row.
-static void try_halves(match *m, const window *w, const vd_plane *half, int step, int penalty)
+INLINE void differ(uint64_t sum[PARTS], const uint8_t *a, ptrdiff_t a_pitch, const uint8_t *b, ptrdiff_t b_pitch,
+                   int columns, int rows)
 {
-	trials t = {.count = 0};
-	ptrdiff_t column[3], line[3];
-	int across[3], down[3]; // parts of the phase
-	for (int i = 0; i < 3; i++) {
-		int x = m->x + step * (i - 1), y = m->y + step * (i - 1);
-		column[i] = column_of(w, half[0], x >> 1), across[i] = x & 1;
-		line[i] = line_of(w, half[0], y >> 1), down[i] = (y & 1) << 1;
+	__m256i all = _mm256_setzero_si256(), mask = load_32(ones + WIDE - columns);
+#pragma GCC unroll 4
+	for (int y = 0; y < rows; y++) {
+		__m256i p = load_32(a + y * a_pitch), q = load_32(b + y * b_pitch);
+		if (columns < WIDE) p = _mm256_and_si256(p, mask), q = _mm256_and_si256(q, mask);
+		all = _mm256_add_epi64(all, _mm256_sad_epu8(p, q));
 	}
-#pragma GCC unroll 8
+	_mm256_storeu_si256((__m256i *)sum, all);
+}
+
+INLINE uint32_t least(const window *w, const uint8_t *corner, const uint8_t *side, const uint8_t *above,
+                      ptrdiff_t pitch, int step, int cut)
+{
+	__m256i sum[4] = {}, mask = _mm256_broadcastsi128_si256(load_16(ones + WIDE - w->columns)), beside[3];
+	__m128i column[3];
+	int rows = cut ? w->rows : SIDE;
+	for (int i = 0; i < step; i++) {
+		const uint8_t *p = corner + i * pitch;
+		beside[i] = two(load_16(p), load_16(p + step)), column[i] = load_16(above + i * pitch);
+	}
+#pragma GCC unroll 4
+	for (int y = 0; y < rows; y++) {
+		__m256i a = _mm256_broadcastsi128_si256(load_16(w->at + y * w->pitch));
+		const uint8_t *p = corner + (y + step) * pitch, *q = side + y * pitch;
+		beside[step] = two(load_16(p), load_16(p + step));
+		column[step] = load_16(above + (y + step) * pitch);
+		__m256i to[4] = {
+			beside[0], step == 2 ? beside[1] : two(load_16(q), load_16(q + step)), beside[step],
+			two(column[0], column[step]),
+		};
+		if (cut) a = _mm256_and_si256(a, mask);
+		for (int i = 0; i < 4; i++) {
+			if (cut) to[i] = _mm256_and_si256(to[i], mask);
+			sum[i] = _mm256_add_epi16(sum[i], _mm256_sad_epu8(a, to[i]));
+		}
+		for (int i = 0; i < step; i++) beside[i] = beside[i + 1], column[i] = column[i + 1];
+	}
+	// Each sum is in two parts of 64 bits on the left, and two on the right.
+	__m256i low = _mm256_or_si256(sum[0], _mm256_slli_epi64(sum[1], 16));
+	__m256i high = _mm256_or_si256(_mm256_slli_epi64(sum[2], 32), _mm256_slli_epi64(sum[3], 48));
+	__m256i all = _mm256_or_si256(low, high);
+	all = _mm256_add_epi16(all, _mm256_shuffle_epi32(all, 0x4e));
+	__m128i eight = _mm_unpacklo_epi64(_mm256_castsi256_si128(all), _mm256_extracti128_si256(all, 1));
+	eight = _mm_shuffle_epi8(eight, _mm_setr_epi8(0, 1, 6, 7, 8, 9, 2, 3, 10, 11, 4, 5, 14, 15, 12, 13));
+	return _mm_cvtsi128_si32(_mm_minpos_epu16(eight));
+}
+
+INLINE __m256i four(const __m256i *sum)
+{
+	__m256i low = _mm256_or_si256(sum[0], _mm256_slli_epi64(sum[1], 16));
+	__m256i high = _mm256_or_si256(_mm256_slli_epi64(sum[2], 32), _mm256_slli_epi64(sum[3], 48));
+	__m256i all = _mm256_or_si256(low, high);
+	return _mm256_add_epi16(all, _mm256_permute4x64_epi64(all, 0x39));
+}
+
+INLINE void least_parts(uint32_t *found, const window *w, const uint8_t *corner, const uint8_t *side,
+                        const uint8_t *above, ptrdiff_t pitch, int step)
+{
+	__m256i sum[8] = {};
+#pragma GCC unroll 2
+	for (int y = 0; y < SIDE; y++) {
+		__m256i a = load_32(w->at + y * w->pitch);
+		const uint8_t *p = corner + y * pitch, *q = p + step * pitch, *l = side + y * pitch;
+		const uint8_t *u = above + y * pitch, *d = u + step * pitch;
+		const uint8_t *to[8] = {p, u, p + step, l, l + step, q, d, q + step};
+		for (int i = 0; i < 8; i++) sum[i] = _mm256_add_epi16(sum[i], _mm256_sad_epu8(a, load_32(to[i])));
+	}
+	__m256i low = four(sum), high = four(sum + 4);
+	__m256i even = _mm256_unpacklo_epi64(low, high), odd = _mm256_unpackhi_epi64(low, high);
+	found[0] = _mm_cvtsi128_si32(_mm_minpos_epu16(_mm256_castsi256_si128(even)));
+	found[1] = _mm_cvtsi128_si32(_mm_minpos_epu16(_mm256_castsi256_si128(odd)));
+	found[2] = _mm_cvtsi128_si32(_mm_minpos_epu16(_mm256_extracti128_si256(even, 1)));
+}
+
+#else
+
+enum { LONGEST = 1 };
+
+INLINE int difference(const uint8_t *a, ptrdiff_t a_pitch, const uint8_t *b, ptrdiff_t b_pitch, int columns, int rows)
+{
+	int sum = 0;
+	for (int y = 0; y < rows; y++)
+		for (int x = 0; x < columns; x++) sum += abs(a[y * a_pitch + x] - b[y * b_pitch + x]);
+	return sum;
+}
+
+INLINE void differ(uint64_t sum[PARTS], const uint8_t *a, ptrdiff_t a_pitch, const uint8_t *b, ptrdiff_t b_pitch,
+                   int columns, int rows)
+{
+	sum[0] = difference(a, a_pitch, b, b_pitch, columns, rows), sum[1] = sum[2] = sum[3] = 0;
+}
+
+INLINE uint32_t least(const window *w, const uint8_t *corner, const uint8_t *side, const uint8_t *above,
+                      ptrdiff_t pitch, int step, int cut)
+{
+	uint32_t best = UINT32_MAX;
 	for (int i = 0; i < 8; i++) {
 		int dx = around[i][0], dy = around[i][1];
-		const uint8_t *plane = half[across[dx + 1] | down[dy + 1]].at;
-		add_trial(&t, m->x + step * dx, m->y + step * dy, plane + line[dy + 1] + column[dx + 1], penalty);
+		const uint8_t *at = (!dy ? side : !dx ? above : corner) + (dx > 0) * step + (dy > 0) * step * pitch;
+		uint32_t cost = cut ? difference(w->at, w->pitch, at, pitch, w->columns, w->rows)
+		                    : difference(w->at, w->pitch, at, pitch, SIDE, SIDE);
+		if (cost < (best & 0xffff)) best = cost | i << 16;
 	}
-	try(m, w, &t, half[0].pitch);
+	return best;
 }
 
-// descend moves to the best of the eight vectors around, twice at the most. In the second round
-// those next to the first centre have been tried, and would not win now.
-static void descend(match *m, const window *w, vd_plane p, int penalty)
+INLINE void least_parts(uint32_t *found, const window *w, const uint8_t *corner, const uint8_t *side,
+                        const uint8_t *above, ptrdiff_t pitch, int step)
 {
-	trials t = {.count = 0};
-	int px = m->x, py = m->y;
-	for (int round = 0; round < 2; round++) {
-		int from_x = m->x, from_y = m->y;
-		ptrdiff_t column[3], line[3];
-		for (int i = 0; i < 3; i++) {
-			column[i] = column_of(w, p, from_x + i - 1);
-			line[i] = line_of(w, p, from_y + i - 1);
-		}
-#pragma GCC unroll 8
-		for (int i = 0; i < 8; i++) {
-			int dx = around[i][0], dy = around[i][1], x = from_x + dx, y = from_y + dy;
-			if (round && abs(x - px) <= 1 && abs(y - py) <= 1) continue;
-			add_trial(&t, x, y, (const uint8_t *)p.at + line[dy + 1] + column[dx + 1], penalty);
-		}
-		try(m, w, &t, p.pitch);
-		if (m->x == from_x && m->y == from_y) return;
+	found[0] = least(w, corner, side, above, pitch, step, 0);
+}
+
+#endif
+
+// A cell's best vector so far, in half-pels, and its cost. Of equal costs the first tried wins.
+typedef struct {
+	window window;
+	int x, y, cost;
+} match;
+
+// A batch of cells side by side. Each step is done for all of them before the next, so that the
+// processor need not wait for the result of one before it goes on.
+enum { BATCH = 24 };
+
+typedef struct {
+	match cell[BATCH];
+	int count;
+	int parts, longest; // from one window to the next; cells of a run, at the most
+} batch;
+
+// open_batch makes a batch of cells from (x, y) on, without vectors.
+INLINE void open_batch(batch *b, const vd_plane *p, int cell, int x, int y)
+{
+	b->count = mini(BATCH, cells(p->width, cell) - x);
+	b->parts = cell / 8, b->longest = cell < 8 ? 1 : (LONGEST - 1) / b->parts + 1;
+	for (int i = 0; i < b->count; i++) {
+		match *m = &b->cell[i];
+		open_window(&m->window, p, cell, SIDE, x + i, y);
+		m->x = 0, m->y = 0, m->cost = INT32_MAX;
 	}
 }
 
-static match search_all(const vd_search *s, const window *w, vd_plane p)
+// improve takes a vector, (x, y) further, if it costs less. It does not branch: that would be
+// guessed wrong every other time.
+INLINE int improve(match *m, int x, int y, int cost)
 {
-	trials t = {.count = 0};
-	match best = {0, 0, INT32_MAX};
-	add_trial(&t, 0, 0, moved(w, p, 0, 0), 0);
+	int better = -(cost < m->cost);
+	m->x += better & x, m->y += better & y, m->cost += better & (cost - m->cost);
+	return -better;
+}
+
+// moved is the window's first sample at a vector in half-pels in another plane. Beyond VD_PAD
+// samples from an edge all are alike, so a window need not be further away.
+INLINE const uint8_t *moved(const window *w, const vd_plane *half, int x, int y)
+{
+	const vd_plane *p = &half[(x & 1) | (y & 1) << 1];
+	int column = clampi(w->x + (x >> 1), -VD_PAD, p->width), row = clampi(w->y + (y >> 1), -VD_PAD, p->height);
+	return (const uint8_t *)p->at + row * p->pitch + column;
+}
+
+static NOINLINE int difference_cut(const window *w, const uint8_t *at, ptrdiff_t pitch)
+{
+	uint64_t sum[PARTS];
+	differ(sum, w->at, w->pitch, at, pitch, w->columns, w->rows);
+	return of_full(w, sum[0] + sum[1]);
+}
+
+// A vector to try for a cell.
+typedef struct { int cell, x, y, penalty; } trial;
+
+static NOINLINE void try_all(batch *b, const trial *list, int count, const vd_plane *half)
+{
+	for (int i = 0, n; i < count; i += n) {
+		const trial *t = &list[i];
+		match *m = &b->cell[t->cell];
+		const window *w = &m->window;
+		const uint8_t *at = moved(w, half, t->x, t->y);
+		n = 1;
+		if (w->cut) {
+			int cost = difference_cut(w, at, half->pitch) + t->penalty;
+			improve(m, t->x - m->x, t->y - m->y, cost);
+			continue;
+		}
+		int most = w->x + (t->x >> 1) < -VD_PAD ? 1 : mini(b->longest, count - i);
+		while (n < most && t[n].cell == t->cell + n && t[n].x == t->x && t[n].y == t->y && !m[n].window.cut) n++;
+		uint64_t sum[PARTS];
+		differ(sum, w->at, w->pitch, at, half->pitch, 8 * (LONGEST + 1), SIDE);
+		for (int k = 0; k < n; k++) {
+			const uint64_t *s = sum + k * b->parts;
+			improve(&m[k], t->x - m[k].x, t->y - m[k].y, (int)(s[0] + s[1]) + t[k].penalty);
+		}
+	}
+}
+
+INLINE int improve_around(match *m, uint32_t found, int step, int penalty)
+{
+	const int *to = around[found >> 16];
+	return improve(m, step * to[0], step * to[1], of_full(&m->window, found & 0xffff) + penalty);
+}
+
+// The eight places around a cell's vector, as for least.
+typedef struct {
+	const uint8_t *corner, *side, *above;
+	int apart; // one is further away than the padding
+} eight;
+
+INLINE eight around_of(const match *m, const vd_plane *half, int step)
+{
+	const window *w = &m->window;
+	int left = w->x + ((m->x - step) >> 1), right = w->x + ((m->x + step) >> 1);
+	int top = w->y + ((m->y - step) >> 1), bottom = w->y + ((m->y + step) >> 1);
+	int phase = (m->x & 1) | (m->y & 1) << 1, between = step == 1;
+	ptrdiff_t pitch = half->pitch;
+	return (eight){
+		(const uint8_t *)half[phase ^ 3 * between].at + top * pitch + left,
+		(const uint8_t *)half[phase ^ between].at + (w->y + (m->y >> 1)) * pitch + left,
+		(const uint8_t *)half[phase ^ 2 * between].at + top * pitch + w->x + (m->x >> 1),
+		left < -VD_PAD || right > half->width || top < -VD_PAD || bottom > half->height,
+	};
+}
+
+// try_rest is for a window that is cut or leaves the padding.
+static NOINLINE int try_rest(batch *b, int cell, const vd_plane *half, int step, int penalty)
+{
+	match *m = &b->cell[cell];
+	const window *w = &m->window;
+	eight p = around_of(m, half, step);
+	if (!p.apart) {
+		uint32_t found = step == 2 ? least(w, p.corner, p.side, p.above, half->pitch, 2, 1)
+		                           : least(w, p.corner, p.side, p.above, half->pitch, 1, 1);
+		return improve_around(m, found, step, penalty);
+	}
+	int x = m->x, y = m->y;
+	trial list[8];
+	for (int i = 0; i < 8; i++) list[i] = (trial){cell, x + step * around[i][0], y + step * around[i][1], penalty};
+	try_all(b, list, 8, half);
+	return m->x != x || m->y != y;
+}
+
+// try_around tries the eight vectors around those of the cells in a list, row by row. It leaves in
+// the list those that have moved, and returns their number.
+INLINE int try_around(batch *b, int *list, int count, const vd_plane *half, int step, int penalty)
+{
+	int left = 0;
+	for (int i = 0, n; i < count; i += n) {
+		int cell = list[i];
+		match *m = &b->cell[cell];
+		n = 1;
+		if (m->cost <= penalty) continue; // no vector costs less
+		eight p = around_of(m, half, step);
+		if (m->window.cut || p.apart) {
+			list[left] = cell, left += try_rest(b, cell, half, step, penalty);
+			continue;
+		}
+		int most = mini(b->longest, count - i);
+		while (n < most && list[i + n] == cell + n && m[n].x == m->x && m[n].y == m->y && !m[n].window.cut) n++;
+		uint32_t found[PARTS] = {0};
+		if (n > 1) least_parts(found, &m->window, p.corner, p.side, p.above, half->pitch, step);
+		else found[0] = least(&m->window, p.corner, p.side, p.above, half->pitch, step, 0);
+		for (int k = 0; k < n; k++) {
+			list[left] = cell + k, left += improve_around(&m[k], found[k * b->parts], step, penalty);
+		}
+	}
+	return left;
+}
+
+INLINE int list_all(const batch *b, int *list)
+{
+	for (int i = 0; i < BATCH; i++) list[i] = i;
+	return b->count;
+}
+
+static NOINLINE void try_pels(batch *b, const vd_plane *half, int penalty, int rounds)
+{
+	int list[BATCH], count = list_all(b, list);
+	for (int i = 0; i < rounds; i++) count = try_around(b, list, count, half, 2, penalty);
+}
+
+static NOINLINE void try_halves(batch *b, const vd_plane *half, int penalty)
+{
+	int list[BATCH];
+	try_around(b, list, list_all(b, list), half, 1, penalty);
+}
+
+// search_all sets the best of all vectors in reach.
+static void search_all(const vd_search *s, batch *b, const vd_plane *to)
+{
+	trial list[BATCH];
+	for (int i = 0; i < b->count; i++) list[i] = (trial){i, 0, 0, 0};
+	try_all(b, list, b->count, to);
 	for (int dy = -VD_REACH; dy <= VD_REACH; dy++) {
 		for (int dx = -VD_REACH; dx <= VD_REACH; dx++) {
-			add_trial(&t, dx, dy, moved(w, p, dx, dy), s->length[dx * dx + dy * dy]);
-			if (t.count == 8) try(&best, w, &t, p.pitch);
+			for (int i = 0; i < b->count; i++) list[i] = (trial){i, 2 * dx, 2 * dy, s->length[dx * dx + dy * dy]};
+			try_all(b, list, b->count, to);
 		}
 	}
-	try(&best, w, &t, p.pitch);
-	return best;
 }
 
-INLINE int cells(int samples, int cell) { return (samples + cell - 1) / cell; }
-
-// inherited is the best of no motion and the vectors of four cells of the coarser level. A vector
+// inherit sets the best of no motion and the vectors of four cells of the coarser level. A vector
 // that was tried before would not win.
-static match inherited(const vd_search *s, const window *w, int level, int x, int y)
+static void inherit(const vd_search *s, batch *b, int level, int x0, int y)
 {
-	vd_plane p = s->to[level];
+	enum { COUNT = 5 };
+	trial list[COUNT * BATCH];
+	vd_vector v[BATCH][COUNT];
 	const vd_vector *parents = s->field[level + 1];
 	int width = cells(s->from[level + 1].width, s->cell), height = cells(s->from[level + 1].height, s->cell);
-	int px = mini(x / 2, width - 1), py = mini(y / 2, height - 1);
-	int side_x = clampi(px + 2 * (x & 1) - 1, 0, width - 1);
-	int side_y = clampi(py + 2 * (y & 1) - 1, 0, height - 1);
-	vd_vector parent = parents[py * width + px];
-	vd_vector v[5] = {{0, 0}, parent, parents[py * width + side_x], parents[side_y * width + px],
-	                  parents[side_y * width + side_x]};
-	match best = {0, 0, INT32_MAX};
-	trials t = {.count = 0};
-	for (int i = 0; i < 5; i++) {
-		int tried = 0;
-		for (int k = 0; k < i; k++) tried |= v[k].x == v[i].x && v[k].y == v[i].y;
-		if (tried) continue;
-		int same = v[i].x == parent.x && v[i].y == parent.y;
-		int vx = 2 * v[i].x, vy = 2 * v[i].y;
-		add_trial(&t, vx, vy, moved(w, p, vx, vy), same ? 0 : s->penalty);
+	int py = mini(y / 2, height - 1), side_y = clampi(py + 2 * (y & 1) - 1, 0, height - 1);
+	const vd_vector *row = parents + py * width, *side = parents + side_y * width;
+	for (int i = 0; i < b->count; i++) {
+		int x = x0 + i, px = mini(x / 2, width - 1), side_x = clampi(px + 2 * (x & 1) - 1, 0, width - 1);
+		v[i][0] = (vd_vector){0, 0};
+		v[i][1] = row[px], v[i][2] = row[side_x], v[i][3] = side[px], v[i][4] = side[side_x];
 	}
-	try(&best, w, &t, p.pitch);
-	return best;
+	int count = 0;
+	for (int k = 0; k < COUNT; k++) {
+		for (int i = 0; i < b->count; i++) {
+			uint32_t bits[COUNT];
+			memcpy(bits, v[i], sizeof bits);
+			int tried = 0;
+			for (int j = 0; j < k; j++) tried |= bits[j] == bits[k];
+			list[count] = (trial){i, 4 * v[i][k].x, 4 * v[i][k].y, bits[k] == bits[1] ? 0 : s->penalty};
+			count += !tried;
+		}
+	}
+	try_all(b, list, count, &s->to[level]);
 }
 
-// fetch_below starts to fetch what the next row of cells will read below a window, if its vectors
-// are like this one's.
-INLINE void fetch_below(const window *w, vd_plane p, int dx, int dy, int cell)
+// fetch_below starts to fetch what the next row of cells will read, if its vectors are like those
+// of this row.
+INLINE void fetch_below(const batch *b, const vd_plane *half, int cell)
 {
 	enum { LINE = 64 };
-	const uint8_t *at = moved(w, p, dx, mini(dy, p.height - SIDE - w->y));
-	if (((uintptr_t)at & (LINE - 1)) >= (unsigned)cell) return;
-	for (int i = 0; i < cell; i++) __builtin_prefetch(at + (SIDE + i) * p.pitch + SIDE, 0, 2);
+	for (int i = 0; i < b->count; i += LINE / cell) {
+		const match *m = &b->cell[i];
+		const window *w = &m->window;
+		int y = mini(m->y & ~1, 2 * (half->height - SIDE - w->y));
+		for (int j = 0; j < cell; j++) __builtin_prefetch(w->at + (SIDE + j) * w->pitch + SIDE, 0, 2);
+		for (int k = 0; k < 4; k++) {
+			const uint8_t *at = moved(w, &half[k], m->x & ~1, y) + SIDE * half->pitch + SIDE;
+			for (int j = 0; j < cell; j++) __builtin_prefetch(at + j * half->pitch, 0, 2);
+		}
+	}
 }
 
 static void find_row(const vd_search *s, int level, int y)
 {
-	vd_plane from = s->from[level];
-	int width = cells(from.width, s->cell);
+	const vd_plane *from = &s->from[level], *to = &s->to[level];
+	int width = cells(from->width, s->cell), unit = level == 0 ? 1 : 2;
 	vd_vector *out = s->field[level] + y * width;
-	window w;
-	for (int x = 0; x < width; x++) {
-		match best;
-		open_window(&w, from, s->cell, SIDE, x, y);
+	batch b;
+	for (int x = 0; x < width; x += BATCH) {
+		open_batch(&b, from, s->cell, x, y);
 		if (level == s->levels - 1) {
-			best = search_all(s, &w, s->to[level]);
+			search_all(s, &b, to);
 		} else {
-			best = inherited(s, &w, level, x, y);
-			descend(&best, &w, s->to[level], s->penalty);
+			inherit(s, &b, level, x, y);
+			try_pels(&b, to, s->penalty, 2);
 		}
 		if (level == 0) {
-			for (int i = 0; i < 4; i++) fetch_below(&w, s->half[i], best.x, best.y, s->cell);
-			best.x *= 2, best.y *= 2;
-			try_halves(&best, &w, s->half, 1, s->penalty);
+			fetch_below(&b, s->half, s->cell);
+			try_halves(&b, s->half, s->penalty);
 		}
-		out[x] = (vd_vector){best.x, best.y};
+		for (int i = 0; i < b.count; i++) out[x + i] = (vd_vector){b.cell[i].x / unit, b.cell[i].y / unit};
 	}
 }
 
@@ -289,18 +446,22 @@ static void refine_row(const vd_search *s, int y)
 {
 	int width = cells(s->pilot.width, s->cell);
 	vd_vector *field = s->field[0] + y * width;
-	window w;
-	for (int x = 0; x < width; x++) {
-		if (s->reach && abs(field[x].x) + abs(field[x].y) > s->reach + REFINED_MOST) continue;
-		open_window(&w, s->pilot, s->cell, SIDE, x, y);
-		match best = {0, 0, INT32_MAX};
-		trials t = {.count = 0};
-		add_trial(&t, field[x].x, field[x].y, moved_half(&w, s->half, field[x].x, field[x].y), 0);
-		try(&best, &w, &t, s->half[0].pitch);
-		for (int i = 0; i < 4; i++) fetch_below(&w, s->half[i], best.x >> 1, best.y >> 1, s->cell);
-		try_halves(&best, &w, s->half, 2, s->refine);
-		try_halves(&best, &w, s->half, 1, s->refine);
-		field[x] = (vd_vector){best.x, best.y};
+	batch b;
+	for (int x = 0; x < width; x += BATCH) {
+		open_batch(&b, &s->pilot, s->cell, x, y);
+		trial list[BATCH];
+		int count = 0;
+		for (int i = 0; i < b.count; i++) {
+			vd_vector v = field[x + i];
+			int far = s->reach && abs(v.x) + abs(v.y) > s->reach + REFINED_MOST;
+			if (far) b.cell[i].x = v.x, b.cell[i].y = v.y, b.cell[i].cost = 0;
+			else list[count++] = (trial){i, v.x, v.y, 0};
+		}
+		try_all(&b, list, count, s->half);
+		fetch_below(&b, s->half, s->cell);
+		try_pels(&b, s->half, s->refine, 1);
+		try_halves(&b, s->half, s->refine);
+		for (int i = 0; i < b.count; i++) field[x + i] = (vd_vector){b.cell[i].x, b.cell[i].y};
 	}
 }
 
@@ -314,14 +475,15 @@ static int64_t misfit_row(const vd_search *s, int y)
 	int width = cells(s->from[0].width, s->cell);
 	const vd_vector *field = s->field[0] + y * width;
 	int64_t sum = 0;
-	window w;
-	for (int x = 0; x < width; x++) {
-		open_window(&w, s->from[0], s->cell, s->cell, x, y);
-		match m = {0, 0, INT32_MAX};
-		trials t = {.count = 0};
-		add_trial(&t, 0, 0, moved(&w, s->to[0], field[x].x >> 1, field[x].y >> 1), 0);
-		try(&m, &w, &t, s->to[0].pitch);
-		sum += m.cost;
+	for (int x = 0, n; x < width; x += n) {
+		window w;
+		open_window(&w, &s->from[0], s->cell, s->cell, x, y);
+		int dx = field[x].x >> 1, dy = field[x].y >> 1, whole = w.columns * w.rows == w.full && w.x + dx >= -VD_PAD;
+		int most = whole ? mini(WIDE / s->cell, s->from[0].width / s->cell - x) : 1;
+		for (n = 1; n < most && field[x + n].x >> 1 == dx && field[x + n].y >> 1 == dy;) n++;
+		uint64_t part[PARTS];
+		differ(part, w.at, w.pitch, moved(&w, s->to, 2 * dx, 2 * dy), s->to[0].pitch, w.columns + (n - 1) * s->cell, w.rows);
+		sum += of_full(&w, part[0] + part[1] + part[2] + part[3]);
 	}
 	return sum;
 }
