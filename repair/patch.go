@@ -2,6 +2,7 @@ package repair
 
 import (
 	"math"
+	"slices"
 
 	"vidfilter/denoise/motion"
 	"vidfilter/denoise/plane"
@@ -14,6 +15,8 @@ const (
 	growLevels, growNoise = 3, 0.8  // least excess of samples that extend it
 	leastSamples          = 3       // in a patch
 
+	contrasts, contrastsOfSmall = 3.8, 20 // least contrast of n samples, in units of noise: 3.8 + 20/n
+
 	agreement   = 0.25 // of contrast: largest difference of the neighbours in a patch, and of all three frames around it
 	similar     = 0.5  // of contrast: least difference between the neighbours that counts as a moving object
 	moved       = 0.3  // of the samples of a patch: least number of such differences beside it
@@ -21,8 +24,9 @@ const (
 	either      = 0.15 // of a match found in one neighbour
 	eitherLarge = 0.25 // the same, for a large patch
 	one         = 0.4  // of a match in one neighbour at one of its own patches
+	structure   = 0.3  // of contrast: mean deviation of surroundings with structure
 	fainter     = 0.45 // of a patch's difference from its surroundings: damage shows less in one neighbour
-	still       = 0.4  // of contrast: damage shows less in frames at a distance of two
+	still       = 0.6  // of contrast: damage shows less in frames at a distance of two
 
 	swarm = 2 // least number of patches nearby in each neighbour
 
@@ -37,6 +41,7 @@ type view struct {
 	vectors            [2]motion.Field
 	shiftX, shiftY     int
 	cells              cells
+	end                bool    // one of the neighbours is the first or the last frame
 	noise              []int32 // around each cell, in 1/16 of a sample's unit, or -1 if not measured yet
 	labels             []int32 // of each sample: its patch, from 1 on, or 0
 }
@@ -177,11 +182,18 @@ func (v *view) forget(all []*patch) {
 // damage reports whether a patch is damage, and prepares its replacement. some are all patches of
 // the plane, and others are the patches of the frames before and after.
 func (v *view) damage(p *patch, some []*patch, others [2][]*patch) bool {
-	if len(p.samples) < leastSamples || !v.small(p) || !v.surrounded(p) || v.flickers(p) || v.beside(p) || v.swarms(p, some, others) {
+	if !v.clear(p) || !v.small(p) || touches(p, others[0]) && touches(p, others[1]) || !v.surrounded(p) || v.flickers(p) || v.beside(p) || v.swarms(p, some, others) {
 		return false
 	}
 	o := v.outline(p)
-	return !v.travels(p, &o, others) && !v.found(p, &o)
+	return !v.travels(p, &o, others) && !v.found(p, &o) && !v.repeats(p, &o)
+}
+
+// streak reports whether a patch is a lost part of a line. Colour alone is damaged in this form by
+// tape. Points of colour are lamps, glints and errors of codecs.
+func (p *patch) streak() bool {
+	w, h := p.x1-p.x0, p.y1-p.y0
+	return w >= 4*h && w >= 2*cellSide
 }
 
 // meet reports whether the bounding boxes of a patch and a patch of luma overlap.
@@ -215,6 +227,12 @@ func (v *view) below(luma *patch, width int) *patch {
 		return nil
 	}
 	return p
+}
+
+// clear reports whether a patch exceeds the noise by far. A small one must exceed it by more.
+func (v *view) clear(p *patch) bool {
+	n := len(p.samples)
+	return n >= leastSamples && float64(p.contrast) >= float64(v.noiseAt(p))*(contrasts+contrastsOfSmall/float64(n))
 }
 
 // small reports whether a patch is a spot or a thin line.
@@ -345,7 +363,10 @@ func (v *view) flickers(p *patch) bool {
 }
 
 // outline is a selection of positions in a patch and around it, for comparisons.
-type outline struct{ marks, rims [][2]int }
+type outline struct {
+	marks, rims [][2]int
+	spread      int // mean deviation of the frame in rims
+}
 
 func (v *view) outline(p *patch) (o outline) {
 	const most = 64 // positions of each kind
@@ -369,15 +390,25 @@ func (v *view) outline(p *patch) (o outline) {
 			*all = (*all)[:(len(*all)+step-1)/step]
 		}
 	}
+	sum := 0
+	for _, at := range o.rims {
+		sum += int(v.now.Pix[at[1]*v.now.Width+at[0]])
+	}
+	n := max(len(o.rims), 1)
+	deviation := 0
+	for _, at := range o.rims {
+		deviation += abs(int(v.now.Pix[at[1]*v.now.Width+at[0]]) - sum/n)
+	}
+	o.spread = deviation / n
 	return o
 }
 
-// shows reports whether neighbour k matches an outline at a displacement, within a mean difference.
-func (v *view) shows(o *outline, k, dx, dy, most int) bool {
+// shows reports whether a picture matches an outline at a displacement, within a mean difference.
+func (v *view) shows(in *plane.Plane, o *outline, dx, dy, most int) bool {
 	for _, all := range [...][][2]int{o.marks, o.rims} {
 		left := most * len(all)
 		for _, at := range all {
-			if left -= abs(int(v.now.Pix[at[1]*v.now.Width+at[0]]) - v.near[k].At(at[0]+dx, at[1]+dy)); left < 0 {
+			if left -= abs(int(v.now.Pix[at[1]*v.now.Width+at[0]]) - in.At(at[0]+dx, at[1]+dy)); left < 0 {
 				return false
 			}
 		}
@@ -389,7 +420,7 @@ func (v *view) shows(o *outline, k, dx, dy, most int) bool {
 // near the motion vectors, or match one of them closely. The vectors may be wrong there.
 func (v *view) found(p *patch, o *outline) bool {
 	const large = 25 // samples: a match is hardly chance
-	reach := min(max(v.now.Width/10, 12), 160)
+	reach := v.reach()
 	count, alone := 0, either
 	if len(p.samples) >= large {
 		alone = eitherLarge
@@ -399,11 +430,11 @@ func (v *view) found(p *patch, o *outline) bool {
 		here := false
 		for dy := m.Y>>1 - reach; dy <= m.Y>>1+reach; dy++ {
 			for dx := m.X>>1 - reach; dx <= m.X>>1+reach; dx++ {
-				if !v.shows(o, k, dx, dy, int(both*float64(p.contrast))) {
+				if !v.shows(&v.near[k], o, dx, dy, v.limit(p, o, both)) {
 					continue
 				}
 				here = true
-				if v.shows(o, k, dx, dy, int(alone*float64(p.contrast))) {
+				if v.shows(&v.near[k], o, dx, dy, v.limit(p, o, alone)) {
 					return true
 				}
 			}
@@ -414,6 +445,38 @@ func (v *view) found(p *patch, o *outline) bool {
 	}
 	return count == 2
 }
+
+// repeats reports whether the frame itself shows the patch and its surroundings at another position,
+// as with the windows of a house. Surroundings without structure match anywhere, and do not count.
+func (v *view) repeats(p *patch, o *outline) bool {
+	if o.spread < int(structure*float64(p.contrast))+v.noiseAt(p)/2 {
+		return false
+	}
+	reach, most := v.reach(), v.limit(p, o, both)
+	apartX, apartY := p.x1-p.x0+rim, p.y1-p.y0+rim
+	for dy := -reach; dy <= reach; dy++ {
+		for dx := -reach; dx <= reach; dx++ {
+			if (abs(dx) >= apartX || abs(dy) >= apartY) && v.shows(&v.now, o, dx, dy, most) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// reach is the distance of a search for an object, in samples.
+func (v *view) reach() int { return min(max(v.now.Width/10, 12), 160) }
+
+// limit is the largest mean difference of a match: a part of the contrast, more where the
+// surroundings have structure, and the noise of both pictures.
+func (v *view) limit(p *patch, o *outline, part float64) int {
+	c, n := float64(p.contrast), float64(v.noiseAt(p))
+	c = part*c + max(0, float64(o.spread)-structure*c)/2
+	return int(math.Sqrt(c*c + n*n))
+}
+
+// noiseAt returns the noise around a patch.
+func (v *view) noiseAt(p *patch) int { return v.noiseOf((p.x0+p.x1)/2, (p.y0+p.y1)/2) / 16 }
 
 // beside reports whether the neighbours differ from each other next to a patch, in its direction
 // and by about its contrast. The patch then belongs to a moving object.
@@ -454,18 +517,19 @@ func (p *patch) away(q *patch) (dx, dy int) {
 func abs(x int) int { return max(x, -x) }
 
 // travels reports whether a patch lies half way between similar patches of the frames before and
-// after. One such patch is enough at the edge of the picture, or if the samples match as well.
+// after. One such patch is enough if the other would lie outside the picture or the video, or if the
+// samples match as well.
 func (v *view) travels(p *patch, o *outline, others [2][]*patch) bool {
 	reach := v.now.Width / 4
-	near := max(24, v.now.Width/10)
-	border := p.x0 < near || p.y0 < near || p.x1 > v.now.Width-near || p.y1 > v.now.Height-near
+	near := max(32, v.now.Width/8)
 	for k, all := range others {
 		for _, a := range all {
 			dx, dy := p.away(a)
 			if !p.resembles(a) || max(abs(dx), abs(dy)) > reach {
 				continue
 			}
-			if max(abs(dx), abs(dy)) <= near && (border || v.showsAbout(o, k, dx, dy, int(one*float64(p.contrast)))) {
+			out := v.end || p.x0 < dx || p.y0 < dy || p.x1-dx > v.now.Width || p.y1-dy > v.now.Height
+			if max(abs(dx), abs(dy)) <= near && (out || v.showsAbout(&v.near[k], o, dx, dy, v.limit(p, o, one))) {
 				return true
 			}
 			if k == 1 {
@@ -482,18 +546,29 @@ func (v *view) travels(p *patch, o *outline, others [2][]*patch) bool {
 	return false
 }
 
-// showsAbout is shows with a tolerance of one sample in the displacement.
-func (v *view) showsAbout(o *outline, k, dx, dy, most int) bool {
-	for i := range 9 {
-		if v.shows(o, k, dx+i%3-1, dy+i/3-1, most) {
-			return true
+// showsAbout is shows with a tolerance in the displacement.
+func (v *view) showsAbout(in *plane.Plane, o *outline, dx, dy, most int) bool {
+	const by = 3 // samples
+	for y := dy - by; y <= dy+by; y++ {
+		for x := dx - by; x <= dx+by; x++ {
+			if v.shows(in, o, x, y, most) {
+				return true
+			}
 		}
 	}
 	return false
 }
 
+// touches reports whether a similar patch lies at the same position. If both neighbours have one
+// there, the motion is not understood.
+func touches(p *patch, all []*patch) bool {
+	return slices.ContainsFunc(all, func(q *patch) bool {
+		return p.x0 < q.x1+rim && q.x0 < p.x1+rim && p.y0 < q.y1+rim && q.y0 < p.y1+rim && p.resembles(q)
+	})
+}
+
 // swarms reports whether several similar patches lie nearby in the same frame and in both
-// neighbours, as in sparks, rain or glitter.
+// neighbours, as in sparks, rain or glitter. At the ends of the video, one neighbour suffices.
 func (v *view) swarms(p *patch, some []*patch, others [2][]*patch) bool {
 	reach := v.now.Width / 6
 	x := min(max((p.x0+p.x1)/2, reach), v.now.Width-reach) // keeps the search area inside the picture
@@ -507,7 +582,8 @@ func (v *view) swarms(p *patch, some []*patch, others [2][]*patch) bool {
 		}
 		return n
 	}
-	return count(others[0]) >= swarm && count(others[1]) >= swarm && count(some) > 0
+	before, after := count(others[0]), count(others[1])
+	return before >= swarm && after >= swarm && count(some) > 0 || v.end && before+after >= swarm
 }
 
 // alike reports whether a difference has the sign of the patch and at least this magnitude.
