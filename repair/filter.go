@@ -219,25 +219,40 @@ func (f *Filter) damage(i int) (all [3][]*patch) {
 		v.near = [2]plane.Plane{f.at(-1).pictures[i].Planes[c], f.at(1).pictures[i].Planes[c]}
 		v.end = f.next == 1 || f.next+around == len(f.window)
 		v.far = [2]plane.Plane{f.at(-2).pictures[i].Planes[c], f.at(2).pictures[i].Planes[c]}
-		for _, p := range l.found[c] {
+		damaged := make([]bool, len(l.found[c]))
+		f.each(len(damaged), func(k int) {
+			p := l.found[c][k]
 			over := func(q *patch) bool { return c > 0 && v.meet(p, q) }
 			p.under = slices.ContainsFunc(all[0], over)
 			if !p.under && slices.ContainsFunc(l.found[0], over) {
-				continue // part of an object that luma shows to be undamaged
+				return // part of an object that luma shows to be undamaged
 			}
-			if c > 0 && !p.under && !f.window[f.next].frame.Layout.Info().RGB && !p.streak() {
-				continue
+			if c > 0 && !p.under && !f.at(0).frame.Layout.Info().RGB && !p.streak() {
+				return
 			}
-			if v.damage(p, l.found[c], [2][]*patch{before.found[c], after.found[c]}) {
+			damaged[k] = v.damage(p, l.found[c], [2][]*patch{before.found[c], after.found[c]})
+		})
+		for k, p := range l.found[c] {
+			if damaged[k] {
 				all[c] = append(all[c], p)
 			}
 		}
 		if c == 0 {
 			continue
 		}
-		for _, p := range all[0] {
-			if q := v.below(p, l.views[0].now.Width); q != nil {
-				all[c] = append(all[c], q)
+		for _, luma := range all[0] {
+			var joined []*patch
+			apart := slices.DeleteFunc(all[c], func(p *patch) bool {
+				over := v.meet(p, luma)
+				if over {
+					joined = append(joined, p)
+				}
+				return over
+			})
+			if p := v.below(luma, l.views[0].now.Width, joined); p != nil {
+				all[c] = append(apart, p)
+			} else {
+				all[c] = append(apart, joined...)
 			}
 		}
 	}
@@ -267,6 +282,7 @@ func (f *Filter) compare(c int, now, before, after *picture, fields [2]motion.Fi
 		const rows = stripRows / cellSide
 		f.form.compare(v.cells, p, v.before, v.after, k*rows, min((k+1)*rows, v.cells.height))
 	})
+	f.each(v.cells.height, v.measure)
 	return v
 }
 

@@ -42,7 +42,7 @@ type view struct {
 	shiftX, shiftY     int
 	cells              cells
 	end                bool    // one of the neighbours is the first or the last frame
-	noise              []int32 // around each cell, in 1/16 of a sample's unit, or -1 if not measured yet
+	noise              []int32 // around each cell, in 1/16 of a sample's unit
 	labels             []int32 // of each sample: its patch, from 1 on, or 0
 }
 
@@ -65,24 +65,24 @@ const (
 	rim  = 6 // width of the surroundings that are compared, in samples
 )
 
-// noiseOf returns the noise around a sample, in 1/16 of a sample's unit, from 5x5 cells.
-func (v *view) noiseOf(x, y int) int {
-	cx, cy := x/cellSide, y/cellSide
-	i := cy*v.cells.width + cx
-	if v.noise[i] < 0 {
-		const reach = 2
-		x0, y0 := max(cx-reach, 0), max(cy-reach, 0)
-		x1, y1 := min(cx+reach+1, v.cells.width), min(cy+reach+1, v.cells.height)
+// noiseOf returns the noise around a sample, in 1/16 of a sample's unit.
+func (v *view) noiseOf(x, y int) int { return int(v.noise[y/cellSide*v.cells.width+x/cellSide]) }
+
+// measure sets the noise around the cells of row cy, from 5x5 cells.
+func (v *view) measure(cy int) {
+	const reach = 2
+	y0, y1 := max(cy-reach, 0), min(cy+reach+1, v.cells.height)
+	height := min(y1*cellSide, v.now.Height) - y0*cellSide
+	for cx := range v.cells.width {
+		x0, x1 := max(cx-reach, 0), min(cx+reach+1, v.cells.width)
 		sum := 0
 		for j := y0; j < y1; j++ {
 			for _, s := range v.cells.sum[j*v.cells.width+x0 : j*v.cells.width+x1] {
 				sum += int(s)
 			}
 		}
-		count := (min(x1*cellSide, v.now.Width) - x0*cellSide) * (min(y1*cellSide, v.now.Height) - y0*cellSide)
-		v.noise[i] = int32(16 * sum / count)
+		v.noise[cy*v.cells.width+cx] = int32(16 * sum / ((min(x1*cellSide, v.now.Width) - x0*cellSide) * height))
 	}
-	return int(v.noise[i])
 }
 
 // threshold returns a number of levels plus a multiple of the noise around a sample.
@@ -92,9 +92,6 @@ func (v *view) threshold(x, y int, levels, noise float64) int {
 
 // candidates returns the patches of the plane. ok is false if they cover too much of it.
 func (v *view) candidates() (all []*patch, ok bool) {
-	for i := range v.noise {
-		v.noise[i] = -1
-	}
 	budget := v.now.Width * v.now.Height / mostOfPicture
 	for i, peak := range v.cells.peak {
 		x0, y0 := i%v.cells.width*cellSide, i/v.cells.width*cellSide
@@ -201,25 +198,32 @@ func (v *view) meet(p, luma *patch) bool {
 	return p.x0<<v.shiftX < luma.x1 && luma.x0 < p.x1<<v.shiftX && p.y0<<v.shiftY < luma.y1 && luma.y0 < p.y1<<v.shiftY
 }
 
-// below returns the area of the plane under a damaged patch of luma, or nil if the plane is intact
-// there. width is the width of luma.
-func (v *view) below(luma *patch, width int) *patch {
+// below returns the area of the plane under a damaged patch of luma, joined with damaged patches of
+// the plane, or nil if the plane is intact there. width is the width of luma.
+func (v *view) below(luma *patch, width int, joined []*patch) *patch {
 	const leastLevels = 2
 	w := v.now.Width
 	p := &patch{under: true, x0: w, y0: v.now.Height}
 	seen := map[int32]bool{}
 	sum, squares := 0, 0
-	for _, s := range luma.samples {
-		x, y := int(s)%width>>v.shiftX, int(s)/width>>v.shiftY
-		q := int32(y*w + x)
+	add := func(q int32) {
 		if seen[q] {
-			continue
+			return
 		}
 		seen[q] = true
+		x, y := int(q)%w, int(q)/w
 		p.samples = append(p.samples, q)
 		p.x0, p.y0, p.x1, p.y1 = min(p.x0, x), min(p.y0, y), max(p.x1, x+1), max(p.y1, y+1)
 		d := 2*int(v.now.Pix[q]) - int(v.before.Pix[q]) - int(v.after.Pix[q])
 		sum, squares = sum+d, squares+d*d
+	}
+	for _, s := range luma.samples {
+		add(int32(int(s)/width>>v.shiftY*w + int(s)%width>>v.shiftX))
+	}
+	for _, q := range joined {
+		for _, s := range q.samples {
+			add(s)
+		}
 	}
 	n := len(p.samples)
 	p.contrast = int(math.Sqrt(float64(squares/n)) / 2)
@@ -364,51 +368,64 @@ func (v *view) flickers(p *patch) bool {
 
 // outline is a selection of positions in a patch and around it, for comparisons.
 type outline struct {
-	marks, rims [][2]int
-	spread      int // mean deviation of the frame in rims
+	marks, rims    []spot
+	x0, y0, x1, y1 int // bounding box
+	spread         int // mean deviation of rims
 }
+
+type spot struct{ x, y, value int }
 
 func (v *view) outline(p *patch) (o outline) {
 	const most = 64 // positions of each kind
+	o.x0, o.y0 = v.now.Width, v.now.Height
 	w := p.x1 - p.x0 + 2*rim
 	for i, share := range p.shares {
-		at := [2]int{p.x0 - rim + i%w, p.y0 - rim + i/w}
+		x, y := p.x0-rim+i%w, p.y0-rim+i/w
+		if x < 0 || y < 0 || x >= v.now.Width || y >= v.now.Height {
+			continue
+		}
+		q := y*v.now.Width + x
+		at := spot{x, y, int(v.now.Pix[q])}
 		switch {
-		case at[0] < 0 || at[1] < 0 || at[0] >= v.now.Width || at[1] >= v.now.Height:
-		case share == 255 && v.labels[at[1]*v.now.Width+at[0]] == p.label:
+		case share == 255 && v.labels[q] == p.label:
 			o.marks = append(o.marks, at)
 		case share > 0 && share < 255:
 			o.rims = append(o.rims, at)
+		default:
+			continue
 		}
-	}
-	for _, all := range [...]*[][2]int{&o.marks, &o.rims} {
-		step := (len(*all) + most - 1) / most
-		for i := 0; step > 1 && i*step < len(*all); i++ {
-			(*all)[i] = (*all)[i*step]
-		}
-		if step > 1 {
-			*all = (*all)[:(len(*all)+step-1)/step]
-		}
+		o.x0, o.y0, o.x1, o.y1 = min(o.x0, x), min(o.y0, y), max(o.x1, x+1), max(o.y1, y+1)
 	}
 	sum := 0
-	for _, at := range o.rims {
-		sum += int(v.now.Pix[at[1]*v.now.Width+at[0]])
+	for _, all := range [...]*[]spot{&o.marks, &o.rims} {
+		step := max((len(*all)+most-1)/most, 1)
+		for i := 0; i*step < len(*all); i++ {
+			(*all)[i] = (*all)[i*step]
+		}
+		*all = (*all)[:(len(*all)+step-1)/step]
 	}
 	n := max(len(o.rims), 1)
-	deviation := 0
 	for _, at := range o.rims {
-		deviation += abs(int(v.now.Pix[at[1]*v.now.Width+at[0]]) - sum/n)
+		sum += at.value
 	}
-	o.spread = deviation / n
+	for _, at := range o.rims {
+		o.spread += abs(at.value - sum/n)
+	}
+	o.spread /= n
 	return o
 }
 
 // shows reports whether a picture matches an outline at a displacement, within a mean difference.
-func (v *view) shows(in *plane.Plane, o *outline, dx, dy, most int) bool {
-	for _, all := range [...][][2]int{o.marks, o.rims} {
+func (o *outline) shows(in *plane.Plane, dx, dy, most int) bool {
+	inside := o.x0+dx >= 0 && o.y0+dy >= 0 && o.x1+dx <= in.Width && o.y1+dy <= in.Height
+	for _, all := range [...][]spot{o.marks, o.rims} {
 		left := most * len(all)
 		for _, at := range all {
-			if left -= abs(int(v.now.Pix[at[1]*v.now.Width+at[0]]) - in.At(at[0]+dx, at[1]+dy)); left < 0 {
+			x, y := at.x+dx, at.y+dy
+			if !inside {
+				x, y = min(max(x, 0), in.Width-1), min(max(y, 0), in.Height-1)
+			}
+			if left -= abs(at.value - int(in.Pix[y*in.Width+x])); left < 0 {
 				return false
 			}
 		}
@@ -425,23 +442,22 @@ func (v *view) found(p *patch, o *outline) bool {
 	if len(p.samples) >= large {
 		alone = eitherLarge
 	}
+	any, own := v.limit(p, o, both), v.limit(p, o, alone)
 	for k := range v.near {
 		m := v.vectors[k].Of((p.x0+p.x1)/2<<v.shiftX, (p.y0+p.y1)/2<<v.shiftY).Scaled(v.shiftX, v.shiftY)
-		here := false
+		here, most := 0, any
 		for dy := m.Y>>1 - reach; dy <= m.Y>>1+reach; dy++ {
 			for dx := m.X>>1 - reach; dx <= m.X>>1+reach; dx++ {
-				if !v.shows(&v.near[k], o, dx, dy, v.limit(p, o, both)) {
+				if !o.shows(&v.near[k], dx, dy, most) {
 					continue
 				}
-				here = true
-				if v.shows(&v.near[k], o, dx, dy, v.limit(p, o, alone)) {
+				if here > 0 || o.shows(&v.near[k], dx, dy, own) {
 					return true
 				}
+				here, most = 1, own // seeks a closer match
 			}
 		}
-		if here {
-			count++
-		}
+		count += here
 	}
 	return count == 2
 }
@@ -456,7 +472,7 @@ func (v *view) repeats(p *patch, o *outline) bool {
 	apartX, apartY := p.x1-p.x0+rim, p.y1-p.y0+rim
 	for dy := -reach; dy <= reach; dy++ {
 		for dx := -reach; dx <= reach; dx++ {
-			if (abs(dx) >= apartX || abs(dy) >= apartY) && v.shows(&v.now, o, dx, dy, most) {
+			if (abs(dx) >= apartX || abs(dy) >= apartY) && o.shows(&v.now, dx, dy, most) {
 				return true
 			}
 		}
@@ -529,7 +545,7 @@ func (v *view) travels(p *patch, o *outline, others [2][]*patch) bool {
 				continue
 			}
 			out := v.end || p.x0 < dx || p.y0 < dy || p.x1-dx > v.now.Width || p.y1-dy > v.now.Height
-			if max(abs(dx), abs(dy)) <= near && (out || v.showsAbout(&v.near[k], o, dx, dy, v.limit(p, o, one))) {
+			if max(abs(dx), abs(dy)) <= near && (out || o.showsAbout(&v.near[k], dx, dy, v.limit(p, o, one))) {
 				return true
 			}
 			if k == 1 {
@@ -547,11 +563,11 @@ func (v *view) travels(p *patch, o *outline, others [2][]*patch) bool {
 }
 
 // showsAbout is shows with a tolerance in the displacement.
-func (v *view) showsAbout(in *plane.Plane, o *outline, dx, dy, most int) bool {
+func (o *outline) showsAbout(in *plane.Plane, dx, dy, most int) bool {
 	const by = 3 // samples
 	for y := dy - by; y <= dy+by; y++ {
 		for x := dx - by; x <= dx+by; x++ {
-			if v.shows(in, o, x, y, most) {
+			if o.shows(in, x, y, most) {
 				return true
 			}
 		}

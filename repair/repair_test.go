@@ -218,6 +218,35 @@ func TestEnds(t *testing.T) {
 	}
 }
 
+// No sample is mended twice, under damage of luma either.
+func TestOnce(t *testing.T) {
+	const spoiled = 3
+	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 83, Height: 61, Matrix: pipeline.BT709}
+	_, dirty := moving(format, false, spoiled+2, spoiled)
+	pool := pipeline.NewPool(kernels.Host{}, 1)
+	defer pool.Close()
+	f := onC(2, nil)(pool)
+	for _, frame := range dirty {
+		e2e.Must(t, f.Process(context.Background(), frame, func(r *pipeline.Frame) error { r.Release(); return nil }))
+	}
+	e2e.Must(t, f.lookAt(context.Background()))
+	for c, all := range f.damage(0) {
+		seen := map[int32]bool{}
+		for _, p := range all {
+			for _, q := range p.samples {
+				if seen[q] {
+					t.Fatalf("plane %d: sample %d is in two patches", c, q)
+				}
+				seen[q] = true
+			}
+		}
+		if len(seen) == 0 {
+			t.Errorf("plane %d: no patch", c)
+		}
+	}
+	f.Discard()
+}
+
 // Points of colour stay, as lamps and glints, and a lost part of a line of colour is repaired.
 func TestColour(t *testing.T) {
 	for _, c := range []struct{ width, height, patches int }{{4, 4, 0}, {24, 2, 1}} {
