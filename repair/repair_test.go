@@ -247,6 +247,42 @@ func TestOnce(t *testing.T) {
 	f.Discard()
 }
 
+// PixelMemory is what the filter keeps.
+func TestMemory(t *testing.T) {
+	format := pipeline.Format{Layout: pipeline.YUV444P, Width: 160, Height: 96, Matrix: pipeline.BT709}
+	clean, _ := moving(format, false, 10, -1)
+	pool := pipeline.NewPool(kernels.Host{}, 1)
+	defer pool.Close()
+	f := onC(1, nil)(pool)
+	for _, frame := range clean {
+		e2e.Must(t, f.Process(context.Background(), frame, func(r *pipeline.Frame) error { r.Release(); return nil }))
+	}
+	const search = 4 // bytes per pixel, in C
+	bytes := 0
+	views := f.free
+	pictures := f.spare
+	for _, e := range f.window {
+		bytes += (3 + search) * format.Width * format.Height
+		pictures = append(pictures, e.pictures...)
+		for _, l := range e.looks {
+			views = append(views, l.views...)
+		}
+	}
+	for _, p := range pictures {
+		for _, samples := range p.Planes {
+			bytes += 2 * len(samples.Pix)
+		}
+	}
+	for _, v := range views {
+		c := v.cells
+		bytes += 2*len(v.before.Pix) + 2*len(v.after.Pix) + 4*len(v.labels) + 4*len(v.noise) + 2*len(c.peak) + 2*len(c.split) + 4*len(c.sum)
+	}
+	if says := (Stage{}).PixelMemory() * format.Width * format.Height; bytes > says || bytes < says*3/4 {
+		t.Errorf("%d bytes per pixel", bytes/format.Width/format.Height)
+	}
+	f.Discard()
+}
+
 // Points of colour stay, as lamps and glints, and a lost part of a line of colour is repaired.
 func TestColour(t *testing.T) {
 	for _, c := range []struct{ width, height, patches int }{{4, 4, 0}, {24, 2, 1}} {
