@@ -227,8 +227,8 @@ func TestUnharmed(t *testing.T) {
 	}
 }
 
-// A lasting change across the picture is the camera's pan under a lens that darkens the corners, and
-// its shake is no flicker. Flicker that varies across the picture does not last.
+// A lasting change across the picture is the camera's pan under a lens that darkens the corners,
+// and its shake is no flicker. Flicker that varies across the picture does not last.
 func TestSweep(t *testing.T) {
 	for _, c := range []struct {
 		flicker, across float64

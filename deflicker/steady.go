@@ -58,7 +58,7 @@ func steady(changes []*change, picture int) correction {
 
 // within limits a factor to 1+most and its inverse.
 // sweep returns the lasting change across the picture, as the deviation over its areas. A lens that
-// darkens the corners causes it while the camera pans, and the camera's shake then looks like flicker.
+// darkens the corners causes it while the camera pans. The camera's shake then looks like flicker.
 func sweep(links []*change) float64 {
 	squares := 0.0
 	all := make([]float64, len(links))

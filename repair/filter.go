@@ -133,8 +133,8 @@ func (f *Filter) drop(e *entry) {
 	e.frame.Release()
 }
 
-// repaired returns the next frame, or a repaired copy if it has damage. The first and the last frame
-// of a video pass unchanged, because motion and damage look alike there.
+// repaired returns the next frame, or a repaired copy if it has damage. The first and the last
+// frame of a video pass unchanged, because motion and damage look alike there.
 func (f *Filter) repaired(ctx context.Context, in *pipeline.Frame) (*pipeline.Frame, error) {
 	if f.next == 0 || f.next+1 == len(f.window) || len(f.window) < 2*around {
 		return in.Retain(), nil

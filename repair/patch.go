@@ -462,8 +462,9 @@ func (v *view) found(p *patch, o *outline) bool {
 	return count == 2
 }
 
-// repeats reports whether the frame itself shows the patch and its surroundings at another position,
-// as with the windows of a house. Surroundings without structure match anywhere, and do not count.
+// repeats reports whether the frame itself shows the patch and its surroundings at another
+// position, as with the windows of a house. Surroundings without structure match anywhere, and do
+// not count.
 func (v *view) repeats(p *patch, o *outline) bool {
 	if o.spread < int(structure*float64(p.contrast))+v.noiseAt(p)/2 {
 		return false
@@ -533,8 +534,8 @@ func (p *patch) away(q *patch) (dx, dy int) {
 func abs(x int) int { return max(x, -x) }
 
 // travels reports whether a patch lies half way between similar patches of the frames before and
-// after. One such patch is enough if the other would lie outside the picture or the video, or if the
-// samples match as well.
+// after. One such patch is enough if the other would lie outside the picture or the video, or if
+// the samples match as well.
 func (v *view) travels(p *patch, o *outline, others [2][]*patch) bool {
 	reach := v.now.Width / 4
 	near := max(32, v.now.Width/8)
