@@ -227,6 +227,32 @@ func TestUnharmed(t *testing.T) {
 	}
 }
 
+// A lasting change across the picture is the camera's pan under a lens that darkens the corners,
+// and its shake is no flicker. Flicker that varies across the picture does not last.
+func TestSweep(t *testing.T) {
+	for _, c := range []struct {
+		flicker, across float64
+		lasts, changed  bool
+	}{
+		{0.012, 0, true, true}, {0.012, 0.09, false, true}, {0.012, 0.09, true, false}, {0.05, 0.09, true, true},
+	} {
+		changes := []*change{{cut: true}}
+		for i, g := range gains(2*ahead, c.flicker) {
+			now := &change{gain: g}
+			for k := range areas * areas {
+				now.parts[k] = c.across * float64(k%areas-1)
+				if !c.lasts && i%2 > 0 {
+					now.parts[k] *= -1
+				}
+			}
+			changes = append(changes, now)
+		}
+		if changed := steady(changes, ahead).gain != 1; changed != c.changed {
+			t.Errorf("flicker %v, %v across, lasting %v: changed %v", c.flicker, c.across, c.lasts, changed)
+		}
+	}
+}
+
 // flickering returns a gray clip with flicker of the whole picture and between left and right, a
 // moving ball of light, and a cut.
 func flickering(n int) (frames []*pipeline.Frame) {

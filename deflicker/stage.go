@@ -42,6 +42,10 @@ func (s Stage) Identity() bool { return !s.On }
 // Window implements kernels.Stage.
 func (Stage) Window() pipeline.Window { return pipeline.Window{Before: ahead, After: ahead} }
 
+// PixelMemory returns the bytes per pixel of a picture with 8 bits that the filter keeps, in 4:4:4:
+// the frames that wait, and one in work.
+func (Stage) PixelMemory() int { return 3 * (ahead + 1) }
+
 // OnHost implements kernels.OnHost.
 func (Stage) OnHost(pool *pipeline.Pool, in kernels.Setting) (pipeline.Filter, error) {
 	if in.Trial { // only samples change, and a trial discards them

@@ -9,6 +9,7 @@ const (
 	fewest     = 6     // pictures in a curve
 	leastShown = 0.004 // relative flicker below which pictures stay unchanged
 	certain    = 4     // standard errors that significant flicker exceeds
+	sweeping   = 0.22  // of a sweep: flicker below this is the camera's
 
 	mostGain, mostPart = 1.5, 0.15 // limits of a correction
 )
@@ -39,7 +40,7 @@ func steady(changes []*change, picture int) correction {
 	for i, l := range links {
 		errs[i] = l.err
 	}
-	least := max(leastShown, certain*median(errs))
+	least := max(leastShown, certain*median(errs), sweeping*sweep(links))
 	own := picture - from
 	c := correction{gain: within(steadied(curve(links, own, func(v float64, l *change, sign int) float64 {
 		if sign < 0 {
@@ -56,6 +57,21 @@ func steady(changes []*change, picture int) correction {
 }
 
 // within limits a factor to 1+most and its inverse.
+// sweep returns the lasting change across the picture, as the deviation over its areas. A lens that
+// darkens the corners causes it while the camera pans. The camera's shake then looks like flicker.
+func sweep(links []*change) float64 {
+	squares := 0.0
+	all := make([]float64, len(links))
+	for i := range areas * areas {
+		for k, l := range links {
+			all[k] = l.parts[i]
+		}
+		m := median(all)
+		squares += m * m
+	}
+	return math.Sqrt(squares / (areas * areas))
+}
+
 func within(x, most float64) float64 { return min(max(x, 1/(1+most)), 1+most) }
 
 // curve accumulates changes into a curve that is 1 at picture own. step applies a link to a value,

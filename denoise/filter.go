@@ -377,6 +377,10 @@ func (r *result) release() {
 	}
 }
 
+// ofFields is the noise to remove from pictures that are made of fields, per measured noise. The
+// measurement averages lines of the field with the quieter lines between.
+const ofFields = 1.2
+
 // begin begins to take the noise out of a frame. An error leaves nothing behind.
 func (f *Filter) begin(ctx context.Context, emit pipeline.Emit, e *entry, r *result) (err error) {
 	r.of = e
@@ -385,6 +389,9 @@ func (f *Filter) begin(ctx context.Context, emit pipeline.Emit, e *entry, r *res
 	}
 	r.out.CopyTiming(e.frame)
 	model, ofSamples := e.noise, noiseOfSamples(e.frame.Layout)
+	if e.frame.FromField {
+		model = model.Scale(ofFields)
+	}
 	switch {
 	case f.opts.Sigma > 0:
 		model = noise.Flat(f.opts.Sigma / ofSamples)

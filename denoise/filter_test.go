@@ -458,6 +458,39 @@ func TestFilterAgain(t *testing.T) {
 	plain.end()
 }
 
+// Pictures that are made of fields are denoised for a fifth more noise than measured, and for the
+// given noise if it is given.
+func TestFilterFromFields(t *testing.T) {
+	for _, sigma := range []float64{0, 10} {
+		o := options(Fast)
+		o.Sigma = sigma
+		var seen [2][]float64
+		var films [2]*film
+		for i := range films {
+			films[i] = newFilm(t, o)
+			films[i].filter.OnNoise(func(m noise.Model, _ bool) { seen[i] = append(seen[i], m.Sigma[0]) })
+			for n := range 5 {
+				in := films[i].frame(n, small)
+				in.FromField = i > 0
+				films[i].put(in)
+			}
+			films[i].end()
+		}
+		want := 1.2
+		if sigma > 0 {
+			want = 1
+		}
+		for n, v := range seen[0] {
+			if ratio := seen[1][n] / v; math.Abs(ratio-want) > 1e-6 {
+				t.Errorf("noise %v, frame %d: %.3f times the noise of other pictures", sigma, n, ratio)
+			}
+		}
+		if same := bytes.Equal(films[0].got[2], films[1].got[2]); same != (sigma > 0) {
+			t.Errorf("noise %v: the same result: %v", sigma, same)
+		}
+	}
+}
+
 // A filter whose noise was given measures it from then on as one that always did, once its window
 // has passed, and at once for the frame it emits again.
 func TestFilterRetuneNoise(t *testing.T) {

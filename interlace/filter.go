@@ -232,6 +232,7 @@ func (f *Filter) begin(ctx context.Context, emit pipeline.Emit, e *field, r *res
 		return err
 	}
 	f.describe(r.out, e.of.Frame)
+	r.out.FromField = true
 	if !f.o.Single {
 		f.time(r.out, e)
 	}

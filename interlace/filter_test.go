@@ -80,6 +80,9 @@ func run(t *testing.T, f *interlace.Filter, in []*pipeline.Frame) (out []*pipeli
 		if r.Interlaced || r.TopFieldFirst {
 			t.Errorf("the result at %d is interlaced", r.PTS)
 		}
+		if r.FromField == passed {
+			t.Errorf("the result at %d: made of a field: %v", r.PTS, r.FromField)
+		}
 	}
 	if left != 0 {
 		t.Errorf("%d frames are not released", left)

@@ -93,6 +93,8 @@ type Frame struct {
 	// result. Run ends with it what comes out of the last one.
 	Context bool
 
+	FromField bool // made of a field, so half of the lines have less noise
+
 	props   *sharedProps // nil when there are none
 	refs    atomic.Int32
 	release func()
@@ -154,7 +156,7 @@ func (f *Frame) Release() {
 func (f *Frame) CopyTiming(src *Frame) {
 	f.PTS, f.Duration, f.Video = src.PTS, src.Duration, src.Video
 	f.Interlaced, f.TopFieldFirst = src.Interlaced, src.TopFieldFirst
-	f.Quantiser, f.Context = src.Quantiser, src.Context
+	f.Quantiser, f.Context, f.FromField = src.Quantiser, src.Context, src.FromField
 	f.Grain, f.GrainSeed = src.Grain, src.GrainSeed
 	old := f.props
 	f.props = src.props.retain()

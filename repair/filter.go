@@ -133,11 +133,11 @@ func (f *Filter) drop(e *entry) {
 	e.frame.Release()
 }
 
-// repaired returns the next frame, or a repaired copy if it has damage. The first and last two
-// frames of a video pass unchanged.
+// repaired returns the next frame, or a repaired copy if it has damage. The first and the last
+// frame of a video pass unchanged, because motion and damage look alike there.
 func (f *Filter) repaired(ctx context.Context, in *pipeline.Frame) (*pipeline.Frame, error) {
-	if f.next < around || f.next+around >= len(f.window) {
-		return in.Retain(), nil // motion and damage look alike there
+	if f.next == 0 || f.next+1 == len(f.window) || len(f.window) < 2*around {
+		return in.Retain(), nil
 	}
 	if err := f.lookAt(ctx); err != nil {
 		return nil, err
@@ -173,10 +173,23 @@ func (f *Filter) repaired(ctx context.Context, in *pipeline.Frame) (*pipeline.Fr
 	return out, nil
 }
 
+// at returns a frame of the window at a distance of at most two from the next one. The video is
+// mirrored at its ends.
+func (f *Filter) at(distance int) *entry {
+	i := f.next + distance
+	switch n := len(f.window); {
+	case i < 0:
+		i = 1 - i
+	case i >= n:
+		i = 2*n - 3 - i
+	}
+	return f.window[i]
+}
+
 // lookAt completes the comparisons of the next frame and both its neighbours.
 func (f *Filter) lookAt(ctx context.Context) error {
-	for at := f.next - 1; at <= f.next+1; at++ {
-		e, before, after := f.window[at], f.window[at-1], f.window[at+1]
+	for d := -1; d <= 1; d++ {
+		e, before, after := f.at(d), f.at(d-1), f.at(d+1)
 		for i := len(e.looks); i < len(e.pictures); i++ {
 			now, a, b := e.pictures[i], before.pictures[i], after.pictures[i]
 			fields, err := f.form.find(ctx, now.search, a.search, b.search)
@@ -198,30 +211,48 @@ func (f *Filter) lookAt(ctx context.Context) error {
 
 // damage returns the damaged patches in each plane of picture i of the next frame.
 func (f *Filter) damage(i int) (all [3][]*patch) {
-	at := func(d int) *entry { return f.window[f.next+d] }
-	l, before, after := at(0).looks[i], at(-1).looks[i], at(1).looks[i]
+	l, before, after := f.at(0).looks[i], f.at(-1).looks[i], f.at(1).looks[i]
 	for c, v := range l.views {
 		if l.dense[c] || before.dense[c] || after.dense[c] {
 			continue
 		}
-		v.near = [2]plane.Plane{at(-1).pictures[i].Planes[c], at(1).pictures[i].Planes[c]}
-		v.far = [2]plane.Plane{at(-2).pictures[i].Planes[c], at(2).pictures[i].Planes[c]}
-		for _, p := range l.found[c] {
+		v.near = [2]plane.Plane{f.at(-1).pictures[i].Planes[c], f.at(1).pictures[i].Planes[c]}
+		v.end = f.next == 1 || f.next+around == len(f.window)
+		v.far = [2]plane.Plane{f.at(-2).pictures[i].Planes[c], f.at(2).pictures[i].Planes[c]}
+		damaged := make([]bool, len(l.found[c]))
+		f.each(len(damaged), func(k int) {
+			p := l.found[c][k]
 			over := func(q *patch) bool { return c > 0 && v.meet(p, q) }
 			p.under = slices.ContainsFunc(all[0], over)
 			if !p.under && slices.ContainsFunc(l.found[0], over) {
-				continue // part of an object that luma shows to be undamaged
+				return // part of an object that luma shows to be undamaged
 			}
-			if v.damage(p, l.found[c], [2][]*patch{before.found[c], after.found[c]}) {
+			if c > 0 && !p.under && !f.at(0).frame.Layout.Info().RGB && !p.streak() {
+				return
+			}
+			damaged[k] = v.damage(p, l.found[c], [2][]*patch{before.found[c], after.found[c]})
+		})
+		for k, p := range l.found[c] {
+			if damaged[k] {
 				all[c] = append(all[c], p)
 			}
 		}
 		if c == 0 {
 			continue
 		}
-		for _, p := range all[0] {
-			if q := v.below(p, l.views[0].now.Width); q != nil {
-				all[c] = append(all[c], q)
+		for _, luma := range all[0] {
+			var joined []*patch
+			apart := slices.DeleteFunc(all[c], func(p *patch) bool {
+				over := v.meet(p, luma)
+				if over {
+					joined = append(joined, p)
+				}
+				return over
+			})
+			if p := v.below(luma, l.views[0].now.Width, joined); p != nil {
+				all[c] = append(apart, p)
+			} else {
+				all[c] = append(apart, joined...)
 			}
 		}
 	}
@@ -251,6 +282,7 @@ func (f *Filter) compare(c int, now, before, after *picture, fields [2]motion.Fi
 		const rows = stripRows / cellSide
 		f.form.compare(v.cells, p, v.before, v.after, k*rows, min((k+1)*rows, v.cells.height))
 	})
+	f.each(v.cells.height, v.measure)
 	return v
 }
 

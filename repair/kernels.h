@@ -77,22 +77,40 @@ void NAME(vr_compensate)(uint16_t *out, const uint16_t *in, vr_size s, const int
 	}
 }
 
-// extremes sets the minimum and the maximum of three rows of both neighbours, for each of count
-// columns from x on.
-INLINE void extremes(uint16_t *least, uint16_t *most, const uint16_t *a, const uint16_t *b, vr_size s, int x, int count, int y)
+enum { RUN = 256 }; // samples of a row compared at a time
+
+// extremes sets the minimum and the maximum of both neighbours for each of count samples.
+INLINE void extremes(uint16_t *restrict least, uint16_t *restrict most, const uint16_t *a, const uint16_t *b, int count)
 {
-	for (int i = 0; i < count; i++) least[i] = UINT16_MAX, most[i] = 0;
-	for (int j = maxi(y - 1, 0); j <= mini(y + 1, s.height - 1); j++) {
-		const uint16_t *p = a + (int64_t)j * s.width + x, *q = b + (int64_t)j * s.width + x;
-		for (int i = 0; i < count; i++) {
-			uint16_t low = p[i] < q[i] ? p[i] : q[i], high = p[i] < q[i] ? q[i] : p[i];
-			least[i] = low < least[i] ? low : least[i];
-			most[i] = high > most[i] ? high : most[i];
-		}
+	for (int i = 0; i < count; i++) {
+		least[i] = a[i] < b[i] ? a[i] : b[i];
+		most[i] = a[i] < b[i] ? b[i] : a[i];
 	}
 }
 
-enum { RUN = 256 }; // samples of a row compared at a time
+// compare_row compares a row of at most RUN samples. least and most are of three rows of both
+// neighbours, from one sample before the row on. top, far and near collect the results of columns.
+INLINE void compare_row(uint16_t *restrict top, uint16_t *restrict far, uint16_t *restrict near, uint16_t least[3][RUN + 2], uint16_t most[3][RUN + 2],
+                        const uint16_t *restrict n, const uint16_t *restrict a, const uint16_t *restrict b, uint16_t most_split, int width)
+{
+	uint16_t low[RUN + 2], high[RUN + 2];
+	for (int x = 0; x < width + 2; x++) {
+		uint16_t l = least[0][x] < least[1][x] ? least[0][x] : least[1][x], h = most[0][x] > most[1][x] ? most[0][x] : most[1][x];
+		low[x] = least[2][x] < l ? least[2][x] : l;
+		high[x] = most[2][x] > h ? most[2][x] : h;
+	}
+	for (int x = 0; x < width; x++) {
+		uint16_t l = low[x] < low[x + 1] ? low[x] : low[x + 1], h = high[x] > high[x + 1] ? high[x] : high[x + 1];
+		l = low[x + 2] < l ? low[x + 2] : l;
+		h = high[x + 2] > h ? high[x + 2] : h;
+		uint16_t over = n[x] > h ? n[x] - h : 0, under = n[x] < l ? l - n[x] : 0;
+		uint16_t e = over > under ? over : under;
+		uint16_t d = a[x] > b[x] ? a[x] - b[x] : b[x] - a[x];
+		top[x] = e > top[x] ? e : top[x];
+		far[x] = d > far[x] ? d : far[x];
+		near[x] += d < most_split ? d : most_split;
+	}
+}
 
 void NAME(vr_compare)(uint16_t *peak, uint16_t *split, uint32_t *sum, const uint16_t *now, const uint16_t *before, const uint16_t *after, vr_size s, int most_split, int y0, int y1)
 {
@@ -100,33 +118,25 @@ void NAME(vr_compare)(uint16_t *peak, uint16_t *split, uint32_t *sum, const uint
 	for (int cy = y0; cy < y1; cy++) {
 		for (int x0 = 0; x0 < s.width; x0 += RUN) {
 			int width = mini(RUN, s.width - x0);
-			uint16_t top[RUN] = {0}, far[RUN] = {0}, near[RUN] = {0}; // near: sums of 8 samples
-			uint32_t total[RUN / SIDE] = {0};
-			for (int y = cy * SIDE; y < mini((cy + 1) * SIDE, s.height); y++) {
-				uint16_t least[RUN + 2], most[RUN + 2];
-				int left = x0 > 0, right = x0 + width < s.width;
-				extremes(least + 1 - left, most + 1 - left, before, after, s, x0 - left, width + left + right, y);
-				if (!left) least[0] = least[1], most[0] = most[1];
-				if (!right) least[width + 1] = least[width], most[width + 1] = most[width];
-				const uint16_t *n = now + (int64_t)y * s.width + x0, *a = before + (int64_t)y * s.width + x0, *b = after + (int64_t)y * s.width + x0;
-				for (int x = 0; x < width; x++) {
-					uint16_t low = least[x], high = most[x];
-					low = least[x + 1] < low ? least[x + 1] : low, low = least[x + 2] < low ? least[x + 2] : low;
-					high = most[x + 1] > high ? most[x + 1] : high, high = most[x + 2] > high ? most[x + 2] : high;
-					uint16_t over = n[x] > high ? n[x] - high : 0, under = n[x] < low ? low - n[x] : 0;
-					uint16_t e = over > under ? over : under;
-					uint16_t d = a[x] > b[x] ? a[x] - b[x] : b[x] - a[x];
-					top[x] = e > top[x] ? e : top[x];
-					far[x] = d > far[x] ? d : far[x];
-					near[x] = d < most_split ? d : most_split;
-				}
-				for (int x = 0; x < width; x++) total[x / SIDE] += near[x];
+			int left = x0 > 0, right = x0 + width < s.width;
+			uint16_t top[RUN] = {0}, far[RUN] = {0}, near[RUN] = {0}; // near: sums of SIDE differences
+			uint16_t least[3][RUN + 2], most[3][RUN + 2]; // of the rows y - 1, y and y + 1, in turn
+			for (int y = cy * SIDE - 1; y <= mini((cy + 1) * SIDE, s.height); y++) {
+				int64_t at = (int64_t)clampi(y, 0, s.height - 1) * s.width + x0;
+				uint16_t *low = least[(y + 3) % 3], *high = most[(y + 3) % 3];
+				extremes(low + 1 - left, high + 1 - left, before + at - left, after + at - left, width + left + right);
+				if (!left) low[0] = low[1], high[0] = high[1];
+				if (!right) low[width + 1] = low[width], high[width + 1] = high[width];
+				if (y <= cy * SIDE) continue;
+				at = (int64_t)(y - 1) * s.width + x0;
+				compare_row(top, far, near, least, most, now + at, before + at, after + at, most_split, width);
 			}
 			for (int x = 0; x < width; x += SIDE) {
 				uint16_t p = 0, f = 0;
-				for (int i = x; i < mini(x + SIDE, width); i++) p = top[i] > p ? top[i] : p, f = far[i] > f ? far[i] : f;
+				uint32_t total = 0;
+				for (int i = x; i < mini(x + SIDE, width); i++) p = top[i] > p ? top[i] : p, f = far[i] > f ? far[i] : f, total += near[i];
 				int i = cy * cells + (x0 + x) / SIDE;
-				peak[i] = p, split[i] = f, sum[i] = total[x / SIDE];
+				peak[i] = p, split[i] = f, sum[i] = total;
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package repair
 
 import (
 	"math"
+	"slices"
 
 	"vidfilter/denoise/motion"
 	"vidfilter/denoise/plane"
@@ -14,6 +15,8 @@ const (
 	growLevels, growNoise = 3, 0.8  // least excess of samples that extend it
 	leastSamples          = 3       // in a patch
 
+	contrasts, contrastsOfSmall = 3.8, 20 // least contrast of n samples, in units of noise: 3.8 + 20/n
+
 	agreement   = 0.25 // of contrast: largest difference of the neighbours in a patch, and of all three frames around it
 	similar     = 0.5  // of contrast: least difference between the neighbours that counts as a moving object
 	moved       = 0.3  // of the samples of a patch: least number of such differences beside it
@@ -21,8 +24,9 @@ const (
 	either      = 0.15 // of a match found in one neighbour
 	eitherLarge = 0.25 // the same, for a large patch
 	one         = 0.4  // of a match in one neighbour at one of its own patches
+	structure   = 0.3  // of contrast: mean deviation of surroundings with structure
 	fainter     = 0.45 // of a patch's difference from its surroundings: damage shows less in one neighbour
-	still       = 0.4  // of contrast: damage shows less in frames at a distance of two
+	still       = 0.6  // of contrast: damage shows less in frames at a distance of two
 
 	swarm = 2 // least number of patches nearby in each neighbour
 
@@ -37,7 +41,8 @@ type view struct {
 	vectors            [2]motion.Field
 	shiftX, shiftY     int
 	cells              cells
-	noise              []int32 // around each cell, in 1/16 of a sample's unit, or -1 if not measured yet
+	end                bool    // one of the neighbours is the first or the last frame
+	noise              []int32 // around each cell, in 1/16 of a sample's unit
 	labels             []int32 // of each sample: its patch, from 1 on, or 0
 }
 
@@ -60,24 +65,24 @@ const (
 	rim  = 6 // width of the surroundings that are compared, in samples
 )
 
-// noiseOf returns the noise around a sample, in 1/16 of a sample's unit, from 5x5 cells.
-func (v *view) noiseOf(x, y int) int {
-	cx, cy := x/cellSide, y/cellSide
-	i := cy*v.cells.width + cx
-	if v.noise[i] < 0 {
-		const reach = 2
-		x0, y0 := max(cx-reach, 0), max(cy-reach, 0)
-		x1, y1 := min(cx+reach+1, v.cells.width), min(cy+reach+1, v.cells.height)
+// noiseOf returns the noise around a sample, in 1/16 of a sample's unit.
+func (v *view) noiseOf(x, y int) int { return int(v.noise[y/cellSide*v.cells.width+x/cellSide]) }
+
+// measure sets the noise around the cells of row cy, from 5x5 cells.
+func (v *view) measure(cy int) {
+	const reach = 2
+	y0, y1 := max(cy-reach, 0), min(cy+reach+1, v.cells.height)
+	height := min(y1*cellSide, v.now.Height) - y0*cellSide
+	for cx := range v.cells.width {
+		x0, x1 := max(cx-reach, 0), min(cx+reach+1, v.cells.width)
 		sum := 0
 		for j := y0; j < y1; j++ {
 			for _, s := range v.cells.sum[j*v.cells.width+x0 : j*v.cells.width+x1] {
 				sum += int(s)
 			}
 		}
-		count := (min(x1*cellSide, v.now.Width) - x0*cellSide) * (min(y1*cellSide, v.now.Height) - y0*cellSide)
-		v.noise[i] = int32(16 * sum / count)
+		v.noise[cy*v.cells.width+cx] = int32(16 * sum / ((min(x1*cellSide, v.now.Width) - x0*cellSide) * height))
 	}
-	return int(v.noise[i])
 }
 
 // threshold returns a number of levels plus a multiple of the noise around a sample.
@@ -87,9 +92,6 @@ func (v *view) threshold(x, y int, levels, noise float64) int {
 
 // candidates returns the patches of the plane. ok is false if they cover too much of it.
 func (v *view) candidates() (all []*patch, ok bool) {
-	for i := range v.noise {
-		v.noise[i] = -1
-	}
 	budget := v.now.Width * v.now.Height / mostOfPicture
 	for i, peak := range v.cells.peak {
 		x0, y0 := i%v.cells.width*cellSide, i/v.cells.width*cellSide
@@ -177,11 +179,18 @@ func (v *view) forget(all []*patch) {
 // damage reports whether a patch is damage, and prepares its replacement. some are all patches of
 // the plane, and others are the patches of the frames before and after.
 func (v *view) damage(p *patch, some []*patch, others [2][]*patch) bool {
-	if len(p.samples) < leastSamples || !v.small(p) || !v.surrounded(p) || v.flickers(p) || v.beside(p) || v.swarms(p, some, others) {
+	if !v.clear(p) || !v.small(p) || touches(p, others[0]) && touches(p, others[1]) || !v.surrounded(p) || v.flickers(p) || v.beside(p) || v.swarms(p, some, others) {
 		return false
 	}
 	o := v.outline(p)
-	return !v.travels(p, &o, others) && !v.found(p, &o)
+	return !v.travels(p, &o, others) && !v.found(p, &o) && !v.repeats(p, &o)
+}
+
+// streak reports whether a patch is a lost part of a line. Colour alone is damaged in this form by
+// tape. Points of colour are lamps, glints and errors of codecs.
+func (p *patch) streak() bool {
+	w, h := p.x1-p.x0, p.y1-p.y0
+	return w >= 4*h && w >= 2*cellSide
 }
 
 // meet reports whether the bounding boxes of a patch and a patch of luma overlap.
@@ -189,25 +198,32 @@ func (v *view) meet(p, luma *patch) bool {
 	return p.x0<<v.shiftX < luma.x1 && luma.x0 < p.x1<<v.shiftX && p.y0<<v.shiftY < luma.y1 && luma.y0 < p.y1<<v.shiftY
 }
 
-// below returns the area of the plane under a damaged patch of luma, or nil if the plane is intact
-// there. width is the width of luma.
-func (v *view) below(luma *patch, width int) *patch {
+// below returns the area of the plane under a damaged patch of luma, joined with damaged patches of
+// the plane, or nil if the plane is intact there. width is the width of luma.
+func (v *view) below(luma *patch, width int, joined []*patch) *patch {
 	const leastLevels = 2
 	w := v.now.Width
 	p := &patch{under: true, x0: w, y0: v.now.Height}
 	seen := map[int32]bool{}
 	sum, squares := 0, 0
-	for _, s := range luma.samples {
-		x, y := int(s)%width>>v.shiftX, int(s)/width>>v.shiftY
-		q := int32(y*w + x)
+	add := func(q int32) {
 		if seen[q] {
-			continue
+			return
 		}
 		seen[q] = true
+		x, y := int(q)%w, int(q)/w
 		p.samples = append(p.samples, q)
 		p.x0, p.y0, p.x1, p.y1 = min(p.x0, x), min(p.y0, y), max(p.x1, x+1), max(p.y1, y+1)
 		d := 2*int(v.now.Pix[q]) - int(v.before.Pix[q]) - int(v.after.Pix[q])
 		sum, squares = sum+d, squares+d*d
+	}
+	for _, s := range luma.samples {
+		add(int32(int(s)/width>>v.shiftY*w + int(s)%width>>v.shiftX))
+	}
+	for _, q := range joined {
+		for _, s := range q.samples {
+			add(s)
+		}
 	}
 	n := len(p.samples)
 	p.contrast = int(math.Sqrt(float64(squares/n)) / 2)
@@ -215,6 +231,12 @@ func (v *view) below(luma *patch, width int) *patch {
 		return nil
 	}
 	return p
+}
+
+// clear reports whether a patch exceeds the noise by far. A small one must exceed it by more.
+func (v *view) clear(p *patch) bool {
+	n := len(p.samples)
+	return n >= leastSamples && float64(p.contrast) >= float64(v.noiseAt(p))*(contrasts+contrastsOfSmall/float64(n))
 }
 
 // small reports whether a patch is a spot or a thin line.
@@ -345,39 +367,65 @@ func (v *view) flickers(p *patch) bool {
 }
 
 // outline is a selection of positions in a patch and around it, for comparisons.
-type outline struct{ marks, rims [][2]int }
+type outline struct {
+	marks, rims    []spot
+	x0, y0, x1, y1 int // bounding box
+	spread         int // mean deviation of rims
+}
+
+type spot struct{ x, y, value int }
 
 func (v *view) outline(p *patch) (o outline) {
 	const most = 64 // positions of each kind
+	o.x0, o.y0 = v.now.Width, v.now.Height
 	w := p.x1 - p.x0 + 2*rim
 	for i, share := range p.shares {
-		at := [2]int{p.x0 - rim + i%w, p.y0 - rim + i/w}
+		x, y := p.x0-rim+i%w, p.y0-rim+i/w
+		if x < 0 || y < 0 || x >= v.now.Width || y >= v.now.Height {
+			continue
+		}
+		q := y*v.now.Width + x
+		at := spot{x, y, int(v.now.Pix[q])}
 		switch {
-		case at[0] < 0 || at[1] < 0 || at[0] >= v.now.Width || at[1] >= v.now.Height:
-		case share == 255 && v.labels[at[1]*v.now.Width+at[0]] == p.label:
+		case share == 255 && v.labels[q] == p.label:
 			o.marks = append(o.marks, at)
 		case share > 0 && share < 255:
 			o.rims = append(o.rims, at)
+		default:
+			continue
 		}
+		o.x0, o.y0, o.x1, o.y1 = min(o.x0, x), min(o.y0, y), max(o.x1, x+1), max(o.y1, y+1)
 	}
-	for _, all := range [...]*[][2]int{&o.marks, &o.rims} {
-		step := (len(*all) + most - 1) / most
-		for i := 0; step > 1 && i*step < len(*all); i++ {
+	sum := 0
+	for _, all := range [...]*[]spot{&o.marks, &o.rims} {
+		step := max((len(*all)+most-1)/most, 1)
+		for i := 0; i*step < len(*all); i++ {
 			(*all)[i] = (*all)[i*step]
 		}
-		if step > 1 {
-			*all = (*all)[:(len(*all)+step-1)/step]
-		}
+		*all = (*all)[:(len(*all)+step-1)/step]
 	}
+	n := max(len(o.rims), 1)
+	for _, at := range o.rims {
+		sum += at.value
+	}
+	for _, at := range o.rims {
+		o.spread += abs(at.value - sum/n)
+	}
+	o.spread /= n
 	return o
 }
 
-// shows reports whether neighbour k matches an outline at a displacement, within a mean difference.
-func (v *view) shows(o *outline, k, dx, dy, most int) bool {
-	for _, all := range [...][][2]int{o.marks, o.rims} {
+// shows reports whether a picture matches an outline at a displacement, within a mean difference.
+func (o *outline) shows(in *plane.Plane, dx, dy, most int) bool {
+	inside := o.x0+dx >= 0 && o.y0+dy >= 0 && o.x1+dx <= in.Width && o.y1+dy <= in.Height
+	for _, all := range [...][]spot{o.marks, o.rims} {
 		left := most * len(all)
 		for _, at := range all {
-			if left -= abs(int(v.now.Pix[at[1]*v.now.Width+at[0]]) - v.near[k].At(at[0]+dx, at[1]+dy)); left < 0 {
+			x, y := at.x+dx, at.y+dy
+			if !inside {
+				x, y = min(max(x, 0), in.Width-1), min(max(y, 0), in.Height-1)
+			}
+			if left -= abs(at.value - int(in.Pix[y*in.Width+x])); left < 0 {
 				return false
 			}
 		}
@@ -389,31 +437,63 @@ func (v *view) shows(o *outline, k, dx, dy, most int) bool {
 // near the motion vectors, or match one of them closely. The vectors may be wrong there.
 func (v *view) found(p *patch, o *outline) bool {
 	const large = 25 // samples: a match is hardly chance
-	reach := min(max(v.now.Width/10, 12), 160)
+	reach := v.reach()
 	count, alone := 0, either
 	if len(p.samples) >= large {
 		alone = eitherLarge
 	}
+	any, own := v.limit(p, o, both), v.limit(p, o, alone)
 	for k := range v.near {
 		m := v.vectors[k].Of((p.x0+p.x1)/2<<v.shiftX, (p.y0+p.y1)/2<<v.shiftY).Scaled(v.shiftX, v.shiftY)
-		here := false
+		here, most := 0, any
 		for dy := m.Y>>1 - reach; dy <= m.Y>>1+reach; dy++ {
 			for dx := m.X>>1 - reach; dx <= m.X>>1+reach; dx++ {
-				if !v.shows(o, k, dx, dy, int(both*float64(p.contrast))) {
+				if !o.shows(&v.near[k], dx, dy, most) {
 					continue
 				}
-				here = true
-				if v.shows(o, k, dx, dy, int(alone*float64(p.contrast))) {
+				if here > 0 || o.shows(&v.near[k], dx, dy, own) {
 					return true
 				}
+				here, most = 1, own // seeks a closer match
 			}
 		}
-		if here {
-			count++
-		}
+		count += here
 	}
 	return count == 2
 }
+
+// repeats reports whether the frame itself shows the patch and its surroundings at another
+// position, as with the windows of a house. Surroundings without structure match anywhere, and do
+// not count.
+func (v *view) repeats(p *patch, o *outline) bool {
+	if o.spread < int(structure*float64(p.contrast))+v.noiseAt(p)/2 {
+		return false
+	}
+	reach, most := v.reach(), v.limit(p, o, both)
+	apartX, apartY := p.x1-p.x0+rim, p.y1-p.y0+rim
+	for dy := -reach; dy <= reach; dy++ {
+		for dx := -reach; dx <= reach; dx++ {
+			if (abs(dx) >= apartX || abs(dy) >= apartY) && o.shows(&v.now, dx, dy, most) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// reach is the distance of a search for an object, in samples.
+func (v *view) reach() int { return min(max(v.now.Width/10, 12), 160) }
+
+// limit is the largest mean difference of a match: a part of the contrast, more where the
+// surroundings have structure, and the noise of both pictures.
+func (v *view) limit(p *patch, o *outline, part float64) int {
+	c, n := float64(p.contrast), float64(v.noiseAt(p))
+	c = part*c + max(0, float64(o.spread)-structure*c)/2
+	return int(math.Sqrt(c*c + n*n))
+}
+
+// noiseAt returns the noise around a patch.
+func (v *view) noiseAt(p *patch) int { return v.noiseOf((p.x0+p.x1)/2, (p.y0+p.y1)/2) / 16 }
 
 // beside reports whether the neighbours differ from each other next to a patch, in its direction
 // and by about its contrast. The patch then belongs to a moving object.
@@ -454,18 +534,19 @@ func (p *patch) away(q *patch) (dx, dy int) {
 func abs(x int) int { return max(x, -x) }
 
 // travels reports whether a patch lies half way between similar patches of the frames before and
-// after. One such patch is enough at the edge of the picture, or if the samples match as well.
+// after. One such patch is enough if the other would lie outside the picture or the video, or if
+// the samples match as well.
 func (v *view) travels(p *patch, o *outline, others [2][]*patch) bool {
 	reach := v.now.Width / 4
-	near := max(24, v.now.Width/10)
-	border := p.x0 < near || p.y0 < near || p.x1 > v.now.Width-near || p.y1 > v.now.Height-near
+	near := max(32, v.now.Width/8)
 	for k, all := range others {
 		for _, a := range all {
 			dx, dy := p.away(a)
 			if !p.resembles(a) || max(abs(dx), abs(dy)) > reach {
 				continue
 			}
-			if max(abs(dx), abs(dy)) <= near && (border || v.showsAbout(o, k, dx, dy, int(one*float64(p.contrast)))) {
+			out := v.end || p.x0 < dx || p.y0 < dy || p.x1-dx > v.now.Width || p.y1-dy > v.now.Height
+			if max(abs(dx), abs(dy)) <= near && (out || o.showsAbout(&v.near[k], dx, dy, v.limit(p, o, one))) {
 				return true
 			}
 			if k == 1 {
@@ -482,18 +563,29 @@ func (v *view) travels(p *patch, o *outline, others [2][]*patch) bool {
 	return false
 }
 
-// showsAbout is shows with a tolerance of one sample in the displacement.
-func (v *view) showsAbout(o *outline, k, dx, dy, most int) bool {
-	for i := range 9 {
-		if v.shows(o, k, dx+i%3-1, dy+i/3-1, most) {
-			return true
+// showsAbout is shows with a tolerance in the displacement.
+func (o *outline) showsAbout(in *plane.Plane, dx, dy, most int) bool {
+	const by = 3 // samples
+	for y := dy - by; y <= dy+by; y++ {
+		for x := dx - by; x <= dx+by; x++ {
+			if o.shows(in, x, y, most) {
+				return true
+			}
 		}
 	}
 	return false
 }
 
+// touches reports whether a similar patch lies at the same position. If both neighbours have one
+// there, the motion is not understood.
+func touches(p *patch, all []*patch) bool {
+	return slices.ContainsFunc(all, func(q *patch) bool {
+		return p.x0 < q.x1+rim && q.x0 < p.x1+rim && p.y0 < q.y1+rim && q.y0 < p.y1+rim && p.resembles(q)
+	})
+}
+
 // swarms reports whether several similar patches lie nearby in the same frame and in both
-// neighbours, as in sparks, rain or glitter.
+// neighbours, as in sparks, rain or glitter. At the ends of the video, one neighbour suffices.
 func (v *view) swarms(p *patch, some []*patch, others [2][]*patch) bool {
 	reach := v.now.Width / 6
 	x := min(max((p.x0+p.x1)/2, reach), v.now.Width-reach) // keeps the search area inside the picture
@@ -507,7 +599,8 @@ func (v *view) swarms(p *patch, some []*patch, others [2][]*patch) bool {
 		}
 		return n
 	}
-	return count(others[0]) >= swarm && count(others[1]) >= swarm && count(some) > 0
+	before, after := count(others[0]), count(others[1])
+	return before >= swarm && after >= swarm && count(some) > 0 || v.end && before+after >= swarm
 }
 
 // alike reports whether a difference has the sign of the patch and at least this magnitude.

@@ -38,6 +38,10 @@ func (s Stage) Window() pipeline.Window {
 	return pipeline.Window{Before: around, After: around}
 }
 
+// PixelMemory returns the bytes per pixel of a picture with 8 bits that the filter keeps, in 4:4:4:
+// frames, their planes with two bytes per sample, and the comparisons of four of them.
+func (Stage) PixelMemory() int { return 165 }
+
 // OnHost implements kernels.OnHost.
 func (s Stage) OnHost(pool *pipeline.Pool, in kernels.Setting) (pipeline.Filter, error) {
 	if s.Identity() {
