@@ -41,7 +41,9 @@ func (d Deinterlace) On(e interlace.Engine, pool *pipeline.Pool) pipeline.Filter
 }
 
 // Reference returns the filter by its definition in Go: slow, to check others on small frames.
-func (d Deinterlace) Reference(pool *pipeline.Pool) pipeline.Filter { return d.On(interlace.Plain{}, pool) }
+func (d Deinterlace) Reference(pool *pipeline.Pool) pipeline.Filter {
+	return d.On(interlace.Plain{}, pool)
+}
 
 // OnCPU implements the interface OnCPU.
 func (d Deinterlace) OnCPU(c *CPU, pool *pipeline.Pool) (pipeline.Filter, error) {

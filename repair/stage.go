@@ -56,7 +56,9 @@ func (s Stage) OnHost(pool *pipeline.Pool, in kernels.Setting) (pipeline.Filter,
 }
 
 // Reference returns the filter by its definition in Go: slow, to check others on small frames.
-func Reference(pool *pipeline.Pool) pipeline.Filter { return newFilter(plain{}, pool, onThreads(1), nil) }
+func Reference(pool *pipeline.Pool) pipeline.Filter {
+	return newFilter(plain{}, pool, onThreads(1), nil)
+}
 
 // onThreads returns an each that runs on at most this number of goroutines.
 func onThreads(threads int) each {
