@@ -37,6 +37,11 @@ func (d Deinterlace) On(e interlace.Engine, pool *pipeline.Pool) pipeline.Filter
 	return interlace.NewFilter(e, pool, d.options())
 }
 
+// Reference returns the filter by its definition in Go: slow, to check others on small frames.
+func (d Deinterlace) Reference(pool *pipeline.Pool) pipeline.Filter {
+	return d.On(interlace.Plain{}, pool)
+}
+
 // OnCPU implements the interface OnCPU.
 func (d Deinterlace) OnCPU(c *CPU, pool *pipeline.Pool) (pipeline.Filter, error) {
 	return d.On(cpu.New(c.isa, func(ctx context.Context, n int, do func(i int)) {

@@ -51,6 +51,11 @@ func (s Stage) OnHost(pool *pipeline.Pool, in kernels.Setting) (pipeline.Filter,
 	return newFilter(newFast(isa.Fastest(), each), pool, each, in.Repaired), nil
 }
 
+// Reference returns the filter by its definition in Go: slow, to check others on small frames.
+func Reference(pool *pipeline.Pool) pipeline.Filter {
+	return newFilter(plain{}, pool, onThreads(1), nil)
+}
+
 // onThreads returns an each that runs on at most this number of goroutines.
 func onThreads(threads int) each {
 	return func(n int, do func(i int)) {

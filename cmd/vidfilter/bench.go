@@ -7,20 +7,24 @@ import (
 	"vidfilter/internal/contract"
 )
 
-func newBenchCommand(s cli.Stdio) *cobra.Command {
+func (a *app) newBenchCommand(s cli.Stdio) *cobra.Command {
 	o := newBenchOptions()
+	o.Program = a.program
 	return withFlags(&cobra.Command{
 		Use:   "bench [options]",
 		Short: "Measure the filters' speed",
 		Long: withExits(`Measure how fast this machine filters. Results are checked before they are
-timed; a wrong one is an error. Sections, the first of the denoiser, the others
-of the bilateral filter:
-  denoise  each quality on GPU and CPU, beside ffmpeg's nlmeans if installed
+timed; a wrong one is an error. Sections, from kernel to live of the bilateral
+filter:
+  denoise  each quality on GPU and CPU, beside a floor, and ffmpeg's nlmeans if
+           installed
+  filters  the deinterlacer and the repair, beside a floor
   kernel   the GPU's kernels alone, beside a floor
   step     copy in, kernel, copy out, beside the bus
-  end      whole jobs beside the same decode and encode without a filter
+  end      whole jobs by stage, beside the same without a filter
   cpu      the CPU's filter beside the GPU's
-  live     the age of a camera's picture when it goes to a viewer`, contract.ExitInput, contract.ExitOutput, contract.ExitDevice, contract.ExitInterrupt),
+  live     the age of a camera's picture when it goes to a viewer
+  start    the program's start, and a job of one picture`, contract.ExitInput, contract.ExitOutput, contract.ExitDevice, contract.ExitInterrupt),
 		Example: `  vidfilter bench --quick
   vidfilter bench --only denoise -v
   vidfilter bench --only kernel --size 4k`,

@@ -167,7 +167,8 @@ func (b *batchJob) keptWhole(output string, args []string) bool {
 	return true
 }
 
-// wholeOf returns job.Options.Whole. The last answer is kept, since most jobs have the same options.
+// wholeOf returns job.Options.Whole. It keeps the last answer, since most jobs have the same
+// options.
 func (b *batchJob) wholeOf(output string, args []string) string {
 	asked := append([]string{path.Ext(output)}, args...)
 	b.mu.Lock()

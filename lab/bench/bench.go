@@ -1,5 +1,6 @@
-// Package bench measures the filters on this machine: the denoiser, then the bilateral filter's
-// kernels alone, steps with their copies, whole jobs, the CPU beside the GPU, and live. Each filter
+// Package bench measures the filters on this machine: the denoiser and the filters before it, then
+// the bilateral filter's kernels alone, steps with their copies, whole jobs, the CPU beside the
+// GPU, and live; and how long the program takes to start. Each filter
 // is checked against the reference before it is timed.
 package bench
 
@@ -9,6 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 
 	"vidfilter/lab/measure"
 	"vidfilter/lab/report"
@@ -17,16 +19,18 @@ import (
 // The sections of a report, in order.
 const (
 	SectionDenoise = "denoise" // the denoiser: kernels alone and with copies, on the GPU and the CPU
+	SectionFilters = "filters" // the deinterlacer and the repair
 	SectionKernel  = "kernel"  // the bilateral filter's kernels alone, on frames in the device's memory
 	SectionStep    = "step"    // copy in, kernel, copy out
 	SectionEnd     = "end"     // decode, filter, encode
 	SectionCPU     = "cpu"     // the CPU beside the GPU
+	SectionStart   = "start"   // the program's start, and a job of one picture
 	SectionLive    = "live"    // a camera picture's age when it is sent
 )
 
 // Sections lists them.
 func Sections() []string {
-	return []string{SectionDenoise, SectionKernel, SectionStep, SectionEnd, SectionCPU, SectionLive}
+	return []string{SectionDenoise, SectionFilters, SectionKernel, SectionStep, SectionEnd, SectionCPU, SectionLive, SectionStart}
 }
 
 // Shared with the lab.
@@ -57,6 +61,7 @@ type Options struct {
 	Indexes []int // the GPU to use, at most one; empty: the first usable one
 	NeedGPU bool  // no GPU is an error
 
+	Program bool         // this process is the program, whose start is measured
 	Version string       // of the program, for the report
 	Log     *slog.Logger // progress, a line at a time; nil drops it
 }
@@ -65,11 +70,13 @@ type Options struct {
 type Report struct {
 	report.Header
 	Denoise *DenoiseSection `json:"denoise"`
+	Filters *FiltersSection `json:"filters"`
 	Kernel  *KernelSection  `json:"kernel"`
 	Step    *StepSection    `json:"step"`
 	End     *EndSection     `json:"end"`
 	CPU     *CPUSection     `json:"cpu"`
 	Live    *LiveSection    `json:"live"`
+	Start   *StartSection   `json:"start"`
 }
 
 // run is one Run at work.
@@ -77,6 +84,7 @@ type run struct {
 	measure.Places
 	o    Options
 	seen map[checked]Check
+	peak func() measure.Peak // of the CPU
 }
 
 // Run measures. After an error the report has the sections measured before. Errors and wrong
@@ -84,6 +92,7 @@ type run struct {
 func Run(ctx context.Context, o Options) (*Report, error) {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	r := &run{o: o, seen: map[checked]Check{}}
+	r.peak = sync.OnceValue(func() measure.Peak { return measure.PeakOfCPU(r.CPU.Threads(), r.copySize()) })
 	defer r.Close()
 	measured := &Report{Header: report.NewHeader(o.Version, o.Quick)}
 	var err error
@@ -108,11 +117,13 @@ func (r *run) sections(ctx context.Context, measured *Report) (err error) {
 		run  func() error
 	}{
 		{SectionDenoise, false, func() error { measured.Denoise, err = r.denoise(ctx); return err }},
+		{SectionFilters, false, func() error { measured.Filters, err = r.filters(ctx); return err }},
 		{SectionKernel, true, func() error { measured.Kernel, err = r.kernels(ctx); return err }},
 		{SectionStep, true, func() error { measured.Step, err = r.steps(ctx); return err }},
 		{SectionEnd, false, func() error { measured.End, err = r.end(ctx); return err }},
 		{SectionCPU, false, func() error { measured.CPU, err = r.cpuBeside(ctx); return err }},
 		{SectionLive, false, func() error { measured.Live, err = r.live(ctx); return err }},
+		{SectionStart, false, func() error { measured.Start, err = r.start(ctx); return err }},
 	} {
 		wanted := len(r.o.Only) == 0 || slices.Contains(r.o.Only, section.name)
 		if !wanted || section.gpu && r.GPU == nil {

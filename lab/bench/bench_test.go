@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"vidfilter/internal/cli"
 	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
+	"vidfilter/lab/measure"
 	"vidfilter/pipeline"
 )
 
@@ -50,6 +52,7 @@ func TestAll(t *testing.T) {
 		t.Errorf("machine %+v, no GPU: %q", report.Machine, report.NoGPU)
 	}
 	holdDenoise(t, report.Denoise, "gpu", "cpu")
+	holdFilters(t, report.Filters, 6)
 	holdKernels(t, report.Kernel)
 	holdSteps(t, report.Step)
 	holdJobs(t, report.End, 4)
@@ -73,7 +76,7 @@ func holdDenoise(t *testing.T, s *DenoiseSection, devices ...string) {
 		rows = append(rows, name)
 		holdStat(t, name, row.Time)
 		onGPU := row.Device == "gpu"
-		if row.FPS <= 0 || row.Check.Largest > 2 || (row.Kernels != nil) != onGPU || (len(row.Each) >= 8) != onGPU {
+		if row.FPS <= 0 || row.Floor <= 0 || row.Check.Largest > 2 || (row.Kernels != nil) != onGPU || (len(row.Each) >= 8) != onGPU {
 			t.Errorf("%+v", row)
 		}
 		if row.NLMeans > 0 && (onGPU || row.Layout != "yuv420p") {
@@ -95,6 +98,40 @@ func holdDenoise(t *testing.T, s *DenoiseSection, devices ...string) {
 	}
 	if !slices.Equal(rows, want) {
 		t.Errorf("rows %q", rows)
+	}
+}
+
+func holdFilters(t *testing.T, s *FiltersSection, rows int) {
+	t.Helper()
+	if len(s.Rows) != rows || s.Peak.Operations <= 0 || s.Peak.Bytes <= 0 {
+		t.Fatalf("%+v", s)
+	}
+	for _, row := range s.Rows {
+		holdStat(t, row.Filter, row.Time)
+		if row.FPS <= 0 || row.Floor <= 0 || row.Check.Largest > 1 {
+			t.Errorf("%+v", row)
+		}
+	}
+}
+
+// TestDenoiseOperations: the count follows the passes and the samples.
+func TestDenoiseOperations(t *testing.T) {
+	count := func(q kernels.Quality, l pipeline.Layout) float64 {
+		p := kernels.DefaultDenoise()
+		p.Quality = q
+		return denoiseOperations(p, measure.FormatOf(l, Size{Width: 100, Height: 100}))
+	}
+	fast, good, best := count(kernels.Fast, pipeline.YUV420P), count(kernels.Good, pipeline.YUV420P), count(kernels.Best, pipeline.YUV420P)
+	// A sample of fast: 64 (7*22 + 10) / 25. Of good: the same by 16, and 256 (7*26 + 2*14) / 36.
+	// Best has 13 frames in the second pass.
+	if want := 15000 * 64. * 164 / 25; fast != want {
+		t.Errorf("fast: %g operations, want %g", fast, want)
+	}
+	if want := 15000 * (64.*164/16 + 256.*210/36); math.Abs(good-want) > 1 {
+		t.Errorf("good: %g operations, want %g", good, want)
+	}
+	if more := 15000 * 256. * 6 * 26 / 36; math.Abs(best-good-more) > 1 || count(kernels.Good, pipeline.YUV420P.At(10)) != good {
+		t.Errorf("best: %g operations, good %g", best, good)
 	}
 }
 
@@ -157,7 +194,7 @@ func holdJobs(t *testing.T, s *EndSection, rows int) {
 	for _, row := range all {
 		holdStat(t, "job", row.Time)
 		holdStat(t, "job without a filter", row.Plain)
-		if row.Frames != 24 || row.Ratio != row.Time.Median/row.Plain.Median || row.FPS <= 0 || row.Skipped != "" {
+		if row.Frames != 24 || row.Ratio != row.Time.Median/row.Plain.Median || row.FPS <= 0 || row.Skipped != "" || min(row.Stages[0], row.Stages[1], row.Stages[2]) <= 0 {
 			t.Errorf("%+v", row)
 		}
 	}
@@ -202,6 +239,7 @@ func TestCPUOnly(t *testing.T) {
 		t.Errorf("%+v", report)
 	}
 	holdDenoise(t, report.Denoise, "cpu")
+	holdFilters(t, report.Filters, 4)
 	holdJobs(t, report.End, 2)
 	holdCPU(t, report.CPU, false)
 	holdJSON(t, report)
@@ -401,8 +439,10 @@ func TestDocument(t *testing.T) {
 			{Device: "gpu", Size: size1080, Layout: "yuv420p10le", Quality: "good", Time: time, FPS: 123.4, Kernels: &time,
 				Each: []DenoisePart{{"denoise_coarsest_16", 123456, 1024, 123456, 1.234}}},
 			{Device: "cpu", Size: size1080, Layout: "yuv420p", Quality: "fast", Time: time, FPS: 1234, NLMeans: 1500}}},
-		Kernel: &KernelSection{Rows: []KernelRow{{Variant: "tile", Chosen: true, Time: time}}},
-		Step:   &StepSection{Rows: []StepRow{{Streams: 2, Time: time}}},
+		Filters: &FiltersSection{Rows: []FilterRow{{Device: "gpu", Size: size1080, Layout: "yuv420p10le", Filter: "deinterlace", Time: time, FPS: 500}}},
+		Start:   &StartSection{Rows: []StartRow{{"a job of one picture, 64x64", time, time}}},
+		Kernel:  &KernelSection{Rows: []KernelRow{{Variant: "tile", Chosen: true, Time: time}}},
+		Step:    &StepSection{Rows: []StepRow{{Streams: 2, Time: time}}},
 		End: &EndSection{Rows: []EndRow{{Clip: "a.mp4", Decoder: "cpu", Device: "cpu", Encoder: "x264", Skipped: skipped},
 			{Clip: "a-long-name-1920x1080.mp4", Size: size1080, Radius: 15, Decoder: "nvdec", Device: "gpu", Encoder: "nvenc", Frames: 12345, Time: time, Plain: time}}},
 		CPU:  &CPUSection{Rows: []CPURow{{CPU: time}}},
@@ -410,7 +450,7 @@ func TestDocument(t *testing.T) {
 	}
 	var b strings.Builder
 	e2e.Must(t, r.Document().WriteText(&b))
-	for _, want := range []string{"     1500    750 ", "denoise_coarsest_16  123456     1024", "tile *", "\nStep: ", "a.mp4 by cpu cpu x264 at radius 0 is left out: " + skipped, "nvdec gpu nvenc", "500       -    -      -", "7.000"} {
+	for _, want := range []string{"     1500    750 ", "denoise_coarsest_16  123456     1024", "tile *", "\nStep: ", "a.mp4 by cpu cpu x264 at radius 0 is left out: " + skipped, "nvdec gpu nvenc", "500       -    -      -", "7.000", " deinterlace  2.000 ", "\nStages ", "64x64         2.000  1.000"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}

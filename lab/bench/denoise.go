@@ -16,6 +16,7 @@ import (
 
 // DenoiseSection has the times of the denoiser, the default filter, on the GPU and the CPU.
 type DenoiseSection struct {
+	Peak measure.Peak `json:"cpu"` // of all its threads
 	Rows []DenoiseRow `json:"rows"`
 }
 
@@ -27,6 +28,7 @@ type DenoiseRow struct {
 	Quality string  `json:"quality"`
 	Time    Stat    `json:"time"` // between results, copies included, by the host's clock
 	FPS     float64 `json:"fps"`
+	Floor   float64 `json:"floor_ms"` // see denoiseOperations
 	Check   Check   `json:"check"`
 
 	Kernels *Stat         `json:"kernels"`              // of the GPU alone; nil on the CPU
@@ -46,11 +48,31 @@ type DenoisePart struct {
 // denoiseFrames fill the largest window without repeating a frame.
 const denoiseFrames = 13
 
+// depths are those of the denoiser and of the filters before it.
+var depths = []pipeline.Layout{pipeline.YUV420P, pipeline.YUV420P.At(10)}
+
+// denoiseOperations counts the operations on floats that the passes cannot do without: of each
+// coefficient of a patch, its share of the fast transforms (10 at 8x8, 14 at 16x16) in each frame
+// and back, and 12 for its weight and mean in each frame. The search, in integers, is left out.
+func denoiseOperations(p kernels.Denoise, f pipeline.Format) float64 {
+	const first, second, average = 10, 14, 12
+	s, samples := p.Denoising(0).Settings, float64(measure.FrameBytes(f)/f.Layout.Info().SampleBytes())
+	pass := func(side, stride, reach, transform, more int) float64 {
+		frames := 2*reach + 1
+		return float64(side*side*(frames*(transform+average)+more*transform)) / float64(stride*stride)
+	}
+	all := pass(8, s.First.Stride, s.Near, first, 1)
+	if s.TwoPasses {
+		all += pass(16, s.Second.Stride, s.Far, second, 2) // the pilot is transformed, too
+	}
+	return all * samples
+}
+
 // denoiseBound allows for the order of additions on each device.
 var denoiseBound = Check{Largest: 2, Share: 0.05}
 
 func (r *run) denoise(ctx context.Context) (*DenoiseSection, error) {
-	s := &DenoiseSection{}
+	s := &DenoiseSection{Peak: r.peak()}
 	for _, b := range []struct {
 		backend kernels.Backend
 		sizes   []Size
@@ -60,7 +82,7 @@ func (r *run) denoise(ctx context.Context) (*DenoiseSection, error) {
 		{r.CPU, r.sizes([]Size{size1080}, []Size{size1080}), true},
 	} {
 		for _, size := range b.sizes {
-			for _, l := range []pipeline.Layout{pipeline.YUV420P, pipeline.YUV420P.At(10)} {
+			for _, l := range depths {
 				if !b.use {
 					continue
 				}
@@ -102,19 +124,23 @@ func (r *run) denoiseRow(ctx context.Context, b kernels.Backend, p kernels.Denoi
 	if row.Check, err = r.checkDenoise(ctx, b, p, f.Layout); err != nil {
 		return row, err
 	}
-	repeat := r.repeat()
-	if r.smallest() {
-		repeat.Batches, repeat.Runs = 1, 1
-	}
+	repeat := r.repeatOf()
 	if row.Time, err = measure.FilterTime(ctx, b, p, repeat, frames...); err != nil {
 		return row, err
 	}
 	row.FPS = 1000 / row.Time.Median
+	operations, bytes := denoiseOperations(p, f), float64(2*measure.FrameBytes(f))
+	row.Floor = r.peak().Floor(operations, bytes)
 	g, ok := b.(*gpu.Backend)
 	if !ok {
 		return row, nil
 	}
 	row.Device = "gpu"
+	peak, err := r.peakOfGPU(ctx)
+	if err != nil {
+		return row, err
+	}
+	row.Floor = peak.Floor(operations, bytes)
 	times, err := g.TimeDenoise(ctx, frames, p, repeat, r.o.Verbose)
 	if err != nil {
 		return row, err
@@ -129,20 +155,26 @@ func (r *run) denoiseRow(ctx context.Context, b kernels.Backend, p kernels.Denoi
 
 // checkDenoise compares a frame of a small clip with the reference's, once for each key.
 func (r *run) checkDenoise(ctx context.Context, b kernels.Backend, p kernels.Denoise, l pipeline.Layout) (Check, error) {
+	reference := func(pool *pipeline.Pool) pipeline.Filter { return kernels.NewReferenceDenoiser(pool, p) }
+	return r.checkClip(ctx, b, p, reference, l, fmt.Sprintf("denoise --quality %s on %s", p.Quality, b.Name()))
+}
+
+// checkClip is checkDenoise for any filter.
+func (r *run) checkClip(ctx context.Context, b kernels.Backend, p kernels.Stage, reference func(*pipeline.Pool) pipeline.Filter, l pipeline.Layout, what string) (Check, error) {
 	key := checked{b.Name(), l, p}
 	if c, ok := r.seen[key]; ok {
 		return c, nil
 	}
 	const frames, middle = 5, 2
-	src := measure.Pan(measure.FormatOf(l, Size{Width: 72, Height: 50}), frames)
+	src := r.clip(p, measure.FormatOf(l, Size{Width: 72, Height: 50}), frames)
 	pool := pipeline.NewPool(b, b.Held(p)+1)
 	defer pool.Close()
 	want := pipeline.Blank(src[0].Format)
-	if err := measure.FilterClip(ctx, kernels.NewReferenceDenoiser(pool, p), want, middle, src...); err != nil {
+	if err := measure.FilterClip(ctx, reference(pool), want, middle, src...); err != nil {
 		return Check{}, err
 	}
 	_, onGPU := b.(*gpu.Backend)
-	what := fmt.Sprintf("denoise --quality %s on %s, %s,", p.Quality, b.Name(), src[0].Format)
+	what = fmt.Sprintf("%s, %s,", what, src[0].Format)
 	c, err := measure.Hold(src[middle], want, denoiseBound, what, onGPU, func(dst, _ *pipeline.Frame) error {
 		filter, err := b.Filter(p, pool)
 		if err != nil {

@@ -19,16 +19,19 @@ func (r *Report) Document() report.Document {
 	}
 	add(r.Denoise != nil, func() report.Section { return r.Denoise.section() })
 	add(r.Denoise != nil && len(r.Denoise.parts().Rows) > 0, func() report.Section { return r.Denoise.partsSection() })
+	add(r.Filters != nil, func() report.Section { return r.Filters.section() })
 	add(r.Kernel != nil, func() report.Section { return r.Kernel.section() })
 	add(r.Step != nil, func() report.Section { return r.Step.section() })
 	add(r.End != nil, func() report.Section { return r.End.section() })
+	add(r.End != nil && len(r.End.Rows) > 0, func() report.Section { return r.End.stages() })
 	add(r.CPU != nil, func() report.Section { return r.CPU.section() })
 	add(r.Live != nil, func() report.Section { return r.Live.section() })
+	add(r.Start != nil && len(r.Start.Rows) > 0, func() report.Section { return r.Start.section() })
 	return d
 }
 
 func (s *DenoiseSection) section() report.Section {
-	t := text.NewTable(4, "device", "size", "layout", "quality", "ms", "+-%", "fps", "kernels", "nlmeans", "times", "differ %", "by")
+	t := text.NewTable(4, "device", "size", "layout", "quality", "ms", "+-%", "fps", "kernels", "floor", "nlmeans", "times", "differ %", "by")
 	t.Sparse = true
 	for _, row := range s.Rows {
 		kernels := ""
@@ -36,16 +39,39 @@ func (s *DenoiseSection) section() report.Section {
 			kernels = report.Milliseconds(row.Kernels.Median)
 		}
 		t.Add(row.Device, row.Size.String(), strings.TrimSuffix(row.Layout, "le"), row.Quality, report.Milliseconds(row.Time.Median),
-			report.Spread(row.Time), report.Ratio(row.FPS), kernels,
+			report.Spread(row.Time), report.Ratio(row.FPS), kernels, report.Milliseconds(row.Floor),
 			report.Milliseconds(row.NLMeans), report.Ratio(row.NLMeans/row.Time.Median), differ(row.Check), by(row.Check))
 	}
 	return report.Section{
 		Title: "The denoiser, the default filter; ms a frame from memory to memory, copies included",
 		Table: t,
-		Notes: []string{`The noise is given (--noise 10), not measured. kernels: ms of the GPU's kernels alone. nlmeans: ms of ffmpeg's
-filter, 8 bits only, and how many times as long as ours it takes. "differ" and "by": samples that differ from the reference's, and by
-how many levels at most.`},
+		Notes: []string{fmt.Sprintf(`The noise is given (--noise 10), not measured. kernels: ms of the GPU's kernels alone. floor: the frame read and written at
+%.0f GB/s, or the operations of the passes' transforms, weights and means (the search is left out) at %.0f GFLOP/s, which all threads of this
+CPU reach; on a GPU by its own copies and its clock. nlmeans: ms of ffmpeg's filter, 8 bits only, and how many times as long as ours it
+takes. "differ" and "by": samples that differ from the reference's, and by how many levels at most.`, s.Peak.Bytes, s.Peak.Operations)},
 	}
+}
+
+func (s *FiltersSection) section() report.Section {
+	t := text.NewTable(4, "device", "size", "layout", "filter", "ms", "+-%", "fps", "floor", "differ %", "by")
+	for _, row := range s.Rows {
+		t.Add(row.Device, row.Size.String(), strings.TrimSuffix(row.Layout, "le"), row.Filter, report.Milliseconds(row.Time.Median),
+			report.Spread(row.Time), report.Ratio(row.FPS), report.Milliseconds(row.Floor), differ(row.Check), by(row.Check))
+	}
+	return report.Section{
+		Title: "The filters before it; ms for each frame that comes out, from memory to memory",
+		Table: t,
+		Notes: []string{"The deinterlacer makes two frames of each. floor: the frame read and written at the rate of a copy."},
+	}
+}
+
+func (s *StartSection) section() report.Section {
+	t := text.NewTable(1, "command", "processor ms", "least", "wall ms", "least")
+	for _, row := range s.Rows {
+		t.Add(row.What, report.Milliseconds(row.Processor.Median), report.Milliseconds(row.Processor.Least),
+			report.Milliseconds(row.Wall.Median), report.Milliseconds(row.Wall.Least))
+	}
+	return report.Section{Title: "Short commands, with the process in the sandbox; the floor is a program that does nothing", Table: t}
 }
 
 // parts lists the kernels; the table is empty unless they were timed one by one.
@@ -115,6 +141,17 @@ func (s *EndSection) section() report.Section {
 		Table: t,
 		Notes: append([]string{"by: the decoder, the filter, the encoder. plain: the same without the filter."}, skipped...),
 	}
+}
+
+func (s *EndSection) stages() report.Section {
+	t := text.NewTable(4, "clip", "size", "r", "by", "decode", "filter", "encode")
+	for _, row := range s.Rows {
+		if row.Skipped == "" {
+			t.Add(text.Cut(row.Clip, 20), row.Size.String(), fmt.Sprint(row.Radius), row.Decoder+" "+row.Device+" "+row.Encoder,
+				report.Milliseconds(row.Stages[0]), report.Milliseconds(row.Stages[1]), report.Milliseconds(row.Stages[2]))
+		}
+	}
+	return report.Section{Title: "Stages of these jobs: ms of a frame in which each was busy, beside the others", Table: t}
 }
 
 func (s *CPUSection) section() report.Section {

@@ -32,11 +32,14 @@ type EndRow struct {
 	Device  string `json:"device"`  // that filters: gpu or cpu
 	Encoder string `json:"encoder"` // x264 or nvenc
 	// The same decode and encode without a filter, alternating with the job.
-	Plain   Stat    `json:"plain"`
-	Time    Stat    `json:"time"`    // of the job
-	Ratio   float64 `json:"ratio"`   // of the medians; 1 for a filter that costs nothing
-	FPS     float64 `json:"fps"`     // of the job
-	Skipped string  `json:"skipped"` // reason that it was not run; "" if it was
+	Plain Stat    `json:"plain"`
+	Time  Stat    `json:"time"`  // of the job
+	Ratio float64 `json:"ratio"` // of the medians; 1 for a filter that costs nothing
+	FPS   float64 `json:"fps"`   // of the job
+	// Busy milliseconds a frame of the decoder, the filter and the encoder in the last run, which
+	// overlap and use threads of their own.
+	Stages  [3]float64 `json:"stages_ms"`
+	Skipped string     `json:"skipped"` // reason that it was not run; "" if it was
 }
 
 // The defaults of the program.
@@ -278,6 +281,7 @@ type endJob struct {
 
 	times  []time.Duration
 	frames int64
+	stages [3]float64
 }
 
 func (j *endJob) String() string {
@@ -349,7 +353,11 @@ func (j *endJob) filter(ctx context.Context, clip string, most int64) (frames in
 	}
 	var meters pipeline.Meters
 	err = pipeline.Run(ctx, in, filters, out, pipeline.Options{Depth: endDepth, Meters: &meters})
-	return meters.Encode.Frames(), err
+	frames = meters.Encode.Frames()
+	for i, m := range []*pipeline.Meter{&meters.Decode, &meters.Filter, &meters.Encode} {
+		j.stages[i] = measure.Milliseconds(m.Busy()) / float64(max(frames, 1))
+	}
+	return frames, err
 }
 
 // row compares the job with the one without a filter.
@@ -366,6 +374,6 @@ func (j *endJob) row(clip string) (EndRow, error) {
 	}
 	row.Plain, row.Time = measure.StatOf(j.plain.times), measure.StatOf(j.times)
 	row.Ratio = row.Time.Median / row.Plain.Median
-	row.FPS = 1000 * float64(j.frames) / row.Time.Median
+	row.FPS, row.Stages = 1000*float64(j.frames)/row.Time.Median, j.stages
 	return row, nil
 }

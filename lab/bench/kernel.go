@@ -59,11 +59,21 @@ func (r *run) kernels(ctx context.Context) (*KernelSection, error) {
 
 // copyRate measures a copy within the device's memory: bytes read and written a second, in 1e9.
 func (r *run) copyRate(ctx context.Context) (float64, error) {
-	size := 64 << 20
+	return measure.CopyRate(ctx, r.GPU, r.copySize(), r.repeat())
+}
+
+func (r *run) copySize() int {
 	if r.smallest() {
-		size = 1 << 20
+		return 1 << 20
 	}
-	return measure.CopyRate(ctx, r.GPU, size, r.repeat())
+	return 64 << 20
+}
+
+// peakOfGPU is that of its memory and, by its clock, of its multiply-adds.
+func (r *run) peakOfGPU(ctx context.Context) (measure.Peak, error) {
+	rate, err := r.copyRate(ctx)
+	g := r.Machine.GPU
+	return measure.Peak{Operations: 2 * instructionsPerClock * float64(g.Multiprocessors) * g.Clock / 1e9, Bytes: rate}, err
 }
 
 // smallest reports whether only small frames are measured, as in tests, so that everything else
@@ -85,6 +95,15 @@ func (r *run) repeat() gpu.Repeat {
 		return gpu.Repeat{Batches: 5, Runs: 500, Time: 50 * time.Millisecond}
 	}
 	return gpu.Repeat{Batches: 9, Runs: 1000, Time: 300 * time.Millisecond}
+}
+
+// repeatOf is repeat for filters of several frames.
+func (r *run) repeatOf() gpu.Repeat {
+	repeat := r.repeat()
+	if r.smallest() {
+		repeat.Batches, repeat.Runs = 1, 1
+	}
+	return repeat
 }
 
 // kernelRows measures the variants for one radius.

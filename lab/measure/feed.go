@@ -38,6 +38,7 @@ func NewFeeder(b kernels.Backend, s kernels.Stage, src ...*pipeline.Frame) (_ *F
 			return nil, err
 		}
 		in.CopySamples(src[i%len(src)])
+		in.CopyTiming(src[i%len(src)])
 		f.frames = append(f.frames, in)
 	}
 	f.filter, err = b.Filter(s, f.results)
