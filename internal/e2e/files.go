@@ -2,6 +2,9 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -10,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // Must fails the test on an error.
@@ -71,18 +75,72 @@ func Make(t testing.TB, name string, write func(path string) error) string {
 }
 
 // Clip makes a file with the ffmpeg program, once in a run, and returns its path. args are
-// ffmpeg's without the output, split by Fields. No test may change the file.
+// ffmpeg's without the output, split by Fields. No test may change the file. A small one that
+// depends on args alone comes from the cache: ffmpeg takes longer to start than a test to run.
 func Clip(t testing.TB, name, args string) string {
 	t.Helper()
 	Needs(t, "ffmpeg")
 	return Make(t, name, func(path string) error {
+		kept := keptClip(name, args)
+		if b, err := os.ReadFile(kept); err == nil {
+			_ = os.Chtimes(kept, time.Time{}, time.Now())
+			return os.WriteFile(path, b, 0o666)
+		}
 		list := append([]string{"-v", "error", "-nostdin", "-y", "-threads", "1"}, Fields(args)...)
 		out, err := exec.Command("ffmpeg", append(list, "file:"+path)...).CombinedOutput()
 		if err != nil {
 			return fmt.Errorf("ffmpeg %s: %w: %s", strings.Join(list, " "), err, out)
 		}
+		if b, err := os.ReadFile(path); err == nil && kept != "" && len(b) <= 4<<20 {
+			keep(kept, b)
+		}
 		return nil
 	})
+}
+
+// keptClip returns the clip's place in the cache: none if args name a file.
+func keptClip(name, args string) string {
+	files := strings.Count(args, "-i ") - strings.Count(args, "-f lavfi -i ")
+	if files > 0 || strings.Contains(args, "@") || strings.Contains(args, "../") || strings.Contains(args, os.TempDir()) {
+		return ""
+	}
+	key := sha256.Sum256([]byte(ffmpegVersion() + "\x00" + args + "\x00" + filepath.Ext(name)))
+	return filepath.Join(clips(), hex.EncodeToString(key[:12]))
+}
+
+var ffmpegVersion = sync.OnceValue(func() string {
+	out, _ := exec.Command("ffmpeg", "-version").Output()
+	return string(out)
+})
+
+// clips is the folder of the cache, without clips that no run has used for a month.
+var clips = sync.OnceValue(func() string {
+	home, _ := os.UserCacheDir()
+	dir := filepath.Join(cmp.Or(os.Getenv("VIDFILTER_CACHE"), filepath.Join(home, "vidfilter")), "clips")
+	all, _ := os.ReadDir(dir)
+	for _, e := range all {
+		if info, err := e.Info(); err == nil && time.Since(info.ModTime()) > 30*24*time.Hour {
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
+	return dir
+})
+
+// keep writes a file that other processes see whole or not at all. An error costs the next run
+// time.
+func keep(path string, b []byte) {
+	_ = os.MkdirAll(filepath.Dir(path), 0o777)
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-")
+	if err != nil {
+		return
+	}
+	_, err = f.Write(b)
+	if err = cmp.Or(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
 }
 
 // Fields splits at spaces. 'Quotes' keep words together, and @name is the path of a clip.
