@@ -125,7 +125,7 @@ func TestCompletion(t *testing.T) {
 		"info --j":              "--json",
 		"ben":                   "bench",
 		"bench --k":             "--kernel",
-		"bench --only s":        "denoise kernel step end cpu live",
+		"bench --only s":        "denoise filters kernel step end cpu live start",
 		"bench --device cuda":   "auto cpu cuda",
 		"bench -i ":             "",
 		"segments --le":         "--length",
