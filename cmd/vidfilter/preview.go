@@ -100,7 +100,7 @@ func (o *previewOptions) run(fs *pflag.FlagSet, file string, s cli.Stdio) (err e
 	defer func() { err = errors.Join(err, to.Discard()) }()
 	jobs[0].Quiet = o.quiet
 	u := jobs[0].OpenUI(s)
-	also := sandbox.Policy{Write: []string{to.Path(), os.DevNull}}
+	also := sandbox.Policy{Write: []string{to.Path()}}
 	if err := jobs[0].EnterSandbox(u, also, file); err != nil {
 		return err
 	}

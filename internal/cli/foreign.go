@@ -62,7 +62,7 @@ var foreign = map[string]string{
 }
 
 // foreignHint returns the advice on an option, "" if there is none. Without an entry of its own, an
-// option has that of its name before a stream specifier, as c:v:0, or of its family, as vpp-.
+// option has the advice on its name before a stream specifier, as c:v:0, or of its family, as vpp-.
 func foreignHint(name string) string {
 	for foreign[name] == "" && name != "" {
 		i := strings.LastIndexAny(strings.TrimSuffix(name, "-"), ":-")

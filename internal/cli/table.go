@@ -42,8 +42,8 @@ func GroupOf(f *pflag.Flag) string {
 // NewTable returns a table that adds flags to fs under a title.
 func NewTable(fs *pflag.FlagSet, title string) Table { return Table{fs, title} }
 
-// Given returns the flags that were given, in a canonical form, without those of a group and those
-// of none.
+// Given returns the flags that were given, in a canonical form, without a group's flags and
+// flags without a group.
 func Given(fs *pflag.FlagSet, without string) (args []string) {
 	fs.VisitAll(func(f *pflag.Flag) {
 		if g := GroupOf(f); !f.Changed || g == "" || g == without {

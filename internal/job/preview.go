@@ -6,13 +6,14 @@ import (
 	"image"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"sync/atomic"
 	"time"
 
+	"github.com/asticode/go-astiav"
+
 	"vidfilter/decode"
-	"vidfilter/encode"
+	"vidfilter/encode/video"
 	"vidfilter/internal/av"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
@@ -23,7 +24,7 @@ import (
 // Preview shows a video at some times, as it is and as jobs would filter it.
 type Preview struct {
 	Frames  int64         // of the whole job; 0 if unknown
-	Length  time.Duration // likewise
+	Length  time.Duration // 0 if unknown
 	Samples []PreviewSample
 	Jobs    []PreviewJob // one for each job
 }
@@ -341,15 +342,9 @@ func (p *previewer) runFrom(
 	to := &taker{at: src}
 	to.turn, to.aspect = j.in.Display()
 	if coded {
-		to.coders, err = j.coders()
-		defer func() {
-			for _, c := range to.coders {
-				c.Close()
-			}
-		}()
-		if err != nil {
-			return nil, c, nil, err
-		}
+		j.settleCodec()
+		to.coder = j.trialCoder(to.cost.add)
+		defer to.coder.Close()
 	}
 	if err = pipeline.Run(ctx, src, []pipeline.Filter{f}, to, pipeline.Options{Meters: &j.meters}); err != nil {
 		return nil, c, nil, err
@@ -411,7 +406,7 @@ type taker struct {
 	at     *around
 	turn   int
 	aspect float64
-	coders []*encode.Output // of all frames, and of the first alone; or none
+	coder  *video.Coder // nil: the frames are not coded
 
 	picture image.Image
 	cost    cost
@@ -421,60 +416,59 @@ const early = time.Millisecond // times are rounded
 
 func (t *taker) Put(ctx context.Context, f *pipeline.Frame) (err error) {
 	defer f.Release()
-	started := time.Now()
-	for i, c := range t.coders {
-		if i == 0 || t.cost.frames == 0 {
-			err = errors.Join(err, c.Put(ctx, f.Retain()))
-		}
-	}
-	t.cost.encode += time.Since(started)
 	t.cost.frames++
+	if t.coder != nil {
+		started := time.Now()
+		err = t.coder.Put(ctx, f.Retain())
+		t.cost.encode += time.Since(started)
+	}
 	if err != nil || t.picture != nil || int64(timeOf(f.PTS, f.Video.TimeBase)+early) < t.at.pts.Load() {
 		return err
 	}
-	width, height := pipeline.Display{Turn: t.turn, Aspect: t.aspect}.Size(f.Width, f.Height)
+	width, height := pipeline.Display{Aspect: t.aspect}.Size(f.Width, f.Height)
 	t.picture, err = av.Image(f, width, height, t.turn)
 	return err
 }
 
-func (t *taker) Finish(ctx context.Context) (err error) {
-	started := time.Now()
-	for i, c := range t.coders {
-		err = errors.Join(err, c.Finish(ctx))
-		if i == 0 {
-			t.cost.all = c.Bytes()
-		} else {
-			t.cost.first, t.cost.keys = c.Bytes(), 1
-		}
+func (t *taker) Finish(ctx context.Context) error {
+	if t.coder == nil {
+		return nil
 	}
+	started := time.Now()
+	err := t.coder.Finish(ctx)
 	t.cost.encode += time.Since(started)
 	return err
 }
 
-// coders returns two outputs of the job whose bytes are only counted.
-func (j *job) coders() (all []*encode.Output, err error) {
-	j.settleCodec()
-	for range 2 {
-		template := j.template()
-		template.Others = nil
-		c, err := encode.Create("file:"+os.DevNull, template, j.encodeOptions(nil))
-		if err != nil {
-			return all, err
-		}
-		all = append(all, c)
-	}
-	return all, nil
-}
-
 // cost is what a job has spent on frames.
 type cost struct {
-	frames, keys           int
-	all, first             int64 // bytes of all frames, and of the first ones alone
+	frames                 int
+	key, other             coded
 	decode, filter, encode time.Duration
 }
 
+// coded is what an encoder made of frames.
+type coded struct {
+	packets int
+	bytes   int64
+}
+
+func (c coded) with(o coded) coded { return coded{c.packets + o.packets, c.bytes + o.bytes} }
+
+func (c coded) mean() float64 { return float64(c.bytes) / float64(max(1, c.packets)) }
+
+// add counts a packet.
+func (c *cost) add(p *astiav.Packet) error {
+	to := &c.other
+	if p.Flags().Has(astiav.PacketFlagKey) {
+		to = &c.key
+	}
+	*to = to.with(coded{1, int64(p.Size())})
+	return nil
+}
+
 func (c cost) with(o cost) cost {
-	return cost{c.frames + o.frames, c.keys + o.keys, c.all + o.all, c.first + o.first, c.decode + o.decode, c.filter + o.filter, c.encode + o.encode}
+	return cost{c.frames + o.frames, c.key.with(o.key), c.other.with(o.other), c.decode + o.decode, c.filter + o.filter, c.encode + o.encode}
 }
 
 // keyDistance is the usual distance between keyframes.
@@ -482,7 +476,7 @@ const keyDistance = 250
 
 // whole estimates the cost of a whole job. On the CPU the stages share the cores.
 func (c cost) whole(p *Preview, b kernels.Backend) (j PreviewJob) {
-	if c.frames <= c.keys || p.Frames == 0 {
+	if c.frames == 0 || p.Frames == 0 {
 		return j
 	}
 	frame := c.decode + c.filter + c.encode
@@ -490,7 +484,11 @@ func (c cost) whole(p *Preview, b kernels.Backend) (j PreviewJob) {
 		frame = max(c.filter, c.decode+c.encode)
 	}
 	j.Time = time.Duration(float64(frame) / float64(c.frames) * float64(p.Frames))
-	key, other := float64(c.first)/float64(c.keys), float64(c.all-c.first)/float64(c.frames-c.keys)
-	j.Bytes = int64(other*float64(p.Frames) + (key-other)*(1+float64(p.Frames)/keyDistance))
+	if c.other.packets == 0 { // of an encoder with keyframes alone
+		j.Bytes = int64(c.key.mean() * float64(p.Frames))
+		return j
+	}
+	keys := 1 + float64(p.Frames)/keyDistance
+	j.Bytes = int64(c.key.mean()*keys + c.other.mean()*max(0, float64(p.Frames)-keys))
 	return j
 }

@@ -152,12 +152,7 @@ func (j *job) tryAt(ctx context.Context, at time.Duration) (w work, err error) {
 		return w, fmt.Errorf("no result in %v", trialTime)
 	}
 	w.filter /= time.Duration(n)
-	template, options := j.template(), j.encodeOptions(nil)
-	template.Facts, template.Look, template.Allow = nil, nil, nil
-	if options.Threads == 0 {
-		options.Threads = threadsIn(machine.OwnMemory(), j.frameSize())
-	}
-	out := video.NewPart(template, options, func(*astiav.Packet) error { return nil })
+	out := j.trialCoder(func(*astiav.Packet) error { return nil })
 	defer out.Close()
 	if err := out.Open(results[0]); err != nil {
 		return w, err
@@ -175,6 +170,16 @@ func (j *job) tryAt(ctx context.Context, at time.Duration) (w work, err error) {
 	})
 	w.encode /= time.Duration(n)
 	return w, err
+}
+
+// trialCoder returns a coder of the job's output whose packets are not written.
+func (j *job) trialCoder(give func(*astiav.Packet) error) *video.Coder {
+	template, options := j.template(), j.encodeOptions(nil)
+	template.Facts, template.Look, template.Allow = nil, nil, nil
+	if options.Threads == 0 {
+		options.Threads = threadsIn(machine.OwnMemory(), j.frameSize())
+	}
+	return video.NewPart(template, options, give)
 }
 
 // framesAt decodes a few frames from a time on. The decoder is closed, so that it works no more.
