@@ -75,7 +75,7 @@ type entry struct {
 	steadied *pipeline.Frame // the same, as bright as the frames before; nil if the frame does not flicker
 	flicker  noise.Flicker
 	pictures []Picture      // of the frame, or of its fields
-	repeats  []bool         // those of the entry before, of each picture
+	repeats  []bool         // of each picture: it repeats the entry before
 	reading  *noise.Reading // nil if the noise is not measured
 	index    int            // among all frames
 	number   int            // for the meter

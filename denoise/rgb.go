@@ -165,7 +165,7 @@ func planesOfRGB(in *pipeline.Frame) *pipeline.Frame {
 	return out
 }
 
-// emptyPlanes returns a frame of so many bits for what the engine makes of planes.
+// emptyPlanes returns a frame of the given depth for what the engine makes of planes.
 func emptyPlanes(planes *pipeline.Frame, depth int) *pipeline.Frame {
 	format := planes.Format
 	format.Layout = format.Layout.At(depth)

@@ -14,7 +14,7 @@ const gainBits = 16
 // steadier changes the brightness of samples of changeDepth bits, about a zero.
 type steadier struct{ zero, gain, back int }
 
-// steadierOf returns that of component i of a frame's planes.
+// steadierOf returns the steadier of component i of a frame's planes.
 func steadierOf(f pipeline.Format, i int, gain float64) steadier {
 	s := steadier{gain: int(gain*(1<<gainBits) + 0.5)}
 	s.back = 1 << (2 * gainBits) / s.gain

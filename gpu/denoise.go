@@ -268,8 +268,8 @@ func (d *denoiser) lanesFor(f pipeline.Format, total int64) (int, error) {
 	return 1, nil
 }
 
-// bytes returns how much memory frames of a format need with so many lanes. Pictures of half the
-// size are not counted.
+// bytes returns how much memory frames of a format need with a number of lanes. Pictures of half
+// the size are not counted.
 func (d *denoiser) bytes(f pipeline.Format, lanes int) (int64, error) {
 	whole := wholeOf(f)
 	l, err := device.NewLayout(whole.shape(d.cell))

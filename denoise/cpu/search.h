@@ -13,7 +13,7 @@ typedef struct {
 	int full, cut;     // samples if it were not cut; whether it has fewer than SIDE columns or rows
 } window;
 
-// open_window moves the window to that of the given side about cell (x, y).
+// open_window moves the window to cell (x, y), with the given side.
 INLINE void open_window(window *w, const vd_plane *p, int cell, int side, int x, int y)
 {
 	int left = x * cell - (side - cell) / 2, top = y * cell - (side - cell) / 2;
@@ -23,7 +23,7 @@ INLINE void open_window(window *w, const vd_plane *p, int cell, int side, int x,
 	w->at = (const uint8_t *)p->at + w->y * p->pitch + w->x, w->pitch = p->pitch;
 }
 
-// of_full is the difference of a window, cut or not, as that of a whole one. It keeps the order.
+// of_full scales the difference of a cut window to a whole one. It keeps the order.
 INLINE int of_full(const window *w, int sum)
 {
 	int area = w->columns * w->rows;
@@ -307,8 +307,8 @@ static NOINLINE int try_rest(batch *b, int cell, const vd_plane *half, int step,
 	return m->x != x || m->y != y;
 }
 
-// try_around tries the eight vectors around those of the cells in a list, row by row. It leaves in
-// the list those that have moved, and returns their number.
+// try_around tries the eight vectors around the vector of each cell in a list, row by row. It
+// leaves in the list the cells that have moved, and returns their number.
 INLINE int try_around(batch *b, int *list, int count, const vd_plane *half, int step, int penalty)
 {
 	int left = 0;

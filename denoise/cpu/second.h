@@ -315,7 +315,7 @@ static void weigh_neighbours(const vd_pass *p, second_patch *b, const second_pla
 	}
 }
 
-// spread sets numbers for all places of those of groups.
+// spread sets the numbers of all places from the numbers of groups.
 INLINE void spread(vf out[HALVES][GROUPS], const vf of[WEIGHTS])
 {
 	for (int h = 0; h < HALVES; h++) {

@@ -96,7 +96,7 @@ void vd_finish(int isa, const vd_pass *p, vd_sums s, int top, int y0, int y1)
 static int below(int shift) { return (1 << (15 - shift)) - 1; }
 
 // unit_of returns a unit in which noise of sigma is about least to twice as much, and which is
-// finer before the second of the two transforms, as far as range sigmas have room there. A level
+// finer before the second of the two transforms, where range sigmas have room. A level
 // is 1 << bits in the differences.
 static vd_unit unit_of(int bits, float sigma, float least, float range)
 {

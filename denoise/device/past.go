@@ -9,7 +9,7 @@ const (
 	sumBits                         = 12
 )
 
-// Add returns the runs that write the sum of so many pictures and another one, each at its address.
+// Add returns the runs that add a picture to the sum of count pictures, each at its address.
 // The new sum may replace the old one.
 func (l *Layout) Add(picture, sum, to uint64, count int) []Run {
 	a := l.args

@@ -15,7 +15,7 @@ void vn_smooth(uint8_t *out, const uint8_t *in, int side);
 
 typedef struct { int32_t x, y, extra; } vn_option;
 
-// vn_try compares the window at cur with those of ref, a plane of width and height without padding,
+// vn_try compares the window at cur with windows of ref, a plane of width x height without padding,
 // that are displaced from x, y by the options, in turn. It returns the number of the last one that
 // costs less than those before it and the cost, which becomes its own: the sum of the absolute
 // differences, and the extra. It returns -1 if none does. Windows beyond the plane do not count.

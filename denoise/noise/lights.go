@@ -34,7 +34,7 @@ const (
 	mostGain = 1.5
 )
 
-// Flicker is that of a frame.
+// Flicker is how the brightness of a frame differs from its scene.
 type Flicker struct {
 	Gain float64 // gives the frame the brightness of those before it, by the distance from black
 	Part float64 // how far neighbours in place are to be trusted more than usual, 0 to 1
@@ -48,7 +48,7 @@ type light struct {
 	changed, aligned float64
 }
 
-// Flicker returns that of the next frame. The gain is 1 if its scene does not flicker.
+// Flicker returns the flicker of the next frame. The gain is 1 if its scene does not flicker.
 func (l *Lights) Flicker(r *Reading) Flicker {
 	l.take()
 	l.last = r

@@ -48,7 +48,7 @@ type DenoisePart struct {
 // denoiseFrames fill the largest window without repeating a frame.
 const denoiseFrames = 13
 
-// depths are those of the denoiser and of the filters before it.
+// depths lists the sample depths of the denoiser and of the filters before it.
 var depths = []pipeline.Layout{pipeline.YUV420P, pipeline.YUV420P.At(10)}
 
 // denoiseOperations counts the operations on floats that the passes cannot do without: of each

@@ -69,7 +69,7 @@ func (r *run) copySize() int {
 	return 64 << 20
 }
 
-// peakOfGPU is that of its memory and, by its clock, of its multiply-adds.
+// peakOfGPU returns the peaks of its memory and, by its clock, of its multiply-adds.
 func (r *run) peakOfGPU(ctx context.Context) (measure.Peak, error) {
 	rate, err := r.copyRate(ctx)
 	g := r.Machine.GPU
