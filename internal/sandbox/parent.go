@@ -243,13 +243,14 @@ func (e *CrashError) Error() string {
 	return before + e.how
 }
 
-// scarce are words of Go's runtime and of C libraries that begin a report, or are in it.
+// scarce are words of Go's runtime and of C libraries that begin a report, or are in it, in
+// lower case.
 var scarce = []struct {
 	words string
 	why   Why
 }{
 	{"out of memory", Memory}, {"cannot allocate memory", Memory}, {"std::bad_alloc", Memory},
-	{"pthread_create failed", Threads}, {"failed to create new OS thread", Threads}, {"no more threads can be started", Threads},
+	{"pthread_create failed", Threads}, {"failed to create new os thread", Threads}, {"no more threads can be started", Threads},
 }
 
 func crashOf(state *os.ProcessState, words string, killed int64) *CrashError {
@@ -266,7 +267,7 @@ func crashOf(state *os.ProcessState, words string, killed int64) *CrashError {
 	}
 	for line := range strings.Lines(words) {
 		for _, s := range scarce {
-			if strings.Contains(line, s.words) {
+			if strings.Contains(strings.ToLower(line), s.words) {
 				e.Why, e.how = s.why, strings.TrimPrefix(strings.TrimSpace(line), "vidfilter: ")
 				return e
 			}
