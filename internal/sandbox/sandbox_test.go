@@ -123,6 +123,11 @@ var errands = map[string]func(*sandbox.Box, errand) error{
 	"panic": func(*sandbox.Box, errand) error { panic("by intent") },
 	"exit":  func(*sandbox.Box, errand) error { os.Exit(0); return nil },
 	"kill":  func(*sandbox.Box, errand) error { return syscall.Kill(os.Getpid(), syscall.SIGKILL) },
+	"numa": func(_ *sandbox.Box, _ errand) error {
+		_, _ = os.Stderr.WriteString("Out of memory allocating bitmask: Cannot allocate memory\n")
+		os.Exit(1)
+		return nil
+	},
 	"starved": func(*sandbox.Box, errand) error {
 		fmt.Fprintln(os.Stderr, "runtime/cgo: pthread_create failed: Resource temporarily unavailable\nSIGABRT: abort")
 		err := syscall.Kill(os.Getpid(), syscall.SIGABRT)
@@ -378,10 +383,12 @@ func TestCrashes(t *testing.T) {
 		"panic":   "crashed: panic: by intent",
 		"exit":    "crashed: exit status 0",
 		"kill":    "was killed by signal 9",
+		"numa":    "Out of memory allocating bitmask",
 		"starved": "no more threads can be started: runtime/cgo: pthread_create failed",
 	} {
 		e := send(t, &parent{errand: errand{Name: name}}, false, nil)
-		if crash := (*sandbox.CrashError)(nil); !errors.As(e.crash, &crash) || !strings.Contains(e.crash.Error(), want) {
+		crash, ok := errors.AsType[*sandbox.CrashError](e.crash)
+		if !ok || !strings.Contains(crash.Error(), want) || (name == "numa") != (crash.Why == sandbox.Memory) {
 			t.Errorf("%s: %v", name, e.crash)
 		}
 	}
