@@ -51,8 +51,9 @@ func TestSync(t *testing.T) {
 	defer r.Close()
 	heard := livetest.NewBeeps(t)
 	type moment struct {
-		at    time.Duration
-		taken time.Time
+		at     time.Duration
+		taken  time.Time
+		before time.Duration // the picture before it
 	}
 	var beeps, flashes []moment
 	for last := (Packet{}); len(beeps) < 5; {
@@ -62,28 +63,30 @@ func TestSync(t *testing.T) {
 		}
 		last = p
 		for _, at := range heard.Add(p.Data, p.At) {
-			beeps = append(beeps, moment{at, p.Taken.Add(at - p.At)})
+			beeps = append(beeps, moment{at: at, taken: p.Taken.Add(at - p.At)})
 			if late := time.Since(p.Taken); late > 100*time.Millisecond {
 				t.Errorf("a beep comes %v after the picture of its time", late)
 			}
 		}
 	}
+	before := time.Duration(0)
 	for dark := false; len(flashes) < 5; {
 		pair, err := w.Next(t.Context())
 		e2e.Must(t, err)
 		bright := livetest.Bright(pair.Filtered)
 		if bright && dark {
-			flashes = append(flashes, moment{pair.At, pair.Taken})
+			flashes = append(flashes, moment{pair.At, pair.Taken, before})
 		}
-		dark = !bright
+		dark, before = !bright, pair.At
 		pair.Release()
 	}
 	for i, f := range flashes {
 		b := beeps[i]
-		if d := b.at - f.at; d.Abs() > 25*time.Millisecond {
+		const picture, near = 40 * time.Millisecond, 25 * time.Millisecond
+		if b.at < f.before+picture-near || b.at > f.at+near { // a busy machine drops pictures
 			t.Errorf("a flash at %v, and its beep at %v", f.at, b.at)
 		}
-		if d := b.taken.Sub(f.taken); d.Abs() > 100*time.Millisecond {
+		if d := b.taken.Sub(f.taken) - (b.at - f.at); d.Abs() > 100*time.Millisecond {
 			t.Errorf("a flash is taken %v before its beep", d)
 		}
 	}
