@@ -51,8 +51,8 @@ type onDevice struct {
 	silent  error                // of a device that does not answer: no call follows
 }
 
-// doubt is why the device is left.
-type doubt struct{ error }
+// fallbackReason is why the device is left.
+type fallbackReason struct{ error }
 
 // Reasons to decode on the CPU although the device could.
 var errRounds = errors.New("decoders of MPEG-2 round differently, so the result would be another")

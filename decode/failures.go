@@ -38,7 +38,7 @@ func (d *videoDecoder) give(p *astiav.Packet) error {
 
 // toCPU goes on without the device, from the last entry on. Users hear of it if the device had
 // begun, or must decode.
-func (d *videoDecoder) toCPU(why doubt) error {
+func (d *videoDecoder) toCPU(why fallbackReason) error {
 	level := slog.LevelInfo
 	if d.decoded == 0 && !errors.Is(why.error, errDamage) {
 		if d.opts.MustDevice {

@@ -113,7 +113,7 @@ func (v *videoReader) send() error {
 	if err == nil || errors.Is(err, astiav.ErrEof) {
 		return nil
 	}
-	if why, ok := errors.AsType[doubt](v.doubt(err)); ok {
+	if why, ok := errors.AsType[fallbackReason](v.doubt(err)); ok {
 		return v.toCPU(why)
 	}
 	return v.decodeError(err)
@@ -151,7 +151,7 @@ func (v *videoReader) readError(err error) error {
 func (v *videoReader) receive() (*pipeline.Frame, error) {
 	for {
 		f, more, err := v.receiveOne()
-		if why, ok := errors.AsType[doubt](err); ok {
+		if why, ok := errors.AsType[fallbackReason](err); ok {
 			v.unref()
 			return nil, v.toCPU(why)
 		}
@@ -184,7 +184,7 @@ func (v *videoReader) receiveOne() (f *pipeline.Frame, more bool, err error) {
 		return nil, true, nil
 	}
 	f, err = v.convert()
-	if errors.As(err, new(doubt)) {
+	if errors.As(err, new(fallbackReason)) {
 		return nil, true, err
 	}
 	v.decoded++

@@ -11,9 +11,10 @@ import (
 	"vidfilter/internal/av"
 )
 
-// moves follows streams that a broadcast moves to another PID, or that go on in a joined recording.
+// movedStreams follows streams that a broadcast moves to another PID, or that go on in a joined
+// recording.
 // FFmpeg makes each a new stream; here it continues the first one.
-type moves struct {
+type movedStreams struct {
 	opened int           // number of streams known on opening; 0 before
 	from   map[int]int   // first stream, by the stream that it moved to
 	now    map[int]int   // present stream, by the first one
@@ -26,7 +27,7 @@ type moves struct {
 }
 
 // first returns the stream that i continues, which is mostly i itself.
-func (m *moves) first(i int) int {
+func (m *movedStreams) first(i int) int {
 	if f, ok := m.from[i]; ok {
 		return f
 	}
@@ -34,7 +35,7 @@ func (m *moves) first(i int) int {
 }
 
 // line returns a first stream and the streams that continue it.
-func (m *moves) line(i int) []int {
+func (m *movedStreams) line(i int) []int {
 	line := []int{i}
 	for s, f := range m.from {
 		if f == i {
@@ -44,14 +45,14 @@ func (m *moves) line(i int) []int {
 	return line
 }
 
-func (m *moves) at(first int) int {
+func (m *movedStreams) at(first int) int {
 	if i, ok := m.now[first]; ok {
 		return i
 	}
 	return first
 }
 
-func (m *moves) move(first, to int) {
+func (m *movedStreams) move(first, to int) {
 	setIn(&m.from, to, first)
 	setIn(&m.now, first, to)
 }
@@ -59,7 +60,7 @@ func (m *moves) move(first, to int) {
 // come handles the stream of the packet just read, and returns the streams that end there. At its
 // first packet, a stream continues a similar followed one that its program no longer lists. It may
 // also return to its former PID.
-func (m *moves) come(s containerStreams, i int, followed func(int) bool) (ends []int) {
+func (m *movedStreams) come(s containerStreams, i int, followed func(int) bool) (ends []int) {
 	if at := m.at(m.first(i)); m.opened > 0 && at != i && s.listed(i) && !s.listed(at) {
 		setIn(&m.now, m.first(i), i)
 		ends = append(ends, at)
@@ -85,7 +86,7 @@ func (m *moves) come(s containerStreams, i int, followed func(int) bool) (ends [
 }
 
 // isStale reports whether FFmpeg held a packet of a moved stream back until now.
-func (m *moves) isStale(p *astiav.Packet, st *C.AVStream) bool {
+func (m *movedStreams) isStale(p *astiav.Packet, st *C.AVStream) bool {
 	i := p.StreamIndex()
 	if m.stale[i] > 0 {
 		m.stale[i]--

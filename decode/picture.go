@@ -69,7 +69,7 @@ func (v *videoReader) convert() (*pipeline.Frame, error) {
 	case err != nil:
 		return nil, err
 	case v.device != nil && concealed(c) && (wanted || v.reports.keyedBy(pts)):
-		return nil, doubt{errDamage}
+		return nil, fallbackReason{errDamage}
 	case !wanted:
 		return nil, nil
 	}

@@ -25,7 +25,7 @@ type packetReader struct {
 
 	clock  clock
 	ahead  ahead
-	moves  moves
+	moves  movedStreams
 	jumped bool  // the clock did, which was said
 	cutOff int64 // streams whose last packets could not be read
 }

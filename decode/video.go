@@ -197,17 +197,17 @@ func (d *videoDecoder) doubt(err error) error {
 	switch {
 	case o == nil, o.silent != nil:
 	case o.problem != nil:
-		return doubt{o.problem}
+		return fallbackReason{o.problem}
 	case o.c.refused != 0 && d.decoded == 0:
-		return doubt{errors.New("the GPU does not begin to decode the video")}
+		return fallbackReason{errors.New("the GPU does not begin to decode the video")}
 	case o.c.refused != 0:
-		return doubt{errors.New("the video changes to what the GPU was not opened for")}
+		return fallbackReason{errors.New("the video changes to what the GPU was not opened for")}
 	case errors.Is(err, astiav.ErrExternal), av.Errno(err) == int(C.ENOMEM):
-		return doubt{fmt.Errorf("the GPU fails to decode (%v)", err)}
+		return fallbackReason{fmt.Errorf("the GPU fails to decode (%v)", err)}
 	case err != nil && d.begun:
-		return doubt{fmt.Errorf("%w (%v)", errDamage, err)}
+		return fallbackReason{fmt.Errorf("%w (%v)", errDamage, err)}
 	case d.damaged():
-		return doubt{errDamage}
+		return fallbackReason{errDamage}
 	}
 	return nil
 }
@@ -222,14 +222,14 @@ func (d *decoder) number() uintptr {
 func (d *videoDecoder) takeSurface(c *C.AVFrame) error {
 	var s C.struct_vf_surface
 	if C.vf_surface_of(c, C.int(d.device.format), &s) == 0 {
-		return doubt{errors.New("the decoder left the GPU")}
+		return fallbackReason{errors.New("the decoder left the GPU")}
 	}
 	src, native := d.describe(c)
 	if !native || d.format != (pipeline.Format{}) && src != d.format {
-		return doubt{errors.New("the format of the pictures changes")}
+		return fallbackReason{errors.New("the format of the pictures changes")}
 	}
 	if _, more := d.deeper(src); more {
-		return doubt{errDeepened}
+		return fallbackReason{errDeepened}
 	}
 	var from pipeline.Surface
 	for i := range from.Address {
@@ -240,7 +240,7 @@ func (d *videoDecoder) takeSurface(c *C.AVFrame) error {
 		if err := d.device.call(func() error { return nil }); err != nil { // it answers no more
 			return err
 		}
-		return doubt{err}
+		return fallbackReason{err}
 	}
 	d.taken = f
 	return d.device.call(func() error { C.vf_strip(c); return nil })

@@ -37,12 +37,12 @@ const autoStreams = 3
 // them in order. It may be used from any goroutine.
 type Backend struct {
 	*common
-	units []*unit // all, or the one of a share
+	units []*openDevice // all, or the one of a share
 }
 
 // common is what a backend and its shares have in common.
 type common struct {
-	all     []*unit
+	all     []*openDevice
 	streams int
 	log     *slog.Logger
 	blocks  blocks
@@ -139,9 +139,9 @@ func (b *Backend) open(devices []Device, o Options) error {
 func (b *Backend) Share() (share *Backend, end func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	u := slices.MinFunc(b.units, func(u, v *unit) int { return cmp.Compare(u.shares, v.shares) })
+	u := slices.MinFunc(b.units, func(u, v *openDevice) int { return cmp.Compare(u.shares, v.shares) })
 	u.shares++
-	return &Backend{b.common, []*unit{u}}, func() {
+	return &Backend{b.common, []*openDevice{u}}, func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		u.shares--

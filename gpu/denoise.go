@@ -50,7 +50,7 @@ func (b *Backend) denoiser(s denoise.Settings) denoise.Engine {
 
 // newDenoiser returns the engine of one device. A causal filter needs one stream, since its jobs
 // do not overlap.
-func newDenoiser(b *Backend, u *unit, s denoise.Settings) *denoiser {
+func newDenoiser(b *Backend, u *openDevice, s denoise.Settings) *denoiser {
 	lanes := b.streams
 	if s.Ahead == 0 {
 		lanes = 1
@@ -79,7 +79,7 @@ const laneShare = 8
 // of others leave idle.
 type denoiser struct {
 	backend *Backend
-	unit    *unit
+	unit    *openDevice
 	cell    int
 	most    int // lanes
 	window  int // pictures

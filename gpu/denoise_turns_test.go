@@ -149,7 +149,7 @@ func TestDenoiseMemory(t *testing.T) {
 			t.Errorf("tier %d takes %s of a GPU at 4K, %v", tier, megabytes(n), err)
 		}
 		for devices := range 25 {
-			b := &Backend{common: &common{streams: autoStreams}, units: make([]*unit, devices+1)}
+			b := &Backend{common: &common{streams: autoStreams}, units: make([]*openDevice, devices+1)}
 			const waiting = 4 + 3 // for the encoder, and between the stages
 			results := b.denoiser(o.Settings).Depth() + waiting
 			sources := denoising(b, nil, o).Held() + 1
@@ -192,7 +192,7 @@ func TestDenoiseMemory(t *testing.T) {
 	}
 }
 
-func freeOn(t *testing.T, u *unit) int64 {
+func freeOn(t *testing.T, u *openDevice) int64 {
 	t.Helper()
 	n, err := u.free()
 	e2e.Must(t, err)

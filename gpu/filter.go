@@ -17,9 +17,9 @@ type filter struct {
 
 	format  pipeline.Format // of the slots; zero if there are none
 	plan    *kernels.Plan
-	slots   []*slots  // of each device
-	next    int       // device of the next frame
-	flights []*flight // oldest first
+	slots   []*slots    // of each device
+	next    int         // device of the next frame
+	flights []*inFlight // oldest first
 }
 
 // planned is the form of a stage whose kernels filter each frame by itself.
@@ -37,8 +37,8 @@ func (p planned) filter(pool *pipeline.Pool) (pipeline.Filter, error) {
 	return p.FilterBy(kernels.Chosen(p.stage), pool), nil
 }
 
-// flight is a frame in progress, with its result.
-type flight struct {
+// inFlight is a frame in progress, with its result.
+type inFlight struct {
 	job
 	upload
 	in, out *pipeline.Frame // owned
@@ -113,7 +113,7 @@ func (f *filter) change(ctx context.Context, format pipeline.Format, emit pipeli
 func (f *filter) send(in, out *pipeline.Frame) error {
 	s := f.slots[f.next]
 	f.next = (f.next + 1) % len(f.slots)
-	fl := &flight{in: in, out: out}
+	fl := &inFlight{in: in, out: out}
 	fl.reads, fl.frames = []*upload{&fl.upload}, 1
 	src, dst := f.backend.placeOf(in, s.unit), f.backend.resultOf(out, s.unit).place
 	src.pin(in, &fl.upload.pins)
@@ -128,7 +128,7 @@ func (f *filter) send(in, out *pipeline.Frame) error {
 
 // queue queues the frame's work: copy in, kernels, copy out. It runs on the work thread and does
 // not block.
-func (fl *flight) queue(p *kernels.Plan, src, dst place) error {
+func (fl *inFlight) queue(p *kernels.Plan, src, dst place) error {
 	s := fl.slots
 	l, err := s.lane()
 	if err != nil {
@@ -156,7 +156,7 @@ func (fl *flight) queue(p *kernels.Plan, src, dst place) error {
 }
 
 // drop releases everything that has not been emitted. Nothing may be in progress.
-func (fl *flight) drop() {
+func (fl *inFlight) drop() {
 	fl.known = true
 	fl.upload.release(fl.slots)
 	fl.in.Release()

@@ -26,13 +26,13 @@ func (deinterlaced) kernels() ([]kernels.Variant, error) { return fields.Kernels
 func (deinterlaced) held() int { return depth }
 
 func (d deinterlaced) filter(pool *pipeline.Pool) (pipeline.Filter, error) {
-	return d.stage.On(d.weaver(), pool), nil
+	return d.stage.On(d.deinterlacer(), pool), nil
 }
 
 // buffers are buffers of one size.
 type buffers struct{ all, idle []buffer }
 
-func (b *buffers) take(u *unit, size int) (got buffer, err error) {
+func (b *buffers) take(u *openDevice, size int) (got buffer, err error) {
 	if n := len(b.idle); n > 0 {
 		got, b.idle = b.idle[n-1], b.idle[:n-1]
 		return got, nil
@@ -51,11 +51,11 @@ func (b *buffers) free() {
 	}
 }
 
-// weaver is the deinterlacer's engine on a device. All kernels run in one stream, so a retired
+// deinterlacer is an engine on a device. All kernels run in one stream, so a retired
 // field's memory can be reused at once.
-type weaver struct {
+type deinterlacer struct {
 	backend *Backend
-	unit    *unit
+	unit    *openDevice
 
 	slots   *slots // nil when idle
 	kernels cu.Stream
@@ -66,13 +66,13 @@ type weaver struct {
 	made    buffers // for estimates
 }
 
-var _ interlace.Engine = (*weaver)(nil)
-var _ pipeline.Discarder = (*weaver)(nil)
+var _ interlace.Engine = (*deinterlacer)(nil)
+var _ pipeline.Discarder = (*deinterlacer)(nil)
 
 // cudaField is a field in device memory.
 type cudaField struct {
 	upload
-	weaver  *weaver
+	owner   *deinterlacer
 	slots   *slots
 	bottom  bool
 	memory  buffer
@@ -80,14 +80,14 @@ type cudaField struct {
 	retired bool                     // another field may use the memory
 }
 
-// weaver returns a new engine on the first device. Its errors wrap ErrDevice, except for the
+// deinterlacer returns a new engine on the first device. Its errors wrap ErrDevice, except for the
 // context's.
-func (b *Backend) weaver() interlace.Engine { return &weaver{backend: b, unit: b.units[0]} }
+func (b *Backend) deinterlacer() interlace.Engine { return &deinterlacer{backend: b, unit: b.units[0]} }
 
-func (w *weaver) Depth() int { return depth }
+func (w *deinterlacer) Depth() int { return depth }
 
 // Prepare queues the copy of the samples to the device and the launches of Layout.Keep.
-func (w *weaver) Prepare(ctx context.Context, f *pipeline.Frame, field plane.Field) (interlace.Field, error) {
+func (w *deinterlacer) Prepare(ctx context.Context, f *pipeline.Frame, field plane.Field) (interlace.Field, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -97,7 +97,7 @@ func (w *weaver) Prepare(ctx context.Context, f *pipeline.Frame, field plane.Fie
 		}
 	}
 	part := w.backend.partOf(f, w.unit, field)
-	e := &cudaField{weaver: w, slots: w.slots, bottom: field == plane.Bottom}
+	e := &cudaField{owner: w, slots: w.slots, bottom: field == plane.Bottom}
 	part.place.pin(f, &e.pins)
 	if err := w.slots.do(func() error { return w.prepare(e, part) }); err != nil {
 		e.known = true
@@ -108,7 +108,7 @@ func (w *weaver) Prepare(ctx context.Context, f *pipeline.Frame, field plane.Fie
 }
 
 // open makes the slots for a format.
-func (w *weaver) open(f pipeline.Format) error {
+func (w *deinterlacer) open(f pipeline.Format) error {
 	w.Idle()
 	if err := w.unit.loadAll(fields.Kernels(f.Layout.Info().Depth)); err != nil { // if not loaded yet
 		return w.unit.failed(err, "prepare a field on %s, %s", w.unit, f)
@@ -139,7 +139,7 @@ func (w *weaver) open(f pipeline.Format) error {
 }
 
 // prepare must be called on the work thread, like all unexported methods below.
-func (w *weaver) prepare(e *cudaField, part part) error {
+func (w *deinterlacer) prepare(e *cudaField, part part) error {
 	s := w.slots
 	var err error
 	if e.memory, err = w.memory.take(w.unit, w.layout.Field); err != nil {
@@ -170,7 +170,7 @@ func (e *cudaField) Retire() {
 	}
 	e.retired = true
 	if e.memory.size > 0 {
-		e.weaver.memory.put(e.memory)
+		e.owner.memory.put(e.memory)
 	}
 	for pass := range e.made {
 		e.forget(pass)
@@ -180,7 +180,7 @@ func (e *cudaField) Retire() {
 // forget returns the memory of an estimate that is no longer needed.
 func (e *cudaField) forget(pass int) {
 	if e.made[pass].size > 0 {
-		e.weaver.made.put(e.made[pass])
+		e.owner.made.put(e.made[pass])
 		e.made[pass] = buffer{}
 	}
 }
@@ -192,7 +192,7 @@ func (e *cudaField) Release() {
 }
 
 // Fill queues the kernels and the copy of the result.
-func (w *weaver) Fill(ctx context.Context, j interlace.Job) (interlace.Wait, error) {
+func (w *deinterlacer) Fill(ctx context.Context, j interlace.Job) (interlace.Wait, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -217,7 +217,7 @@ func (w *weaver) Fill(ctx context.Context, j interlace.Job) (interlace.Wait, err
 	return r.wait, nil
 }
 
-func (w *weaver) fill(r *job, window *window, part part) error {
+func (w *deinterlacer) fill(r *job, window *window, part part) error {
 	to, err := w.slots.stage(outward, part.place.size)
 	if err != nil {
 		return err
@@ -258,7 +258,7 @@ func (w *window) forget() {
 }
 
 // better queues the launches for all inputs of an estimate, and returns the job that computes it.
-func (w *weaver) better(all *window, place, pass int) (fields.Job, error) {
+func (w *deinterlacer) better(all *window, place, pass int) (fields.Job, error) {
 	e := all[place]
 	if err := w.estimate(all, place, pass-1); err != nil {
 		return fields.Job{}, err
@@ -278,7 +278,7 @@ func (w *weaver) better(all *window, place, pass int) (fields.Job, error) {
 }
 
 // estimate queues the launches for an estimate of a field unless it exists.
-func (w *weaver) estimate(all *window, place, pass int) (err error) {
+func (w *deinterlacer) estimate(all *window, place, pass int) (err error) {
 	e := all[place]
 	if e.made[pass].size > 0 {
 		return nil
@@ -300,11 +300,11 @@ func (w *weaver) estimate(all *window, place, pass int) (err error) {
 }
 
 // Discard implements pipeline.Discarder, for Backend.Close.
-func (w *weaver) Discard() { w.Idle() }
+func (w *deinterlacer) Discard() { w.Idle() }
 
 // Idle frees all memory on the device, including unreleased fields and pictures in progress,
 // because the backend may be closed while a filter uses it.
-func (w *weaver) Idle() {
+func (w *deinterlacer) Idle() {
 	if w.slots == nil {
 		return
 	}
@@ -349,7 +349,7 @@ func (p *part) components(at cu.DevicePtr) (all fields.Samples) {
 
 // resultOf is the part for writing a whole frame. If the frame has samples in both memories, the
 // part copies to the host as well.
-func (b *Backend) resultOf(f *pipeline.Frame, u *unit) part {
+func (b *Backend) resultOf(f *pipeline.Frame, u *openDevice) part {
 	p := b.partOf(f, u, plane.Whole)
 	if f.Device.Owner == any(u) && f.Planes[0].Data != nil {
 		whole, _ := spanOf(f)

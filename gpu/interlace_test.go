@@ -95,7 +95,7 @@ func TestInterlace(t *testing.T) {
 	b := open(t, Options{})
 	check := func(name string, topFirst bool, clips ...noisyClip) {
 		t.Run(fmt.Sprintf("%s, top first %v", name, topFirst), func(t *testing.T) {
-			got, err := wovenBy(b.weaver(), b, b.Input(), topFirst, clips...)
+			got, err := wovenBy(b.deinterlacer(), b, b.Input(), topFirst, clips...)
 			e2e.Must(t, err)
 			if want := wovenPlainly(t, topFirst, clips...); !slices.EqualFunc(got, want, bytes.Equal) {
 				t.Errorf("%d pictures differ from the %d reference pictures", len(got), len(want))
@@ -129,7 +129,7 @@ func TestInterlaceOrders(t *testing.T) {
 			}
 			clip := fieldsOf(pipeline.YUV420P, 40, 30, 6)
 			b := open(t, Options{All: true})
-			got, err := wovenBy(b.weaver(), b, b.Input(), true, clip)
+			got, err := wovenBy(b.deinterlacer(), b, b.Input(), true, clip)
 			e2e.Must(t, err)
 			if !slices.EqualFunc(got, wovenPlainly(t, true, clip), bytes.Equal) {
 				t.Error("pictures differ from the reference")
@@ -141,7 +141,7 @@ func TestInterlaceOrders(t *testing.T) {
 // copier copies frames to frames of its pool.
 type copier struct {
 	pool *pipeline.Pool
-	unit *unit
+	unit *openDevice
 }
 
 func (copier) Held() int                                  { return 0 }
@@ -200,7 +200,7 @@ func TestInterlaceStays(t *testing.T) {
 							return copier{p, b.units[0]}, nil
 						}},
 						{Name: "weave", Results: 16, Pool: woven(64, second), Open: func(p *pipeline.Pool, _ *pipeline.Link, _ int) (pipeline.Filter, error) {
-							return weaving(b.weaver(), p, true), nil
+							return weaving(b.deinterlacer(), p, true), nil
 						}},
 						{Name: "denoise", Pool: func(int, *pipeline.Link) *pipeline.Pool { return last }, Open: func(p *pipeline.Pool, _ *pipeline.Link, _ int) (pipeline.Filter, error) {
 							return denoising(b, p, o), nil
@@ -233,7 +233,7 @@ func runInterlace(t *testing.T) (err error) {
 	}
 	defer func() { err = errors.Join(err, b.Close()) }()
 	clip := fieldsOf(pipeline.YUV420P, 40, 31, 5)
-	got, err := wovenBy(b.weaver(), b, b.Input(), true, clip)
+	got, err := wovenBy(b.deinterlacer(), b, b.Input(), true, clip)
 	if strings.Contains(fmt.Sprint(err), "not released") {
 		t.Error(err)
 	}
@@ -261,7 +261,7 @@ func TestInterlaceMemory(t *testing.T) {
 	pool, inputs := pipeline.NewPool(b, depth+1), pipeline.NewPool(b.Input(), 1)
 	defer pool.Close()
 	defer inputs.Close()
-	f := weaving(b.weaver(), pool, true)
+	f := weaving(b.deinterlacer(), pool, true)
 	for n := range clip.frames {
 		in, err := inputs.TakeFrame(clip.format, nil)
 		e2e.Must(t, err)

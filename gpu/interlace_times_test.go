@@ -37,7 +37,7 @@ func TestInterlaceTimes(t *testing.T) {
 		frames, free, err := panning(b, format, interlace.Reach+1)
 		e2e.Must(t, err)
 		runs := func() []device.Run {
-			w := &weaver{backend: b, unit: b.units[0]}
+			w := &deinterlacer{backend: b, unit: b.units[0]}
 			defer w.Idle()
 			runs := w.runsOf(t, frames)
 			all := w.timed(t, runs, r)
@@ -78,7 +78,7 @@ func TestInterlaceTimes(t *testing.T) {
 }
 
 // runsOf returns the launches for one field and one picture.
-func (w *weaver) runsOf(t *testing.T, frames []*pipeline.Frame) (runs []device.Run) {
+func (w *deinterlacer) runsOf(t *testing.T, frames []*pipeline.Frame) (runs []device.Run) {
 	t.Helper()
 	var all window
 	for i := range all {
@@ -119,7 +119,7 @@ func (w *weaver) runsOf(t *testing.T, frames []*pipeline.Frame) (runs []device.R
 	return runs
 }
 
-func (w *weaver) timed(t *testing.T, runs []device.Run, r Repeat) []time.Duration {
+func (w *deinterlacer) timed(t *testing.T, runs []device.Run, r Repeat) []time.Duration {
 	t.Helper()
 	trial, err := newTrial(w.unit, 1, func(_ int, s []cu.Stream) error { return w.slots.launch(s[0], runs) })
 	e2e.Must(t, err)

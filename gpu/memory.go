@@ -17,7 +17,7 @@ type memory struct {
 }
 
 // newMemory allocates the plan's memory and uploads its table. It frees everything on error.
-func newMemory(u *unit, p *kernels.Plan) (_ *memory, err error) {
+func newMemory(u *openDevice, p *kernels.Plan) (_ *memory, err error) {
 	m := new(memory)
 	defer func() {
 		if err != nil {

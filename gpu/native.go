@@ -31,7 +31,7 @@ type pinned struct {
 
 // pin allocates pinned memory. Drivers that cannot pin memory of this process allocate it, which
 // takes two to four times as long, and all of it on the work thread.
-func (u *unit) pin(size int) (m pinned, err error) {
+func (u *openDevice) pin(size int) (m pinned, err error) {
 	m.size = size
 	if m.address = C.vf_map(C.size_t(size)); m.address != nil {
 		m.mapped = true

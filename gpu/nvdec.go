@@ -34,7 +34,7 @@ func loadVideo() (*C.struct_vf_nvcuvid, error) {
 }
 
 // decodes asks NVDEC. chroma is 420, 422 or 444. It must be called on one of the unit's threads.
-func (u *unit) decodes(codec string, chroma, depth int) (Caps, error) {
+func (u *openDevice) decodes(codec string, chroma, depth int) (Caps, error) {
 	l, err := loadVideo()
 	if err != nil {
 		return Caps{}, err
@@ -81,7 +81,7 @@ func (d Device) Decodes() (all []Coding, err error) {
 // Decoding lets a decoder leave its pictures in the memory of a device, from where the backend's
 // filters read them. It is for one decoder at a time, which must be freed before it is closed.
 type Decoding struct {
-	*courier
+	*surfaceCopier
 	backend *Backend
 	host    *pipeline.Pool
 
@@ -102,11 +102,11 @@ func (b *Backend) Decoding(host *pipeline.Pool) (*Decoding, error) {
 		return nil, err
 	}
 	u := b.units[0]
-	c, err := newCourier(u)
+	c, err := newSurfaceCopier(u)
 	if err != nil {
 		return nil, u.failed(err, "prepare to decode on %s", u)
 	}
-	d := &Decoding{courier: c, backend: b, host: host}
+	d := &Decoding{surfaceCopier: c, backend: b, host: host}
 	b.using(d, true)
 	return d, nil
 }
@@ -222,7 +222,7 @@ func (d *Decoding) put(b buffer) {
 }
 
 // release frees device memory, unless Close has freed it with the device's context.
-func (b *Backend) release(memory buffer, u *unit) {
+func (b *Backend) release(memory buffer, u *openDevice) {
 	b.closing.RLock()
 	defer b.closing.RUnlock()
 	if !b.closed {

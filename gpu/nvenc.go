@@ -65,7 +65,7 @@ func statusText(status C.int) string {
 
 // session opens a session for questions alone. It must be called where the unit's context is
 // current.
-func (u *unit) session(do func(*C.struct_vf_session) C.int) error {
+func (u *openDevice) session(do func(*C.struct_vf_session) C.int) error {
 	l, err := loadNVENC()
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (u *unit) session(do func(*C.struct_vf_session) C.int) error {
 }
 
 // encodes asks NVENC what it encodes of codecs, by FFmpeg's names.
-func (u *unit) encodes(codecs ...string) (all []Coding, err error) {
+func (u *openDevice) encodes(codecs ...string) (all []Coding, err error) {
 	err = u.session(func(s *C.struct_vf_session) C.int {
 		for _, codec := range codecs {
 			name := C.CString(codec)
@@ -132,7 +132,7 @@ func (d Device) Encodes() (all []Coding, err error) {
 // Encoding lets an encoder take pictures from the memory of a device: those of the backend's
 // filters, or of the host. It is for one encoder, which must be freed before it is closed.
 type Encoding struct {
-	*courier
+	*surfaceCopier
 	backend *Backend
 	staging buffer // for samples from the host
 
@@ -158,12 +158,12 @@ func (b *Backend) Encoding() (*Encoding, error) {
 	return nil, refused
 }
 
-func (b *Backend) newEncoding(u *unit) (*Encoding, error) {
-	c, err := newCourier(u)
+func (b *Backend) newEncoding(u *openDevice) (*Encoding, error) {
+	c, err := newSurfaceCopier(u)
 	if err != nil {
 		return nil, u.failed(err, "prepare to encode on %s", u)
 	}
-	e := &Encoding{courier: c, backend: b, known: map[string][]Coding{}}
+	e := &Encoding{surfaceCopier: c, backend: b, known: map[string][]Coding{}}
 	b.using(e, true)
 	return e, nil
 }

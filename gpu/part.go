@@ -19,7 +19,7 @@ type part struct {
 }
 
 // partOf determines where a frame's or a field's samples are in host memory and in a buffer.
-func (b *Backend) partOf(f *pipeline.Frame, u *unit, field plane.Field) part {
+func (b *Backend) partOf(f *pipeline.Frame, u *openDevice, field plane.Field) part {
 	p := part{format: f.Format}
 	if field == plane.Whole {
 		p.place = b.placeOf(f, u)

@@ -32,7 +32,7 @@ func (p *place) pin(f *pipeline.Frame, pins *runtime.Pinner) {
 
 // placeOf determines the layout of a frame for a device, which may hold its samples already.
 // Samples in host memory must not move until the copies are done.
-func (b *Backend) placeOf(f *pipeline.Frame, u *unit) place {
+func (b *Backend) placeOf(f *pipeline.Frame, u *openDevice) place {
 	if f.Device.Owner == any(u) {
 		return resident(f)
 	}

@@ -20,7 +20,7 @@ import (
 // close. The other methods run on the work thread.
 type slots struct {
 	backend *Backend
-	unit    *unit
+	unit    *openDevice
 	format  pipeline.Format
 	op      string // for errors: "denoise on"
 	memory  func() (*memory, error)
@@ -79,7 +79,7 @@ type job struct {
 
 // newSlots returns slots for frames of a format, with up to lanes streams for kernels. The
 // function memory allocates a lane's memory; it is nil if the caller makes its own streams.
-func newSlots(b *Backend, u *unit, f pipeline.Format, op string, lanes int, memory func() (*memory, error)) (*slots, error) {
+func newSlots(b *Backend, u *openDevice, f pipeline.Format, op string, lanes int, memory func() (*memory, error)) (*slots, error) {
 	s := &slots{backend: b, unit: u, format: f, op: op, memory: memory, begun: time.Now()}
 	s.lanes.most = lanes
 	s.stages[inward].most, s.stages[outward].most = stagesFor(lanes), stagesFor(lanes)
@@ -460,7 +460,7 @@ type buffer struct {
 }
 
 // grow makes the buffer at least size bytes. Its contents are lost; nothing may be using it.
-func (b *buffer) grow(u *unit, size int) error {
+func (b *buffer) grow(u *openDevice, size int) error {
 	if size <= b.size {
 		return nil
 	}

@@ -77,7 +77,7 @@ func (k *kernelRun) failed(ctx context.Context, err error, what string) error {
 
 // kernelRun is a plan with the frames that it processes.
 type kernelRun struct {
-	unit     *unit
+	unit     *openDevice
 	kernel   *function
 	plan     *kernels.Plan
 	fields   bool
@@ -93,7 +93,7 @@ type framePair struct{ in, out buffer }
 
 // growPairs allocates the buffers. On error, pairs holds those already allocated. Like freePairs,
 // it must be called on the work thread.
-func growPairs(u *unit, pairs []framePair, in, out int) error {
+func growPairs(u *openDevice, pairs []framePair, in, out int) error {
 	for i := range pairs {
 		if err := pairs[i].in.grow(u, in); err != nil {
 			return err
@@ -145,7 +145,7 @@ func (b *Backend) newKernelRun(plan kernels.Planner, src *pipeline.Frame, buffer
 
 // outgrowCache returns how many blocks of size bytes together are three times as large as the
 // device's cache, at least 2.
-func (u *unit) outgrowCache(size int) int { return max(2, 3*u.limits.Cache/size+1) }
+func (u *openDevice) outgrowCache(size int) int { return max(2, 3*u.limits.Cache/size+1) }
 
 // load must be called on the work thread.
 func (k *kernelRun) load(buffers, streams int) (err error) {

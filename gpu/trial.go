@@ -16,7 +16,7 @@ type Repeat struct {
 
 // trial runs work repeatedly on an otherwise idle device, timed by the device's clock.
 type trial struct {
-	unit       *unit
+	unit       *openDevice
 	streams    []cu.Stream
 	start, end cu.Event
 	joints     []cu.Event                         // ends of a batch, on all streams but the first
@@ -26,7 +26,7 @@ type trial struct {
 
 // newTrial makes the streams and events. The caller must close the trial. It frees everything on
 // error.
-func newTrial(u *unit, streams int, queue func(run int, s []cu.Stream) error) (*trial, error) {
+func newTrial(u *openDevice, streams int, queue func(run int, s []cu.Stream) error) (*trial, error) {
 	t := &trial{unit: u, queue: queue}
 	if err := u.work.do(func() error { return t.make(streams) }); err != nil {
 		t.close()

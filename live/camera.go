@@ -9,8 +9,8 @@ import (
 )
 
 // OpenCamera returns the function that opens a camera of this machine.
-func OpenCamera(path string, o decode.CameraOptions) func(context.Context, *pipeline.Pool, Tell) (Source, error) {
-	return func(ctx context.Context, pool *pipeline.Pool, _ Tell) (Source, error) {
+func OpenCamera(path string, o decode.CameraOptions) func(context.Context, *pipeline.Pool, StatusFunc) (Source, error) {
+	return func(ctx context.Context, pool *pipeline.Pool, _ StatusFunc) (Source, error) {
 		c, err := decode.OpenCamera(ctx, path, pool, o)
 		if err != nil {
 			return nil, err

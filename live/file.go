@@ -18,10 +18,10 @@ import (
 // OpenFile returns the function that opens a file, a pipe or a network stream. It plays at its own
 // speed, or more slowly if the filter cannot keep up. Pictures of a pipe or a stream that come at
 // their own speed are not held back.
-func OpenFile(path string, o decode.Options) func(context.Context, *pipeline.Pool, Tell) (Source, error) {
+func OpenFile(path string, o decode.Options) func(context.Context, *pipeline.Pool, StatusFunc) (Source, error) {
 	o.NoSubs = true
 	var played time.Duration
-	return func(ctx context.Context, pool *pipeline.Pool, _ Tell) (Source, error) {
+	return func(ctx context.Context, pool *pipeline.Pool, _ StatusFunc) (Source, error) {
 		in, err := decode.Open(ctx, path, pool, o)
 		if err != nil {
 			return nil, err

@@ -37,27 +37,28 @@ func (s *Session) Track() *sound.Track {
 	return s.track
 }
 
-// Heard is sound as it comes: mostly before the filter has done with the pictures of its time.
-type Heard struct {
+// Sound is a packet of sound. It mostly arrives before the filter is done with the pictures of its
+// time.
+type Sound struct {
 	sound.Packet
 	Track *sound.Track
 	Taken time.Time // when a picture of its time is taken
 
-	// Begins is a mark without data: the source goes on at another place, and sound from before
-	// that has not been played is not to be played.
+	// Begins marks, without data, that the source continues at another place: sound from before
+	// that has not been played must be dropped.
 	Begins bool
 }
 
-// Ear receives the sound of a session from its creation on. Next is for one goroutine.
-type Ear struct {
+// SoundReader receives the sound of a session from its creation on. Next is for one goroutine.
+type SoundReader struct {
 	s    *Session
-	box  *mailbox[Heard]
+	box  *mailbox[Sound]
 	once sync.Once
 }
 
 // Hear returns an ear, which the caller closes. Sound that it does not take in time is lost.
-func (s *Session) Hear() *Ear {
-	e := &Ear{s: s, box: newMailbox(mostUnheard, func(Heard) {})}
+func (s *Session) Hear() *SoundReader {
+	e := &SoundReader{s: s, box: newMailbox(mostUnheard, func(Sound) {})}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.watchers == nil {
@@ -69,10 +70,10 @@ func (s *Session) Hear() *Ear {
 }
 
 // Next waits for sound. It fails when ctx or the session ends.
-func (e *Ear) Next(ctx context.Context) (Heard, error) { return e.box.get(ctx) }
+func (e *SoundReader) Next(ctx context.Context) (Sound, error) { return e.box.get(ctx) }
 
 // Close ends the ear. It may be called twice.
-func (e *Ear) Close() {
+func (e *SoundReader) Close() {
 	e.once.Do(func() {
 		e.s.mu.Lock()
 		delete(e.s.ears, e)
@@ -121,7 +122,7 @@ func (s *Session) hand(heard []sound.Packet) {
 	}
 	for e := range s.ears {
 		for _, x := range heard {
-			e.box.put(Heard{Packet: x, Track: s.track, Taken: s.zero.Add(x.At)})
+			e.box.put(Sound{Packet: x, Track: s.track, Taken: s.zero.Add(x.At)})
 		}
 	}
 }
@@ -133,7 +134,7 @@ func (s *Session) moveEars(at time.Duration) {
 	defer s.mu.Unlock()
 	s.sounds = slices.DeleteFunc(s.sounds, func(x sound.Packet) bool { return x.At >= at })
 	for e := range s.ears {
-		e.box.put(Heard{Begins: true})
+		e.box.put(Sound{Begins: true})
 	}
 }
 

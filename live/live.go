@@ -64,7 +64,7 @@ type Session struct {
 	shape    shape // of its results
 	track    *sound.Track
 	sounds   []sound.Packet // whose pictures are not shown yet
-	ears     map[*Ear]struct{}
+	ears     map[*SoundReader]struct{}
 	zero     time.Time // when a picture at 0 by the sound's clock would have been taken
 	ids      int64
 
@@ -92,7 +92,7 @@ func New(o Options) (*Session, error) {
 		results: pipeline.NewPool(o.Backend, mostResults),
 		shots:   newMailbox(1, Shot.release),
 		restart: make(chan struct{}, 1), moved: make(chan struct{}, 1), wanted: make(chan struct{}, 1), tuned: make(chan struct{}, 1),
-		changed: make(chan struct{}), watchers: map[*Watcher]struct{}{}, ears: map[*Ear]struct{}{},
+		changed: make(chan struct{}), watchers: map[*Watcher]struct{}{}, ears: map[*SoundReader]struct{}{},
 		state: State{Status: Starting},
 	}
 	s.figures.times = o.Times

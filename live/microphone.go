@@ -43,36 +43,36 @@ func NewMicrophone(from io.Reader, ended func(error)) (*Microphone, error) {
 }
 
 // Beside returns a function that opens a camera with the microphone's sound.
-func (m *Microphone) Beside(open func(context.Context, *pipeline.Pool, Tell) (Source, error)) func(context.Context, *pipeline.Pool, Tell) (Source, error) {
-	return func(ctx context.Context, pool *pipeline.Pool, tell Tell) (Source, error) {
+func (m *Microphone) Beside(open func(context.Context, *pipeline.Pool, StatusFunc) (Source, error)) func(context.Context, *pipeline.Pool, StatusFunc) (Source, error) {
+	return func(ctx context.Context, pool *pipeline.Pool, tell StatusFunc) (Source, error) {
 		src, err := open(ctx, pool, tell)
 		if err != nil {
 			return nil, err
 		}
-		return &spoken{src, m}, nil
+		return &cameraWithSound{src, m}, nil
 	}
 }
 
-// spoken is a camera with a microphone. It is a speaker.
-type spoken struct {
+// cameraWithSound is a camera with a microphone. It is a speaker.
+type cameraWithSound struct {
 	Source
 	m *Microphone
 }
 
-func (s *spoken) Track() *sound.Track { return s.m.track }
+func (s *cameraWithSound) Track() *sound.Track { return s.m.track }
 
-func (s *spoken) Next(ctx context.Context) (Shot, error) {
+func (s *cameraWithSound) Next(ctx context.Context) (Shot, error) {
 	shot, err := s.Source.Next(ctx)
 	shot.At = time.Duration(shot.Taken.UnixNano())
 	return shot, err
 }
 
-func (s *spoken) Speak(to func(sound.Packet)) {
+func (s *cameraWithSound) Speak(to func(sound.Packet)) {
 	s.m.hand(to)
 	s.m.begin.Do(func() { go func() { s.m.ended(s.m.read()) }() })
 }
 
-func (s *spoken) Close() {
+func (s *cameraWithSound) Close() {
 	s.m.hand(nil)
 	s.Source.Close()
 }

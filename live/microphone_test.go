@@ -47,7 +47,7 @@ func TestMicrophone(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	var last Heard
+	var last Sound
 	heard := 0
 	for {
 		ctx, cancel := context.WithTimeout(r.ctx, 200*time.Millisecond)

@@ -34,9 +34,9 @@ func (o PatternOptions) complete() PatternOptions {
 // OpenPattern returns the function that opens the test picture: a landscape that drifts to and fro
 // under a swinging bar and a running clock, with new noise in every picture. Width and Height are
 // 16 to 8192.
-func OpenPattern(o PatternOptions) func(context.Context, *pipeline.Pool, Tell) (Source, error) {
+func OpenPattern(o PatternOptions) func(context.Context, *pipeline.Pool, StatusFunc) (Source, error) {
 	o = o.complete()
-	return func(_ context.Context, pool *pipeline.Pool, _ Tell) (Source, error) { return newPattern(o, pool) }
+	return func(_ context.Context, pool *pipeline.Pool, _ StatusFunc) (Source, error) { return newPattern(o, pool) }
 }
 
 // pattern draws yuv420p, BT.709, limited range.

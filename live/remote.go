@@ -48,7 +48,7 @@ func NewRemote(o decode.StreamOptions, changed func()) *Remote {
 }
 
 // Open is for an Input.
-func (r *Remote) Open(_ context.Context, pool *pipeline.Pool, tell Tell) (Source, error) {
+func (r *Remote) Open(_ context.Context, pool *pipeline.Pool, tell StatusFunc) (Source, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.source = &remote{r: r, pool: pool, tell: tell, shots: newMailbox(1, Shot.release)}
@@ -190,7 +190,7 @@ func (f *Feed) Close(reason string) {
 type remote struct {
 	r     *Remote
 	pool  *pipeline.Pool
-	tell  Tell
+	tell  StatusFunc
 	shots *mailbox[Shot]
 	speak func(sound.Packet) // guarded by r.mu
 }

@@ -142,7 +142,7 @@ type hand struct {
 func newHand() *hand { return &hand{shots: make(chan Shot), fail: make(chan error)} }
 
 func (h *hand) input(kind Kind) Input {
-	return Input{Name: "hand", Kind: kind, Again: kind == Camera, Open: func(context.Context, *pipeline.Pool, Tell) (Source, error) {
+	return Input{Name: "hand", Kind: kind, Again: kind == Camera, Open: func(context.Context, *pipeline.Pool, StatusFunc) (Source, error) {
 		h.open.Add(1)
 		if cause := h.cause.Load(); cause != nil {
 			return nil, *cause

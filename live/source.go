@@ -28,12 +28,12 @@ type Input struct {
 
 	// Open starts to take pictures, into memory of pool by its Take. It may report its status
 	// until it is closed.
-	Open func(ctx context.Context, pool *pipeline.Pool, tell Tell) (Source, error)
+	Open func(ctx context.Context, pool *pipeline.Pool, tell StatusFunc) (Source, error)
 }
 
-// Tell reports the status of a source, with a message that may be empty. The next picture makes it
-// Live.
-type Tell func(status Status, message, hint string)
+// StatusFunc reports the status of a source, with a message that may be empty. The next picture
+// makes it Live.
+type StatusFunc func(status Status, message, hint string)
 
 // Source takes pictures. It is used from one goroutine.
 type Source interface {

@@ -12,15 +12,15 @@ import (
 
 type forecast struct{ *file }
 
-// lack is a property for which a kind of file has no place.
-type lack struct {
+// missingProperty is a property for which a kind of file has no place.
+type missingProperty struct {
 	format, codec string // FFmpeg's names of the format and the encoder; "" is any
 	kind          fidelity.Kind
 	keys          string // of properties; "" is the whole item
 	only          string // values that it lacks; "" is any
 }
 
-var lacks = []lack{
+var lacks = []missingProperty{
 	{"", "", fidelity.Video, "created", ""},
 	{"", "", fidelity.Stream, "created", ""},
 	{formats.MP4, "", fidelity.Video, "tags", ""},
@@ -46,7 +46,7 @@ var lacks = []lack{
 	{"", "ffv1", fidelity.Video, "chroma_location", "bottomleft bottom"},
 }
 
-func (l lack) is(format, codec string, i fidelity.Item, key string) bool {
+func (l missingProperty) is(format, codec string, i fidelity.Item, key string) bool {
 	return (l.format == "" || l.format == format) && (l.codec == "" || l.codec == codec) && l.kind == i.Kind &&
 		(l.keys == "" && key == "" || key != "" && slices.Contains(strings.Fields(l.keys), key)) &&
 		(l.only == "" || slices.Contains(strings.Fields(l.only), i.Values[key]))
@@ -133,7 +133,7 @@ func (m forecast) lacks(i fidelity.Item, key string) bool {
 	if m.Form.Name == formats.Y4M && key == "chroma_location" && i.Values["depth"] != "8 bits" {
 		return true // it is a part of the names of 8 bits
 	}
-	return slices.ContainsFunc(lacks, func(l lack) bool { return l.is(m.Format, m.Encoder, i, key) })
+	return slices.ContainsFunc(lacks, func(l missingProperty) bool { return l.is(m.Format, m.Encoder, i, key) })
 }
 
 func (m forecast) nameRest() {

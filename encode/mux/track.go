@@ -189,12 +189,12 @@ func (l *track) writeSound(all bool) error {
 // gaps. FFmpeg's muxer drops pictures without sound.
 type sound struct {
 	rate, size int64 // samples a second; bytes of a sample of all channels
-	held       []stretch
+	held       []soundSpan
 	done       int64 // samples written
 	cut        int64 // samples that no picture is shown with, or others are heard at their time
 }
 
-type stretch struct {
+type soundSpan struct {
 	at   int64
 	data []byte
 }
@@ -220,7 +220,7 @@ func (s *sound) lay(at int64, data []byte) {
 	early := min(max(0, end-at), int64(len(data))/s.size)
 	s.cut += early
 	if data = data[early*s.size:]; len(data) > 0 {
-		s.held = append(s.held, stretch{at + early, append([]byte(nil), data...)})
+		s.held = append(s.held, soundSpan{at + early, append([]byte(nil), data...)})
 	}
 }
 

@@ -83,7 +83,7 @@ func (l *liveRun) write(ctx context.Context) error {
 	case l.device != nil:
 		err = l.device.Run(ctx, l.session, say)
 	case l.o.TargetFormat == formatTS:
-		r := l.studio.Read()
+		r := l.pool.Read()
 		defer r.Close()
 		err = coded.WriteTS(ctx, r, output.NewPipe(ctx, l.out))
 	default:
@@ -110,7 +110,7 @@ func (l *liveRun) listenRTSP(at address, token string) (err error) {
 		return nil
 	}
 	l.rtsp, err = rtsp.Listen(l.o.RTSP, rtsp.Options{
-		Studio: l.studio, Sound: l.sound, Door: l.door, Secure: at.secure,
+		Encoders: l.pool, Sound: l.sound, Door: l.door, Secure: at.secure,
 		Hears: func() bool {
 			st, _ := l.session.State()
 			return st.Sound

@@ -83,7 +83,7 @@ type liveRun struct {
 	backend kernels.Backend
 	session *live.Session
 	door    *access.Door
-	studio  *coded.Studio
+	pool  *coded.EncoderPool
 	sound   *opus.Stream
 	device  *output.Device // nil unless --output is one
 	rtsp    *rtsp.Server   // nil without --rtsp
@@ -140,13 +140,13 @@ func (l *liveRun) run(ctx context.Context) (err error) {
 	l.record.attach(l.session, l.input, l.changed)
 	once := rand.Text()
 	l.door = access.New(access.Options{Token: token, Once: once, MaxViewers: l.o.MaxViewers, Tell: func(line string) { l.ui.Warn(line) }})
-	l.studio = coded.New(l.session, l.o.Threads)
+	l.pool = coded.New(l.session, l.o.Threads)
 	l.sound = opus.New(l.session)
 	if l.o.NoPage {
 		return l.serve(ctx, at, token, once)
 	}
 	o := web.Options{
-		Version: cli.Version(), Backend: l.backend.Name(), Input: l.input, Door: l.door, Studio: l.studio, Sound: l.sound, Hosts: at.hosts, TLS: at.secure != nil,
+		Version: cli.Version(), Backend: l.backend.Name(), Input: l.input, Door: l.door, Encoders: l.pool, Sound: l.sound, Hosts: at.hosts, TLS: at.secure != nil,
 		Command: l.o.liveCommand, Remote: remote,
 		JobFile: l.o.jobFile, ReadJobFile: l.o.readJobFile, Restore: !l.o.filterGiven,
 		Recording: l.record.state, Record: l.record.do,
@@ -162,7 +162,7 @@ func (l *liveRun) addWebRTC(remote *live.Remote) {
 		return
 	}
 	l.rtc = rtc.New(rtc.Options{
-		Session: l.session, Studio: l.studio, Sound: l.sound, Remote: remote, Input: l.input.Name, Servers: l.o.iceServers(), Enter: l.enterWHEP,
+		Session: l.session, Encoders: l.pool, Sound: l.sound, Remote: remote, Input: l.input.Name, Servers: l.o.iceServers(), Enter: l.enterWHEP,
 	})
 	h := l.rtc.Handler()
 	for path, needs := range rtc.Paths() {
@@ -170,7 +170,7 @@ func (l *liveRun) addWebRTC(remote *live.Remote) {
 	}
 }
 
-func (l *liveRun) enterWHEP(ctx context.Context) (*access.Guest, bool) {
+func (l *liveRun) enterWHEP(ctx context.Context) (*access.Viewer, bool) {
 	return l.door.Enter(web.VisitorOf(ctx), "WHEP")
 }
 
@@ -265,7 +265,7 @@ func (l *liveRun) serve(ctx context.Context, at address, token, once string) err
 	if l.server != nil {
 		l.server.Close()
 	}
-	l.studio.Close()
+	l.pool.Close()
 	end()
 	err = errors.Join(wait())
 	wg.Wait()

@@ -60,7 +60,7 @@ type Door struct {
 	mu      sync.Mutex
 	used    bool // once
 	cookies []cookie
-	guests  []*Guest // in the order of their coming
+	viewers []*Viewer // oldest first
 	ids     int64
 	changed func()
 }
@@ -86,7 +86,7 @@ func New(o Options) *Door {
 	}
 }
 
-// OnChange sets the function to call when a guest has come or gone.
+// OnChange sets the function to call when a viewer joins or leaves.
 func (d *Door) OnChange(f func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

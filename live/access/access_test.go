@@ -78,7 +78,7 @@ func TestGuests(t *testing.T) {
 	}
 	b.Leave()
 	b.Leave()
-	if all := d.Guests(); len(all) != 1 || all[0] != a || changes != 3 {
+	if all := d.Viewers(); len(all) != 1 || all[0] != a || changes != 3 {
 		t.Errorf("%v are left after %d changes", all, changes)
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // open runs a session of the test picture until the test or the returned function ends it.
-func open(t *testing.T) (*Studio, kernels.Backend, func()) {
+func open(t *testing.T) (*EncoderPool, kernels.Backend, func()) {
 	t.Helper()
 	cpu, err := kernels.NewCPU(1, "")
 	e2e.Must(t, err)

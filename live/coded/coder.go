@@ -12,13 +12,13 @@ import (
 
 // coder encodes for its members.
 type coder struct {
-	studio *Studio
-	want   Want
+	pool   *EncoderPool
+	want   EncoderKey
 	watch  *live.Watcher
 	credit chan struct{} // a member may have room, or there is another
 	cancel context.CancelFunc
 
-	members []*Member // guarded by studio.mu
+	members []*Subscriber // guarded by pool.mu
 
 	// for the coder's goroutine
 	frames  *preview.Encoder
@@ -28,7 +28,7 @@ type coder struct {
 	looked  time.Time
 }
 
-// takes reports whether a member with this rate may join; studio.mu is held.
+// takes reports whether a member with this rate may join; pool.mu is held.
 func (c *coder) takes(rate float64) bool {
 	for _, m := range c.members {
 		other := m.client.Rate()
@@ -39,8 +39,8 @@ func (c *coder) takes(rate float64) bool {
 	return len(c.members) > 0
 }
 
-// add is called with studio.mu held.
-func (c *coder) add(m *Member) {
+// add is called with pool.mu held.
+func (c *coder) add(m *Subscriber) {
 	m.since, m.config, m.lost, m.misses, m.thin = c.watch.Dropped(), nil, true, nil, time.Time{}
 	c.members = append(slices.Clone(c.members), m)
 	m.at.Store(c)
@@ -48,9 +48,9 @@ func (c *coder) add(m *Member) {
 	c.watch.Again() // a still picture is not encoded again otherwise
 }
 
-func (c *coder) list() []*Member {
-	c.studio.mu.Lock()
-	defer c.studio.mu.Unlock()
+func (c *coder) list() []*Subscriber {
+	c.pool.mu.Lock()
+	defer c.pool.mu.Unlock()
 	return c.members
 }
 
@@ -59,7 +59,7 @@ func (c *coder) run(ctx context.Context, rate float64) (err error) {
 	w := c.want
 	c.frames, err = preview.New(preview.Options{
 		Kind: w.Kind, View: w.View, Stamp: w.Stamp, Display: w.Display, Baseline: w.Baseline, BitRate: int64(rate),
-		FrameRate: c.studio.FrameRate(), Threads: c.studio.threads,
+		FrameRate: c.pool.FrameRate(), Threads: c.pool.threads,
 	})
 	if err != nil {
 		return err
@@ -100,7 +100,7 @@ func (c *coder) waitForRoom(ctx context.Context) error {
 			return nil
 		}
 		if some && late == nil {
-			late = time.After(time.Duration(float64(time.Second) / c.studio.FrameRate()))
+			late = time.After(time.Duration(float64(time.Second) / c.pool.FrameRate()))
 		}
 		select {
 		case <-c.credit:
@@ -150,7 +150,7 @@ func (c *coder) picture(pair *live.Pair) error {
 }
 
 // ready returns the members that have room, and the least rate of all. The others miss a picture.
-func (c *coder) ready(now time.Time) (ready []*Member, rate float64) {
+func (c *coder) ready(now time.Time) (ready []*Subscriber, rate float64) {
 	for _, m := range c.list() {
 		if bits := m.client.Rate(); rate == 0 || bits < rate {
 			rate = bits
@@ -170,7 +170,7 @@ func (c *coder) ready(now time.Time) (ready []*Member, rate float64) {
 }
 
 // key reports whether the picture must be a key frame.
-func (c *coder) key(ready []*Member, now time.Time) bool {
+func (c *coder) key(ready []*Subscriber, now time.Time) bool {
 	asked, due, since := false, false, now.Sub(c.lastKey)
 	for _, m := range ready {
 		m.lost = m.wantKey.Swap(false) || m.lost
@@ -186,7 +186,7 @@ func (c *coder) key(ready []*Member, now time.Time) bool {
 }
 
 // take hands a picture to the client.
-func (m *Member) take(p Picture, config *preview.Config) {
+func (m *Subscriber) take(p Picture, config *preview.Config) {
 	if m.config != config {
 		m.config, p.Config = config, config
 	}
@@ -207,19 +207,19 @@ func (c *coder) sort() {
 			moves = true
 		case len(members) > 1:
 			moves = m.isThin(most(members), now)
-		case now.Sub(c.looked) > reunion:
+		case now.Sub(c.looked) > rejoin:
 			c.looked = now
-			moves = c.studio.another(c)
+			moves = c.pool.another(c)
 		}
 		if moves {
-			c.studio.move(m, c)
+			c.pool.move(m, c)
 			return
 		}
 	}
 }
 
 // isThin reports whether a member's line has long taken much less than the most of another's.
-func (m *Member) isThin(most float64, now time.Time) bool {
+func (m *Subscriber) isThin(most float64, now time.Time) bool {
 	switch {
 	case m.client.Rate()*alike >= most:
 		m.thin = time.Time{}
@@ -229,7 +229,7 @@ func (m *Member) isThin(most float64, now time.Time) bool {
 	return !m.thin.IsZero() && now.Sub(m.thin) > unlike
 }
 
-func most(members []*Member) (most float64) {
+func most(members []*Subscriber) (most float64) {
 	for _, m := range members {
 		most = max(most, m.client.Rate())
 	}

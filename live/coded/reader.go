@@ -31,8 +31,8 @@ const (
 // Reader takes the filtered picture as H.264. One that falls behind misses pictures, and goes on
 // with a key frame. Next is for one goroutine.
 type Reader struct {
-	studio *Studio
-	member *Member
+	pool   *EncoderPool
+	member *Subscriber
 	full   chan struct{} // holds an element when there may be pictures
 
 	mu    sync.Mutex
@@ -47,8 +47,8 @@ type Reader struct {
 var ErrEnded = errors.New("the session has ended")
 
 // Read returns a reader, whose first picture is a key frame. The caller closes it.
-func (s *Studio) Read() *Reader {
-	r := &Reader{studio: s, full: make(chan struct{}, 1), at: -1}
+func (s *EncoderPool) Read() *Reader {
+	r := &Reader{pool: s, full: make(chan struct{}, 1), at: -1}
 	r.member = s.Join((*readerClient)(r))
 	return r
 }
@@ -88,14 +88,14 @@ func (r *Reader) Close() {
 	(*readerClient)(r).End()
 }
 
-// readerClient is a reader for its studio.
+// readerClient is a reader for its pool.
 type readerClient Reader
 
-func (r *readerClient) Want() Want {
-	return Want{Kind: preview.AVC, View: preview.ViewFiltered, Display: r.studio.Display()}
+func (r *readerClient) Want() EncoderKey {
+	return EncoderKey{Kind: preview.AVC, View: preview.ViewFiltered, Display: r.pool.Display()}
 }
 
-func (r *readerClient) Rate() float64 { return r.studio.Ample() }
+func (r *readerClient) Rate() float64 { return r.pool.Ample() }
 
 func (r *readerClient) Interval() time.Duration { return keyInterval }
 

@@ -89,7 +89,7 @@ func (r *Reader) Close() {
 }
 
 // run codes until ctx or the session ends.
-func (s *Stream) run(ctx context.Context, ear *live.Ear) {
+func (s *Stream) run(ctx context.Context, ear *live.SoundReader) {
 	c := coder{}
 	defer c.close()
 	for {
@@ -135,7 +135,7 @@ type coder struct {
 // micro is the unit of times.
 var micro = astiav.NewRational(1, 1_000_000)
 
-func (c *coder) code(x live.Heard, ready func([]byte, time.Duration)) {
+func (c *coder) code(x live.Sound, ready func([]byte, time.Duration)) {
 	if step := x.At - c.last; x.Track != c.track || step < 0 || step > gap+x.Length {
 		c.close()
 		c.open(x.Track)

@@ -162,7 +162,7 @@ func FuzzSound(f *testing.F) {
 				if length == 0 {
 					continue // live.Feed drops it
 				}
-				c.code(live.Heard{Packet: sound.Packet{Data: data, At: at, Length: length}, Track: track}, func(out []byte, _ time.Duration) {
+				c.code(live.Sound{Packet: sound.Packet{Data: data, At: at, Length: length}, Track: track}, func(out []byte, _ time.Duration) {
 					if got := sound.OpusLength(out); got != 20*time.Millisecond {
 						t.Errorf("a packet of %v", got)
 					}

@@ -21,7 +21,7 @@ import (
 type Device struct {
 	path string
 	fd   C.int
-	way  way
+	way  deviceFormat
 	shaper
 	buffer []byte
 }
@@ -52,8 +52,8 @@ func (d *Device) Close() {
 	}
 }
 
-// way is a format of V4L2 in which pictures may be written.
-type way struct {
+// deviceFormat is a format of V4L2 in which pictures may be written.
+type deviceFormat struct {
 	fourcc uint32
 	layout pipeline.Layout
 	packed bool // Y, U, Y, V; the layout is that before
@@ -64,14 +64,14 @@ func fourcc(s string) uint32 {
 }
 
 // ways are in the order in which they are tried: most programs take the first.
-var ways = []way{
+var ways = []deviceFormat{
 	{fourcc: fourcc("YU12"), layout: pipeline.YUV420P},
 	{fourcc: fourcc("NV12"), layout: pipeline.NV12},
 	{fourcc: fourcc("YUYV"), layout: pipeline.YUV422P, packed: true},
 }
 
 // bytes returns the length of a picture and of a line of its first plane.
-func (w way) bytes(width, height int) (size, pitch int) {
+func (w deviceFormat) bytes(width, height int) (size, pitch int) {
 	switch {
 	case w.packed:
 		return 2 * width * height, 2 * width
@@ -109,7 +109,7 @@ func (d *Device) begin(width, height int) error {
 	width, height = width&^1, height&^1
 	err := error(syscall.EINVAL)
 	for _, w := range ways {
-		var got way
+		var got deviceFormat
 		var gotWidth, gotHeight int
 		if got, gotWidth, gotHeight, err = d.ask(w, width, height); err != nil {
 			continue
@@ -125,7 +125,7 @@ func (d *Device) begin(width, height int) error {
 }
 
 // ask asks the device for a way, and returns what it has chosen.
-func (d *Device) ask(w way, width, height int) (got way, gotWidth, gotHeight int, err error) {
+func (d *Device) ask(w deviceFormat, width, height int) (got deviceFormat, gotWidth, gotHeight int, err error) {
 	size, pitch := w.bytes(width, height)
 	code, x, y, p, n := C.uint32_t(w.fourcc), C.uint32_t(width), C.uint32_t(height), C.uint32_t(pitch), C.uint32_t(size)
 	hd := C.int(0)

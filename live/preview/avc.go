@@ -135,7 +135,7 @@ func (p *avcCoder) setRate(vbv, bits int64) {
 
 // follow sets a new rate in x264 if it differs enough: each change costs x264 some of its
 // statistics.
-func (p *avcCoder) follow(at slot) {
+func (p *avcCoder) follow(at budget) {
 	want := rateOf(at.bits, at.interval.Seconds(), p.fps)
 	buffer := int(float64(at.bits) * vbvSeconds)
 	if d := math.Abs(float64(want-p.vbv)) / float64(p.vbv); d > 0.1 || buffer != p.enc.RateControlBufferSize() {
@@ -143,7 +143,7 @@ func (p *avcCoder) follow(at slot) {
 	}
 }
 
-func (p *avcCoder) code(original, filtered *pipeline.Frame, s Stamp, at slot, key bool) (Packet, error) {
+func (p *avcCoder) code(original, filtered *pipeline.Frame, s Stamp, at budget, key bool) (Packet, error) {
 	if err := p.draw(original, filtered, s); err != nil {
 		return Packet{}, err
 	}

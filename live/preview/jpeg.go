@@ -50,7 +50,7 @@ func (p *jpegCoder) open(threads int) error {
 	return p.enc.Open(p.codec, nil)
 }
 
-func (p *jpegCoder) code(original, filtered *pipeline.Frame, s Stamp, at slot, _ bool) (Packet, error) {
+func (p *jpegCoder) code(original, filtered *pipeline.Frame, s Stamp, at budget, _ bool) (Packet, error) {
 	if err := p.draw(original, filtered, s); err != nil {
 		return Packet{}, err
 	}

@@ -126,8 +126,8 @@ func (z *sizing) unfit(width, height int, bits int64, by steps) bool {
 	return z.wrong >= z.enough
 }
 
-// rhythm tracks the interval between pictures.
-type rhythm struct {
+// interval tracks the interval between pictures.
+type interval struct {
 	started  bool
 	last     float64 // milliseconds, as in Stamp
 	interval float64
@@ -136,11 +136,11 @@ type rhythm struct {
 // maxInterval limits the bits of rare pictures, which would take long to send.
 const maxInterval = 250
 
-func newRhythm(fps float64) rhythm { return rhythm{interval: min(1000/fps, maxInterval)} }
+func newRhythm(fps float64) interval { return interval{interval: min(1000/fps, maxInterval)} }
 
 // next takes the time of a picture and returns the mean interval, on which a jump of the clock has
 // little effect.
-func (r *rhythm) next(ms float64) time.Duration {
+func (r *interval) next(ms float64) time.Duration {
 	const weight = 0.1
 	if d := ms - r.last; r.started && d > 0 {
 		r.interval += (min(d, 2*r.interval, maxInterval) - r.interval) * weight

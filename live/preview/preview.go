@@ -109,19 +109,19 @@ type Encoder struct {
 	coder   coder              // nil before the first picture
 	pace    pace
 	sizing  sizing
-	rhythm  rhythm
+	rhythm  interval
 }
 
 // coder encodes pictures of one format.
 type coder interface {
 	// code returns a packet without Config.
-	code(original, filtered *pipeline.Frame, s Stamp, at slot, key bool) (Packet, error)
+	code(original, filtered *pipeline.Frame, s Stamp, at budget, key bool) (Packet, error)
 	config() *Config
 	close()
 }
 
-// slot is a picture's budget.
-type slot struct {
+// budget bounds the bits of a picture.
+type budget struct {
 	bits     int64         // a second
 	interval time.Duration // recent mean from one picture to the next
 }
@@ -167,7 +167,7 @@ func (p *Encoder) Encode(original, filtered *pipeline.Frame, s Stamp, key bool) 
 	if err != nil {
 		return Packet{}, fmt.Errorf("preview: %w", err)
 	}
-	packet, err := p.coder.code(original, filtered, s, slot{p.bits(), p.rhythm.next(s.Time)}, key)
+	packet, err := p.coder.code(original, filtered, s, budget{p.bits(), p.rhythm.next(s.Time)}, key)
 	if err != nil {
 		p.drop() // the next picture begins anew
 		return Packet{}, fmt.Errorf("preview: %w", err)

@@ -5,9 +5,9 @@ import (
 	"vidfilter/pipeline"
 )
 
-// single draws one view of a pair: for H.264 padded with the picture's last samples, for JPEG as it
-// is.
-type single struct {
+// singleView draws one view of a pair: for H.264 padded with the picture's last samples, for JPEG
+// as it is.
+type singleView struct {
 	view   View
 	split  *av.Canvas // both halves in the frames' format, if they must be converted; else nil
 	right  *av.Canvas // the right half, if they are turned or differ in format
@@ -20,8 +20,8 @@ type single struct {
 }
 
 // newSingle draws frames like f, with originals of another format perhaps.
-func newSingle(o Options, original, f pipeline.Format) (s *single, err error) {
-	s = &single{view: o.View}
+func newSingle(o Options, original, f pipeline.Format) (s *singleView, err error) {
+	s = &singleView{view: o.View}
 	s.placer.Turn, s.other.Turn = o.Display.Turn, o.Display.Turn
 	s.scale, s.width, s.height = planPicture(o.Display.Size(f.Width, f.Height))
 	s.codedWidth, s.codedHeight = s.width, s.height
@@ -42,9 +42,9 @@ func newSingle(o Options, original, f pipeline.Format) (s *single, err error) {
 	return s, err
 }
 
-func (s *single) size() (width, height int) { return s.codedWidth, s.codedHeight }
+func (s *singleView) size() (width, height int) { return s.codedWidth, s.codedHeight }
 
-func (s *single) compose(c *av.Canvas, original, filtered *pipeline.Frame, _ Stamp) error {
+func (s *singleView) compose(c *av.Canvas, original, filtered *pipeline.Frame, _ Stamp) error {
 	part := c.Part(0, s.width, s.height)
 	if err := s.draw(part, original, filtered); err != nil {
 		return err
@@ -53,9 +53,9 @@ func (s *single) compose(c *av.Canvas, original, filtered *pipeline.Frame, _ Sta
 	return nil
 }
 
-func (s *single) describe(c *Config) { c.Width, c.Height, c.Scale = s.width, s.height, s.scale }
+func (s *singleView) describe(c *Config) { c.Width, c.Height, c.Scale = s.width, s.height, s.scale }
 
-func (s *single) draw(to, original, filtered *pipeline.Frame) error {
+func (s *singleView) draw(to, original, filtered *pipeline.Frame) error {
 	switch {
 	case s.view == ViewOriginal:
 		return s.placer.Put(to, original)
@@ -82,7 +82,7 @@ func (s *single) draw(to, original, filtered *pipeline.Frame) error {
 	return s.placer.Put(to, s.split.View)
 }
 
-func (s *single) close() {
+func (s *singleView) close() {
 	s.split.Close()
 	s.right.Close()
 	s.placer.Close()

@@ -49,23 +49,23 @@ func listenOn(ip net.IP, zone string, port int) (ice.UDPMux, error) {
 	return ice.NewUDPMuxDefault(ice.UDPMuxParams{Logger: log, UDPConn: c}), nil
 }
 
-// door is the listener of ICE over TCP. Its connections come from the page's port.
-type door struct {
+// tcpListener is the listener of ICE over TCP. Its connections come from the page's port.
+type tcpListener struct {
 	addr  net.Addr
 	conns chan net.Conn
 	ended chan struct{}
 	end   func()
 }
 
-func newDoor() *door {
+func newDoor() *tcpListener {
 	const waiting = 16
-	d := &door{conns: make(chan net.Conn, waiting), ended: make(chan struct{})}
+	d := &tcpListener{conns: make(chan net.Conn, waiting), ended: make(chan struct{})}
 	d.end = sync.OnceFunc(func() { close(d.ended) })
 	return d
 }
 
 // take takes a connection that begins as ICE does: with the length of a packet, which is short.
-func (d *door) take(first byte, c net.Conn) bool {
+func (d *tcpListener) take(first byte, c net.Conn) bool {
 	if first > 1 {
 		return false
 	}
@@ -77,7 +77,7 @@ func (d *door) take(first byte, c net.Conn) bool {
 	return true
 }
 
-func (d *door) Accept() (net.Conn, error) {
+func (d *tcpListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-d.conns:
 		return c, nil
@@ -86,15 +86,15 @@ func (d *door) Accept() (net.Conn, error) {
 	}
 }
 
-func (d *door) Addr() net.Addr { return d.addr }
+func (d *tcpListener) Addr() net.Addr { return d.addr }
 
-func (d *door) Close() error {
+func (d *tcpListener) Close() error {
 	d.end()
 	return nil
 }
 
 // listenTCP serves peers that no UDP reaches, as through a tunnel.
-func listenTCP(d *door) ice.TCPMux {
+func listenTCP(d *tcpListener) ice.TCPMux {
 	const (
 		backlog = 512 << 10       // bytes to a slow peer, before packets are dropped
 		unknown = 2 * time.Second // for a connection to name its session

@@ -31,15 +31,15 @@ import (
 
 // Options of New.
 type Options struct {
-	Session *live.Session
-	Studio  *coded.Studio
-	Sound   *opus.Stream // nil: players get none
-	Remote  *live.Remote // the browser camera, nil for other inputs
-	Input   string       // its name, for people
-	Servers []ICEServer  // for peers and for this side
+	Session  *live.Session
+	Encoders *coded.EncoderPool
+	Sound    *opus.Stream // nil: players get none
+	Remote   *live.Remote // the browser camera, nil for other inputs
+	Input    string       // its name, for people
+	Servers  []ICEServer  // for peers and for this side
 
 	// Enter counts the viewer of a request in, if there is room for one more.
-	Enter func(ctx context.Context) (*access.Guest, bool)
+	Enter func(ctx context.Context) (*access.Viewer, bool)
 }
 
 // Server answers offers. It is safe for concurrent use.
@@ -52,7 +52,7 @@ type Server struct {
 	mu       sync.Mutex
 	mux      ice.UDPMux // nil before Listen, as is tcp
 	tcp      ice.TCPMux
-	door     *door
+	door     *tcpListener
 	net      *stdnet.Net // the interfaces of that time
 	loopback bool
 	sessions map[string]*session

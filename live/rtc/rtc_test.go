@@ -62,12 +62,12 @@ func openInput(t testing.TB, viewers int, in live.Input, remote *live.Remote, se
 		t.Fatal(err)
 	}
 	door := access.New(access.Options{Token: token, MaxViewers: viewers})
-	studio := coded.New(r.session, 1)
+	pool := coded.New(r.session, 1)
 	r.web = web.New(r.session, web.Options{
-		Input: in, Door: door, Studio: studio, Remote: remote, Command: func(live.Filter) string { return "vidfilter" },
+		Input: in, Door: door, Encoders: pool, Remote: remote, Command: func(live.Filter) string { return "vidfilter" },
 	})
 	r.sound = opus.New(r.session)
-	r.rtc = New(Options{Session: r.session, Studio: studio, Sound: r.sound, Remote: remote, Input: in.Name, Servers: servers, Enter: func(ctx context.Context) (*access.Guest, bool) {
+	r.rtc = New(Options{Session: r.session, Encoders: pool, Sound: r.sound, Remote: remote, Input: in.Name, Servers: servers, Enter: func(ctx context.Context) (*access.Viewer, bool) {
 		return door.Enter(web.VisitorOf(ctx), "WHEP")
 	}})
 	for path, needs := range Paths() {
@@ -85,7 +85,7 @@ func openInput(t testing.TB, viewers int, in live.Input, remote *live.Remote, se
 	var stop context.CancelFunc
 	r.ctx, stop = context.WithTimeout(context.Background(), 30*time.Second)
 	t.Cleanup(func() {
-		within(t, "the server does not end", func() { r.rtc.Close(); r.web.Close(); studio.Close() })
+		within(t, "the server does not end", func() { r.rtc.Close(); r.web.Close(); pool.Close() })
 		shut()
 		_ = wait()
 		cancel()
@@ -147,11 +147,11 @@ func (r *rig) refused(code int, words, method, path, body string, more ...string
 // viewers waits until so many are counted.
 func (r *rig) viewers(n int) {
 	r.t.Helper()
-	for len(r.door.Guests()) != n {
+	for len(r.door.Viewers()) != n {
 		select {
 		case <-time.After(5 * time.Millisecond):
 		case <-r.ctx.Done():
-			r.t.Fatalf("%d viewers, not %d", len(r.door.Guests()), n)
+			r.t.Fatalf("%d viewers, not %d", len(r.door.Viewers()), n)
 		}
 	}
 }

@@ -27,7 +27,7 @@ type viewer struct {
 	peer     *peer
 	track    *webrtc.TrackLocalStaticRTP
 	sender   *webrtc.RTPSender
-	sound    *voice // nil: the player gets none
+	sound    *playerSound // nil: the player gets none
 	baseline bool
 	rate     *rate
 	queue    chan coded.Picture
@@ -100,7 +100,7 @@ const ahead = 3
 func (v *viewer) run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	member := v.s.o.Studio.Join(v)
+	member := v.s.o.Encoders.Join(v)
 	defer member.Leave()
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -139,11 +139,11 @@ func (s *stream) send(ctx context.Context, p coded.Picture, bits float64) error 
 }
 
 // Want implements coded.Client, as do the methods below.
-func (v *viewer) Want() coded.Want {
-	return coded.Want{Kind: preview.AVC, View: preview.ViewFiltered, Baseline: v.baseline, Display: v.s.o.Studio.Display()}
+func (v *viewer) Want() coded.EncoderKey {
+	return coded.EncoderKey{Kind: preview.AVC, View: preview.ViewFiltered, Baseline: v.baseline, Display: v.s.o.Encoders.Display()}
 }
 
-func (v *viewer) Rate() float64           { return min(v.rate.target(), v.s.o.Studio.Ample()) }
+func (v *viewer) Rate() float64           { return min(v.rate.target(), v.s.o.Encoders.Ample()) }
 func (v *viewer) Interval() time.Duration { return 0 }
 func (v *viewer) Room() bool              { return len(v.queue) < ahead }
 func (v *viewer) Refuse(error)            {} // the next picture may have another format
@@ -152,12 +152,12 @@ func (v *viewer) End()                    { wake.Up(v.ended) }
 func (v *viewer) Take(p coded.Picture) {
 	select {
 	case v.queue <- p:
-	default: // only the studio puts pictures in, when there is room
+	default: // only the pool puts pictures in, when there is room
 	}
 }
 
 // listen handles the player's feedback.
-func (v *viewer) listen(ctx context.Context, m *coded.Member) {
+func (v *viewer) listen(ctx context.Context, m *coded.Subscriber) {
 	for {
 		all, _, err := v.sender.ReadRTCP()
 		if err != nil {

@@ -13,8 +13,8 @@ import (
 	"vidfilter/live/opus"
 )
 
-// voice is the sound for a player.
-type voice struct {
+// playerSound is the sound for a player.
+type playerSound struct {
 	track    *webrtc.TrackLocalStaticRTP
 	sender   *webrtc.RTPSender
 	sequence uint16
@@ -22,7 +22,7 @@ type voice struct {
 }
 
 // newVoice adds a track, of the stream that the pictures belong to.
-func newVoice(pc *webrtc.PeerConnection, a *audio) (*voice, error) {
+func newVoice(pc *webrtc.PeerConnection, a *audio) (*playerSound, error) {
 	track, err := webrtc.NewTrackLocalStaticRTP(soundOf(a).RTPCodecCapability, "audio", "vidfilter")
 	if err != nil {
 		return nil, err
@@ -31,11 +31,11 @@ func newVoice(pc *webrtc.PeerConnection, a *audio) (*voice, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &voice{track: track, sender: t.Sender(), sequence: uint16(rand.Uint32())}, nil
+	return &playerSound{track: track, sender: t.Sender(), sequence: uint16(rand.Uint32())}, nil
 }
 
 // run sends sound until ctx ends.
-func (v *voice) run(ctx context.Context, from *opus.Stream) {
+func (v *playerSound) run(ctx context.Context, from *opus.Stream) {
 	defer v.sender.Stop() // ends drain
 	go v.drain()
 	r := from.Join()
@@ -44,7 +44,7 @@ func (v *voice) run(ctx context.Context, from *opus.Stream) {
 }
 
 // drain reads the player's reports, of which nothing follows.
-func (v *voice) drain() {
+func (v *playerSound) drain() {
 	for {
 		if _, _, err := v.sender.ReadRTCP(); err != nil {
 			return
@@ -52,7 +52,7 @@ func (v *voice) drain() {
 	}
 }
 
-func (v *voice) send(p opus.Packet, at int64, gap bool) {
+func (v *playerSound) send(p opus.Packet, at int64, gap bool) {
 	h := rtp.Header{Version: 2, Marker: gap, SequenceNumber: v.sequence, Timestamp: uint32(at)}
 	v.sequence++
 	v.tally.add(len(p.Data), 0)

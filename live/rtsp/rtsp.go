@@ -40,11 +40,11 @@ const (
 
 // Options of Listen.
 type Options struct {
-	Studio *coded.Studio
-	Sound  *opus.Stream
-	Hears  func() bool // there is sound now; asked when the first player comes
-	Door   *access.Door
-	Secure *tls.Config // nil for plain RTSP
+	Encoders *coded.EncoderPool
+	Sound    *opus.Stream
+	Hears    func() bool // there is sound now; asked when the first player comes
+	Door     *access.Door
+	Secure   *tls.Config // nil for plain RTSP
 }
 
 // Server is an RTSP server.
@@ -135,7 +135,7 @@ func (s *Server) begin() (*show, error) {
 	}
 	var ctx context.Context
 	ctx, x.stop = context.WithCancel(s.ctx)
-	x.reader = s.o.Studio.Read()
+	x.reader = s.o.Encoders.Read()
 	if len(all) > 1 {
 		if err := x.speak(ctx, s.o.Sound, all[1], voice); err != nil {
 			x.stop()
@@ -320,7 +320,7 @@ func (h *handler) OnSetup(ctx *gortsplib.ServerHandlerOnSetupCtx) (*base.Respons
 
 // OnPlay counts the player.
 func (h *handler) OnPlay(ctx *gortsplib.ServerHandlerOnPlayCtx) (*base.Response, error) {
-	if _, playing := ctx.Session.UserData().(*access.Guest); playing {
+	if _, playing := ctx.Session.UserData().(*access.Viewer); playing {
 		return answer(base.StatusOK), nil
 	}
 	v, ok := h.who(ctx.Conn, ctx.Request, ctx.Query)
@@ -347,7 +347,7 @@ func (h *handler) OnPlay(ctx *gortsplib.ServerHandlerOnPlayCtx) (*base.Response,
 
 // OnSessionClose gives the player's place up.
 func (h *handler) OnSessionClose(ctx *gortsplib.ServerHandlerOnSessionCloseCtx) {
-	if guest, playing := ctx.Session.UserData().(*access.Guest); playing {
+	if guest, playing := ctx.Session.UserData().(*access.Viewer); playing {
 		guest.Leave()
 	}
 }

@@ -43,16 +43,16 @@ func openInput(t *testing.T, viewers int, in live.Input) (*Server, *access.Door,
 	session, err := live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.Select(kernels.DefaultBilateral(1)), "auto")})
 	e2e.Must(t, err)
 	door := access.New(access.Options{Token: token, MaxViewers: viewers})
-	studio := coded.New(session, 1)
+	pool := coded.New(session, 1)
 	s, err := Listen("127.0.0.1:0", Options{
-		Studio: studio, Sound: opus.New(session), Door: door,
+		Encoders: pool, Sound: opus.New(session), Door: door,
 		Hears: func() bool { st, _ := session.State(); return st.Sound },
 	})
 	e2e.Must(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = session.Run(ctx) }()
-	t.Cleanup(func() { s.Close(); studio.Close(); cancel(); <-done; _ = cpu.Close() })
+	t.Cleanup(func() { s.Close(); pool.Close(); cancel(); <-done; _ = cpu.Close() })
 	return s, door, session
 }
 
@@ -122,7 +122,7 @@ func TestPlayers(t *testing.T) {
 	second, err := play(t, s, "anybody:"+token+"@", "/live")
 	e2e.Must(t, err)
 	until(t, "no pictures for the second", func() bool { return second.pictures.Load() > 5 })
-	all := door.Guests()
+	all := door.Viewers()
 	if len(all) != 2 || all[0].Rights != access.View || all[1].Rights != access.Control || all[0].Transport != "RTSP" || !all[0].Address.IsLoopback() {
 		t.Errorf("%+v", all)
 	}
@@ -133,7 +133,7 @@ func TestPlayers(t *testing.T) {
 	if err := first.Wait(); err == nil {
 		t.Error("it goes on")
 	}
-	until(t, "the place is taken", func() bool { return len(door.Guests()) == 1 })
+	until(t, "the place is taken", func() bool { return len(door.Viewers()) == 1 })
 	second.Close()
 	until(t, "it encodes for nobody", func() bool {
 		s.mu.Lock()
@@ -157,7 +157,7 @@ func TestRefusals(t *testing.T) {
 	if _, err := play(t, s, "user:wrong@", "/live"); err == nil {
 		t.Error("a wrong password")
 	}
-	if n := len(door.Guests()); n != 0 || s.show != nil {
+	if n := len(door.Viewers()); n != 0 || s.show != nil {
 		t.Errorf("%d got in", n)
 	}
 }
@@ -172,7 +172,7 @@ func TestClose(t *testing.T) {
 	if err := p.Wait(); err == nil {
 		t.Error("it goes on")
 	}
-	until(t, "the place is taken", func() bool { return len(door.Guests()) == 0 })
+	until(t, "the place is taken", func() bool { return len(door.Viewers()) == 0 })
 }
 
 // TestSound: a player of a file gets beeps when it gets their flashes. The library's reports, which

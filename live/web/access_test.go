@@ -33,7 +33,7 @@ func TestLookOnly(t *testing.T) {
 		t.Errorf("%v", st)
 	}
 	before, _ := p.session.State()
-	guest := p.door.Guests()[0]
+	guest := p.door.Viewers()[0]
 	for _, m := range []string{
 		`{"type":"set","filter":{"radius":7}}`, `{"type":"freeze","on":true}`, `{"type":"restart"}`, `{"type":"camera","on":true,"codec":"jpeg"}`,
 		`{"type":"camera","on":false,"error":"NotAllowedError"}`, fmt.Sprintf(`{"type":"kick","guest":%d}`, guest.ID), `{"type":"record","do":"start"}`,
@@ -49,7 +49,7 @@ func TestLookOnly(t *testing.T) {
 	c.say(`{"type":"ping","t":1}`)
 	c.message("pong") // it is still there
 	after, _ := p.session.State()
-	if after.Filter != before.Filter || after.Side != "" || after.Frozen || strings.Contains(after.Message, "allow") || !p.remote.Wanted() || len(p.door.Guests()) != 1 {
+	if after.Filter != before.Filter || after.Side != "" || after.Frozen || strings.Contains(after.Message, "allow") || !p.remote.Wanted() || len(p.door.Viewers()) != 1 {
 		t.Errorf("before %+v, after %+v", before, after)
 	}
 	c.say(`{"type":"hello","version":1,"video":"avc"}`)
@@ -152,7 +152,7 @@ func TestPlayerTokens(t *testing.T) {
 		"Sec-WebSocket-Key", "AAAAAAAAAAAAAAAAAAAAAA==").StatusCode; got != http.StatusSwitchingProtocols {
 		t.Errorf("the socket with a token in its address: %d", got)
 	}
-	if n := len(p.door.Guests()); n != 0 {
+	if n := len(p.door.Viewers()); n != 0 {
 		t.Errorf("%d got in by it", n)
 	}
 }
@@ -176,7 +176,7 @@ func TestStream(t *testing.T) {
 	if got := p.do("GET", "/stream.ts", "", "Authorization", "Bearer "+testToken).StatusCode; got != http.StatusServiceUnavailable {
 		t.Errorf("one more than may: %d", got)
 	}
-	all := p.door.Guests()
+	all := p.door.Viewers()
 	if len(all) != 1 || all[0].Transport != "MPEG-TS" || all[0].Rights != access.View {
 		t.Fatalf("%+v", all)
 	}

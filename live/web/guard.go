@@ -61,13 +61,13 @@ func (s *Server) largest(path string) int64 {
 }
 
 // extra returns the handler that Handle added for a path.
-func (s *Server) extra(path string) (x extra, ok bool) {
+func (s *Server) extra(path string) (x foreignPath, ok bool) {
 	for _, x := range s.more {
 		if path == x.path || strings.HasSuffix(x.path, "/") && strings.HasPrefix(path, x.path) {
 			return x, true
 		}
 	}
-	return extra{}, false
+	return foreignPath{}, false
 }
 
 // who returns the visitor of a request: our page by its cookie, a program or another site's page by

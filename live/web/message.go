@@ -180,14 +180,14 @@ type stateMessage struct {
 	Viewers      int                `json:"viewers"`
 	MaxViewers   int                `json:"max_viewers"`
 	Rights       access.Rights      `json:"rights"` // of this viewer
-	Guests       []guestMessage     `json:"guests"` // for those with control
+	Guests       []viewerMessage    `json:"guests"` // for those with control
 	Recording    *Recording         `json:"recording"`
 	RecordWhy    string             `json:"record_why"` // viewers cannot record, and why; or ""
 	CameraWanted bool               `json:"camera_wanted"`
 }
 
-// guestMessage is a viewer.
-type guestMessage struct {
+// viewerMessage describes a viewer.
+type viewerMessage struct {
 	ID        int64         `json:"id"`
 	Address   string        `json:"address"`
 	Since     float64       `json:"since"`

@@ -50,27 +50,27 @@ func (s *Server) mjpeg(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer done()
-	j := &jpegs{view: view, studio: s.o.Studio, next: make(chan []byte, 1), ended: make(chan struct{}, 1)}
-	member := s.o.Studio.Join(j)
+	j := &jpegs{view: view, pool: s.o.Encoders, next: make(chan []byte, 1), ended: make(chan struct{}, 1)}
+	member := s.o.Encoders.Join(j)
 	defer member.Leave()
 	w.Header().Set("Content-Type", "multipart/x-mixed-replace; boundary="+boundary)
-	_ = j.send(ctx, member, &patient{w, http.NewResponseController(w)})
+	_ = j.send(ctx, member, &timedWriter{w, http.NewResponseController(w)})
 }
 
 // jpegRate is for pictures that are whole each time.
 const jpegRate = 30e6
 
-// jpegs is a client of the studio with room for one picture.
+// jpegs is a client of the pool with room for one picture.
 type jpegs struct {
-	view   plainView
-	studio *coded.Studio
-	next   chan []byte
-	ended  chan struct{}
+	view  plainView
+	pool  *coded.EncoderPool
+	next  chan []byte
+	ended chan struct{}
 }
 
 // send writes pictures with a boundary behind each, since browsers wait for that before they show
 // the picture.
-func (j *jpegs) send(ctx context.Context, m *coded.Member, w *patient) error {
+func (j *jpegs) send(ctx context.Context, m *coded.Subscriber, w *timedWriter) error {
 	begin := "--" + boundary + "\r\n"
 	for {
 		select {
@@ -89,8 +89,8 @@ func (j *jpegs) send(ctx context.Context, m *coded.Member, w *patient) error {
 	}
 }
 
-func (j *jpegs) Want() coded.Want {
-	return coded.Want{Kind: preview.JPEG, View: j.view.View, Sides: j.view.sides, Display: j.studio.Display()}
+func (j *jpegs) Want() coded.EncoderKey {
+	return coded.EncoderKey{Kind: preview.JPEG, View: j.view.View, Sides: j.view.sides, Display: j.pool.Display()}
 }
 func (j *jpegs) Rate() float64           { return jpegRate }
 func (j *jpegs) Interval() time.Duration { return 0 }
@@ -101,6 +101,6 @@ func (j *jpegs) End()                    { wake.Up(j.ended) }
 func (j *jpegs) Take(p coded.Picture) {
 	select {
 	case j.next <- p.Data:
-	default: // only the studio puts pictures in, when there is room
+	default: // only the pool puts pictures in, when there is room
 	}
 }

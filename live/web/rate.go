@@ -8,15 +8,15 @@ import (
 	"vidfilter/live/preview"
 )
 
-// flow limits one viewer's pictures in flight and bit rate by its acknowledgements. It is not safe
-// for concurrent use.
+// rateControl limits one viewer's pictures in flight and bit rate by its acknowledgements. It is
+// not safe for concurrent use.
 //
 // The delay of a picture is the time from sending it to its acknowledgement, less its wait in the
 // page. While the delay stays near its recent minimum, the rate rises. When it grows, pictures
 // queue on the way, and the rate falls below the throughput. If that does not help, the viewer's
 // computer is slow, not the line: the rate returns to its old value for a while, and pictures
 // become smaller. If pictures wait long in the page, the rate falls first to save decoding time.
-type flow struct {
+type rateControl struct {
 	rate     float64     // bits a second
 	flying   []sent      // the oldest first
 	past     []delay     // of the last seconds, oldest first
@@ -82,13 +82,13 @@ const (
 	fewest, most = 2, 12 // pictures on their way
 )
 
-func newFlow() *flow {
-	return &flow{rate: firstRate, most: jpegMost, interval: time.Second / 30, period: time.Second / 30, growth: pardon}
+func newFlow() *rateControl {
+	return &rateControl{rate: firstRate, most: jpegMost, interval: time.Second / 30, period: time.Second / 30, growth: pardon}
 }
 
 // size sets the number of samples in a picture. The first rate is near the highest: at a low one
 // noise is lost and the original looks filtered.
-func (f *flow) size(samples int) {
+func (f *rateControl) size(samples int) {
 	first := f.most == jpegMost
 	f.most = preview.Ample(samples, 1/f.period.Seconds())
 	if first && f.rate == firstRate {
@@ -98,16 +98,16 @@ func (f *flow) size(samples int) {
 }
 
 // room reports whether another picture may go.
-func (f *flow) room() bool { return len(f.flying) < f.limit() }
+func (f *rateControl) room() bool { return len(f.flying) < f.limit() }
 
 // limit returns the number of pictures that may be in flight: what the line holds plus two. Pings
 // measure the line; pictures queue behind each other, so measuring them would raise the limit.
-func (f *flow) limit() int {
+func (f *rateControl) limit() int {
 	return min(max(int(shortest(f.pings)/f.interval)+2, fewest), most)
 }
 
 // ping records a round trip.
-func (f *flow) ping(now time.Time, d time.Duration) {
+func (f *rateControl) ping(now time.Time, d time.Duration) {
 	f.pings = append(since(f.pings, now.Add(-pinged)), delay{at: now, d: d})
 }
 
@@ -117,7 +117,7 @@ func since(all []delay, t time.Time) []delay {
 }
 
 // send records a picture that is sent.
-func (f *flow) send(now time.Time, id uint32, bytes int) {
+func (f *rateControl) send(now time.Time, id uint32, bytes int) {
 	if !f.last.IsZero() {
 		if d := now.Sub(f.last); d < time.Second {
 			f.interval = max(f.interval+(d-f.interval)/16, time.Millisecond)
@@ -132,7 +132,7 @@ func (f *flow) send(now time.Time, id uint32, bytes int) {
 }
 
 // ack records that a picture and all before it are drawn.
-func (f *flow) ack(now time.Time, id uint32, wait time.Duration) {
+func (f *rateControl) ack(now time.Time, id uint32, wait time.Duration) {
 	for len(f.flying) > 0 && int32(id-f.flying[0].id) >= 0 {
 		p := f.flying[0]
 		f.flying = f.flying[1:]
@@ -149,7 +149,7 @@ func (f *flow) ack(now time.Time, id uint32, wait time.Duration) {
 }
 
 // least returns the shortest recent delay.
-func (f *flow) least() time.Duration { return shortest(f.past) }
+func (f *rateControl) least() time.Duration { return shortest(f.past) }
 
 // shortest returns the shortest delay, 0 without delays.
 func shortest(all []delay) (least time.Duration) {
@@ -162,7 +162,7 @@ func shortest(all []delay) (least time.Duration) {
 }
 
 // recent returns the mean since the last decision.
-func (f *flow) recent(now time.Time) (mean delays) {
+func (f *rateControl) recent(now time.Time) (mean delays) {
 	n := 0
 	for _, d := range f.past {
 		if now.Sub(d.at) <= judgement {
@@ -176,7 +176,7 @@ func (f *flow) recent(now time.Time) (mean delays) {
 	return delays{mean.d / time.Duration(n), mean.wait / time.Duration(n), mean.ahead / n}
 }
 
-func (f *flow) judge(now time.Time) {
+func (f *rateControl) judge(now time.Time) {
 	through, mean := f.acked.Sum(now), f.recent(now)
 	switch {
 	case now.Before(f.blameless):
@@ -196,7 +196,7 @@ func (f *flow) judge(now time.Time) {
 }
 
 // tire sends fewer bits, then smaller pictures, to a viewer that decodes or draws too slowly.
-func (f *flow) tire(now time.Time) {
+func (f *rateControl) tire(now time.Time) {
 	f.tired, f.before.rate = now, 0
 	const enough = 4 // the highest rate by this still shows the picture
 	if f.rate > f.most/enough {
@@ -207,7 +207,7 @@ func (f *flow) tire(now time.Time) {
 }
 
 // shrink makes pictures smaller, unless that just happened.
-func (f *flow) shrink(now time.Time) {
+func (f *rateControl) shrink(now time.Time) {
 	const effect = 2 * time.Second
 	if f.smaller == mostSmaller || now.Sub(f.resized) < effect {
 		return
@@ -219,7 +219,7 @@ func (f *flow) shrink(now time.Time) {
 }
 
 // grow makes pictures larger again after a while of ample time.
-func (f *flow) grow(now time.Time, wait time.Duration) {
+func (f *rateControl) grow(now time.Time, wait time.Duration) {
 	if wait > f.period/2 {
 		f.busy = now
 	}
@@ -229,7 +229,7 @@ func (f *flow) grow(now time.Time, wait time.Duration) {
 }
 
 // fall lowers the rate, unless fewer bits have not reduced the delay.
-func (f *flow) fall(now time.Time, through float64, mean delays) {
+func (f *rateControl) fall(now time.Time, through float64, mean delays) {
 	if f.before.rate == 0 {
 		f.before.rate, f.before.delays = f.rate, mean
 	}
@@ -244,7 +244,7 @@ func (f *flow) fall(now time.Time, through float64, mean delays) {
 
 // shown returns the highest recent throughput, in bits a second. Small pictures do not count, since
 // even thin lines take them at once, nor do pictures ahead, which may only wait to be drawn.
-func (f *flow) shown(now time.Time) (most float64) {
+func (f *rateControl) shown(now time.Time) (most float64) {
 	for _, d := range f.past {
 		if now.Sub(d.at) <= credible && (d.bytes >= much || d.d >= judgement/10) {
 			most = max(most, float64(8*d.bytes)/max(d.d, time.Millisecond).Seconds())

@@ -29,7 +29,7 @@ func (l *line) carry(now time.Time, bytes int) time.Time {
 // play sends 30 pictures a second of as many bits as the flow allows for some seconds; it returns
 // the latency of each of the second half from when it was there to when it was acknowledged, and
 // how many were sent then.
-func play(f *flow, l *line, seconds int) (worst time.Duration, sent int) {
+func play(f *rateControl, l *line, seconds int) (worst time.Duration, sent int) {
 	type flying struct {
 		id  uint32
 		at  time.Time
@@ -173,7 +173,7 @@ func TestFlowIsBoundedBySize(t *testing.T) {
 
 // decoding acknowledges 30 pictures a second for some seconds. A picture waits a part for its
 // samples, which get fewer with smaller pictures, and a part for its bits.
-func decoding(f *flow, now time.Time, seconds int, samples, bits time.Duration) time.Time {
+func decoding(f *rateControl, now time.Time, seconds int, samples, bits time.Duration) time.Time {
 	for range 30 * seconds {
 		part := time.Duration((1 + f.smaller) * (1 + f.smaller))
 		wait := samples/part + time.Duration(float64(bits)*f.rate/20e6)

@@ -61,12 +61,12 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 type viewer struct {
 	server *Server
 	conn   *websocket.Conn
-	guest  *access.Guest
+	guest  *access.Viewer
 
 	kind  chan preview.Kind // of the page's pictures, from its hello
 	queue chan any          // pictures and messages to be sent
 
-	member atomic.Pointer[coded.Member] // nil before its hello
+	member atomic.Pointer[coded.Subscriber] // nil before its hello
 
 	hears  atomic.Bool   // the page plays sound
 	ear    chan struct{} // holds an element when that may have changed
@@ -80,8 +80,8 @@ type viewer struct {
 	uplink uplink
 
 	mu      sync.Mutex // guards the fields below
-	flow    *flow
-	want    coded.Want
+	flow    *rateControl
+	want    coded.EncoderKey
 	sent    live.Window // bytes of pictures, of the last second
 	latency live.Window // milliseconds from a picture's arrival to sent
 	encode  live.Window // milliseconds
@@ -180,7 +180,7 @@ func (v *viewer) tell(ctx context.Context) error {
 
 func (v *viewer) stateMessage(st live.State) stateMessage {
 	s := v.server
-	all := s.o.Door.Guests()
+	all := s.o.Door.Viewers()
 	m := stateMessage{
 		Type: "state", Version: s.o.Version, Input: s.o.Input.Name, Source: s.o.Input.Kind, State: st,
 		Backend: s.o.Backend, Start: s.session.Start(), Options: st.Filter.Controls(),
@@ -197,7 +197,7 @@ func (v *viewer) stateMessage(st live.State) stateMessage {
 		return m
 	}
 	for _, g := range all {
-		m.Guests = append(m.Guests, guestMessage{
+		m.Guests = append(m.Guests, viewerMessage{
 			ID: g.ID, Address: g.Address.String(), Since: live.Milliseconds(g.Since), Transport: g.Transport, Rights: g.Rights, You: g == v.guest,
 		})
 	}

@@ -34,7 +34,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request, transport string)
 	}
 }
 
-func untilKicked(ctx context.Context, g *access.Guest, end func()) {
+func untilKicked(ctx context.Context, g *access.Viewer, end func()) {
 	select {
 	case <-g.Kicked():
 		end()
@@ -49,19 +49,19 @@ func (s *Server) ts(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer done()
-	reader := s.o.Studio.Read()
+	reader := s.o.Encoders.Read()
 	defer reader.Close()
 	w.Header().Set("Content-Type", "video/mp2t")
-	_ = coded.WriteTS(ctx, reader, &patient{w, http.NewResponseController(w)})
+	_ = coded.WriteTS(ctx, reader, &timedWriter{w, http.NewResponseController(w)})
 }
 
-// patient gives a client time to take each part of an endless answer, and flushes it.
-type patient struct {
+// timedWriter writes an endless response with a deadline for each part, and flushes it.
+type timedWriter struct {
 	w  http.ResponseWriter
 	rc *http.ResponseController
 }
 
-func (p *patient) Write(b []byte) (int, error) {
+func (p *timedWriter) Write(b []byte) (int, error) {
 	if err := p.rc.SetWriteDeadline(time.Now().Add(silent)); err != nil {
 		return 0, err
 	}

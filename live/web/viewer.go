@@ -202,7 +202,7 @@ func (v *viewer) send(ctx context.Context) error {
 	v.mu.Lock()
 	v.want.Kind, v.want.Sides, v.want.Stamp = kind, true, true
 	st, _ := v.server.session.State()
-	v.flow.period = time.Duration(float64(time.Second) / v.server.o.Studio.FrameRate())
+	v.flow.period = time.Duration(float64(time.Second) / v.server.o.Encoders.FrameRate())
 	if samples := st.Width * st.Height; kind == preview.JPEG {
 		v.flow.rate = jpegRate
 	} else if samples > 0 {
@@ -212,7 +212,7 @@ func (v *viewer) send(ctx context.Context) error {
 		v.flow.size(samples)
 	}
 	v.mu.Unlock()
-	member := v.server.o.Studio.Join((*pageClient)(v))
+	member := v.server.o.Encoders.Join((*pageClient)(v))
 	v.member.Store(member)
 	defer member.Leave()
 	for {
@@ -233,10 +233,10 @@ func (v *viewer) send(ctx context.Context) error {
 	}
 }
 
-// pageClient is a page for the studio.
+// pageClient is a page for the pool.
 type pageClient viewer
 
-func (v *pageClient) Want() coded.Want {
+func (v *pageClient) Want() coded.EncoderKey {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.want

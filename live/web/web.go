@@ -37,11 +37,11 @@ type Options struct {
 	Backend string // name of the filtering device, for display
 	Input   live.Input
 
-	Door   *access.Door
-	Studio *coded.Studio
-	Sound  *opus.Stream
-	Hosts  []string // host names of the page beside those of this machine
-	TLS    bool     // the pages go out over TLS
+	Door     *access.Door
+	Encoders *coded.EncoderPool
+	Sound    *opus.Stream
+	Hosts    []string // host names of the page beside those of this machine
+	TLS      bool     // the pages go out over TLS
 
 	Restore bool // pages may set the filter of an earlier visit, if nobody has set it yet
 
@@ -73,7 +73,7 @@ type Server struct {
 	ctx     context.Context
 	cancel  context.CancelFunc
 	viewing sync.WaitGroup
-	more    []extra
+	more    []foreignPath
 	saving  sync.Mutex // one picture at a time
 
 	mu      sync.Mutex
@@ -118,8 +118,8 @@ func (s *Server) begin() bool {
 // silent is the longest time for a viewer to take a message before it counts as gone.
 const silent = 10 * time.Second
 
-// extra is a path of somebody else's.
-type extra struct {
+// foreignPath is a path that another package serves.
+type foreignPath struct {
 	path    string // with all below it if it ends in a slash
 	needs   access.Rights
 	largest int64 // bytes of a body
@@ -130,7 +130,7 @@ type extra struct {
 // cookie or a token with these rights; with a token, as Authorization: Bearer, pages of other sites
 // may come, too. Bodies are cut after largest bytes. Call it before Handler.
 func (s *Server) Handle(path string, needs access.Rights, largest int64, h http.Handler) {
-	s.more = append(s.more, extra{path, needs, largest, h})
+	s.more = append(s.more, foreignPath{path, needs, largest, h})
 }
 
 // Handler returns the handler of the page and its socket.

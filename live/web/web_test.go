@@ -80,7 +80,7 @@ func open(t *testing.T, o Options) *page {
 	if o.Door == nil {
 		o.Door = door(4, nil)
 	}
-	p.door, o.Studio, o.Sound = o.Door, coded.New(p.session, 1), opus.New(p.session)
+	p.door, o.Encoders, o.Sound = o.Door, coded.New(p.session, 1), opus.New(p.session)
 	p.server = New(p.session, o)
 	h := httptest.NewServer(p.server.Handler())
 	p.url = h.URL
@@ -91,7 +91,7 @@ func open(t *testing.T, o Options) *page {
 	p.ctx, stop = context.WithTimeout(t.Context(), 20*time.Second)
 	t.Cleanup(func() {
 		p.server.Close()
-		o.Studio.Close()
+		o.Encoders.Close()
 		h.Close()
 		cancel()
 		<-done
@@ -152,9 +152,9 @@ func (p *page) dial(cookie string) *client {
 // leave waits until n viewers are left: a socket's end is seen before its place is free.
 func (p *page) leave(n int) {
 	p.t.Helper()
-	for len(p.door.Guests()) > n {
+	for len(p.door.Viewers()) > n {
 		if p.ctx.Err() != nil {
-			p.t.Fatalf("%d viewers are left, not %d", len(p.door.Guests()), n)
+			p.t.Fatalf("%d viewers are left, not %d", len(p.door.Viewers()), n)
 		}
 		time.Sleep(time.Millisecond)
 	}

@@ -13,10 +13,10 @@ import (
 	"vidfilter/kernels"
 )
 
-// unit is an open device: its primary context, current on a thread that makes calls in order, one
+// openDevice has a device's primary context, current on a thread that makes calls in order, one
 // that waits and one that compiles, and the kernels loaded so far. Its methods may be called from
 // any goroutine.
-type unit struct {
+type openDevice struct {
 	Device
 	limits                 Limits
 	work, waiter, compiler *thread
@@ -39,8 +39,8 @@ type function struct {
 // everyShared is the default limit of a kernel's dynamic shared memory.
 const everyShared = 48 << 10
 
-func openUnit(d Device, patience time.Duration) (*unit, error) {
-	u := &unit{Device: d}
+func openUnit(d Device, patience time.Duration) (*openDevice, error) {
+	u := &openDevice{Device: d}
 	u.alive, u.giveUp = context.WithCancel(context.Background())
 	for _, t := range []**thread{&u.work, &u.waiter, &u.compiler} {
 		*t = newThread(patience, u.alive, u.giveUp)
@@ -52,9 +52,9 @@ func openUnit(d Device, patience time.Duration) (*unit, error) {
 	return u, nil
 }
 
-func (u *unit) threads() []*thread { return []*thread{u.work, u.waiter, u.compiler} }
+func (u *openDevice) threads() []*thread { return []*thread{u.work, u.waiter, u.compiler} }
 
-func (u *unit) open() (err error) {
+func (u *openDevice) open() (err error) {
 	if u.limits, err = u.Device.Limits(); err != nil {
 		return err
 	}
@@ -82,16 +82,16 @@ func enter(d cu.Device) error {
 	return nil
 }
 
-func (u *unit) leave() error { return u.device.ReleasePrimaryCtx() }
+func (u *openDevice) leave() error { return u.device.ReleasePrimaryCtx() }
 
 // load returns a variant's kernel, and compiles it for the device if it is new. It may be called
 // on any of the unit's threads.
-func (u *unit) load(v kernels.Variant) (*function, error) {
+func (u *openDevice) load(v kernels.Variant) (*function, error) {
 	return u.loaded.get(v.Name, func() (*function, error) { return u.compile(v) })
 }
 
 // loadAll loads kernels on a separate thread, which does not hold up frames.
-func (u *unit) loadAll(all []kernels.Variant) error {
+func (u *openDevice) loadAll(all []kernels.Variant) error {
 	for _, v := range all {
 		if err := u.compiler.do(func() error { _, err := u.load(v); return err }); err != nil {
 			return err
@@ -100,7 +100,7 @@ func (u *unit) loadAll(all []kernels.Variant) error {
 	return nil
 }
 
-func (u *unit) compile(v kernels.Variant) (*function, error) {
+func (u *openDevice) compile(v kernels.Variant) (*function, error) {
 	text, err := v.PTX()
 	if err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (f *function) allow(bytes int) error {
 }
 
 // free returns how many bytes of the device's memory are free.
-func (u *unit) free() (int64, error) {
+func (u *openDevice) free() (int64, error) {
 	free, err := call(context.Background(), u.work, func() (int64, error) {
 		free, _, err := cu.MemInfo()
 		return free, err
@@ -179,7 +179,7 @@ func (u *unit) free() (int64, error) {
 }
 
 // failed is the package's failed, with its own message for a device that does not respond.
-func (u *unit) failed(err error, op string, args ...any) error {
+func (u *openDevice) failed(err error, op string, args ...any) error {
 	if errors.Is(err, errSilent) {
 		return &Error{
 			Op:   "gpu: " + fmt.Sprintf(op, args...),
@@ -191,7 +191,7 @@ func (u *unit) failed(err error, op string, args ...any) error {
 
 // close unloads the kernels and releases the context. It leaves a device that does not respond
 // alone: the calls would not return.
-func (u *unit) close() error {
+func (u *openDevice) close() error {
 	if u.alive.Err() != nil {
 		return nil
 	}
@@ -210,7 +210,7 @@ func (u *unit) close() error {
 	return u.failed(err, "close %s", u)
 }
 
-func (u *unit) endThreads() {
+func (u *openDevice) endThreads() {
 	if u.alive.Err() == nil {
 		for _, t := range u.threads() {
 			t.close()

@@ -15,8 +15,8 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Want is what viewers that share an encoder have in common.
-type Want struct {
+// EncoderKey selects an encoder: viewers with equal keys may share one.
+type EncoderKey struct {
 	Kind     preview.Kind
 	View     preview.View
 	Sides    bool // the original and filtered pictures are those of Pair.Sides
@@ -31,7 +31,7 @@ type Want struct {
 // Client is a viewer. Its methods may be called from any goroutine, and return at once.
 type Client interface {
 	// Want returns what it shows.
-	Want() Want
+	Want() EncoderKey
 	// Rate returns the bits a second that its line takes.
 	Rate() float64
 	// Interval returns the longest time from one key frame to the next, 0 for any.
@@ -60,12 +60,12 @@ type Picture struct {
 	Took     time.Duration
 }
 
-// Studio has the encoders of a session.
+// EncoderPool owns the encoders of a session.
 //
-// A picture waits for the slowest of an encoder's viewers, but not long: one without room then
-// misses it, and gets a key frame next. Who misses often, or needs less than half of the bits that
-// another takes, gets an encoder of its own for a while.
-type Studio struct {
+// A picture waits a short time for the slowest viewer of its encoder. A viewer without room misses
+// it and gets a keyframe next. A viewer that misses often, or needs less than half of another's
+// bits, gets an encoder of its own for a while.
+type EncoderPool struct {
 	session *live.Session
 	threads int
 	ctx     context.Context
@@ -85,19 +85,19 @@ const (
 )
 
 var (
-	apart   = 30 * time.Second // how long a viewer that missed too often stays alone
-	reunion = 5 * time.Second  // from one look for an encoder to share to the next
+	apart  = 30 * time.Second // how long a viewer that missed too often stays alone
+	rejoin = 5 * time.Second  // from one look for an encoder to share to the next
 )
 
-// New returns a studio, whose encoders have so many threads each, 0 for the program's choice. The
+// New returns a pool whose encoders have threads threads each; 0 lets the program choose. The
 // caller closes it before the session.
-func New(s *live.Session, threads int) *Studio {
+func New(s *live.Session, threads int) *EncoderPool {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Studio{session: s, threads: threads, ctx: ctx, cancel: cancel}
+	return &EncoderPool{session: s, threads: threads, ctx: ctx, cancel: cancel}
 }
 
 // Close ends all encoders.
-func (s *Studio) Close() {
+func (s *EncoderPool) Close() {
 	s.mu.Lock()
 	s.cancel()
 	s.mu.Unlock()
@@ -105,7 +105,7 @@ func (s *Studio) Close() {
 }
 
 // FrameRate is the rate of pictures by which bits are distributed.
-func (s *Studio) FrameRate() float64 {
+func (s *EncoderPool) FrameRate() float64 {
 	st, _ := s.session.State()
 	if st.FrameRate > 0 {
 		return min(st.FrameRate, 1000)
@@ -114,7 +114,7 @@ func (s *Studio) FrameRate() float64 {
 }
 
 // Display is how pictures are meant to be shown now.
-func (s *Studio) Display() pipeline.Display {
+func (s *EncoderPool) Display() pipeline.Display {
 	st, _ := s.session.State()
 	if st.Aspect == 1 {
 		st.Aspect = 0 // which counts as 1
@@ -123,7 +123,7 @@ func (s *Studio) Display() pipeline.Display {
 }
 
 // Ample returns preview.Ample for the filtered picture.
-func (s *Studio) Ample() float64 {
+func (s *EncoderPool) Ample() float64 {
 	st, _ := s.session.State()
 	w, h := st.Display.Size(st.Shown.Width, st.Shown.Height)
 	if st.Shown.Width == 0 {
@@ -132,19 +132,19 @@ func (s *Studio) Ample() float64 {
 	return preview.Ample(w*h, s.FrameRate())
 }
 
-// Member is a client's place at an encoder. It is safe for concurrent use.
-type Member struct {
+// Subscriber connects a client with an encoder. It is safe for concurrent use.
+type Subscriber struct {
 	client Client
-	studio *Studio
+	pool   *EncoderPool
 
-	at      atomic.Pointer[coder] // changed with studio.mu held
-	left    bool                  // guarded by studio.mu
+	at      atomic.Pointer[coder] // changed with pool.mu held
+	left    bool                  // guarded by pool.mu
 	wantKey atomic.Bool
 	behind  atomic.Bool  // it has missed the latest picture
 	missed  atomic.Int64 // pictures, for want of room; the coder's watcher drops others
 	alone   atomic.Int64 // until this time, in Unix nanoseconds, it shares no coder
 
-	since int64 // what the coder's watch had dropped before it came; guarded by studio.mu
+	since int64 // what the coder's watch had dropped before it came; guarded by pool.mu
 
 	// for the coder's goroutine
 	config *preview.Config // that it has
@@ -154,30 +154,30 @@ type Member struct {
 }
 
 // Join finds an encoder for a client, which gets a key frame first. The caller ends it by Leave.
-func (s *Studio) Join(c Client) *Member {
-	m := &Member{client: c, studio: s}
+func (s *EncoderPool) Join(c Client) *Subscriber {
+	m := &Subscriber{client: c, pool: s}
 	s.move(m, nil)
 	return m
 }
 
 // Changed says that the client wants something else.
-func (m *Member) Changed() { m.studio.move(m, nil) }
+func (m *Subscriber) Changed() { m.pool.move(m, nil) }
 
 // Key asks for a key frame.
-func (m *Member) Key() {
+func (m *Subscriber) Key() {
 	m.wantKey.Store(true)
 	m.again()
 }
 
 // again has a still picture encoded again.
-func (m *Member) again() {
+func (m *Subscriber) again() {
 	if c := m.at.Load(); c != nil {
 		c.watch.Again()
 	}
 }
 
 // Ready says that the client may have room again.
-func (m *Member) Ready() {
+func (m *Subscriber) Ready() {
 	if c := m.at.Load(); c != nil {
 		wake.Up(c.credit)
 	}
@@ -187,9 +187,9 @@ func (m *Member) Ready() {
 }
 
 // Dropped returns how many pictures the client has missed.
-func (m *Member) Dropped() int64 {
-	m.studio.mu.Lock()
-	defer m.studio.mu.Unlock()
+func (m *Subscriber) Dropped() int64 {
+	m.pool.mu.Lock()
+	defer m.pool.mu.Unlock()
 	n := m.missed.Load()
 	if c := m.at.Load(); c != nil {
 		n += c.watch.Dropped() - m.since
@@ -198,19 +198,19 @@ func (m *Member) Dropped() int64 {
 }
 
 // Leave ends it. It may be called twice.
-func (m *Member) Leave() {
-	m.studio.mu.Lock()
-	defer m.studio.mu.Unlock()
+func (m *Subscriber) Leave() {
+	m.pool.mu.Lock()
+	defer m.pool.mu.Unlock()
 	m.left = true
 	m.part()
 }
 
 // isAlone reports whether it must have an encoder of its own.
-func (m *Member) isAlone() bool { return time.Now().UnixNano() < m.alone.Load() }
+func (m *Subscriber) isAlone() bool { return time.Now().UnixNano() < m.alone.Load() }
 
 // move takes a member from its coder, if it has one, to another that is as it wants: a new one if
 // there is none. With from, a member that has left it stays where it is.
-func (s *Studio) move(m *Member, from *coder) {
+func (s *EncoderPool) move(m *Subscriber, from *coder) {
 	w, rate := m.client.Want(), m.client.Rate()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -233,8 +233,8 @@ func (s *Studio) move(m *Member, from *coder) {
 }
 
 // begin starts a coder; s.mu is held.
-func (s *Studio) begin(w Want, rate float64) *coder {
-	c := &coder{studio: s, want: w, watch: s.session.Watch(1), credit: make(chan struct{}, 1), looked: time.Now()}
+func (s *EncoderPool) begin(w EncoderKey, rate float64) *coder {
+	c := &coder{pool: s, want: w, watch: s.session.Watch(1), credit: make(chan struct{}, 1), looked: time.Now()}
 	ctx, cancel := context.WithCancel(s.ctx)
 	c.cancel = cancel
 	s.coders = append(s.coders, c)
@@ -252,30 +252,30 @@ func (s *Studio) begin(w Want, rate float64) *coder {
 }
 
 // end lets nobody join a coder any more, and returns its members.
-func (s *Studio) end(c *coder) []*Member {
+func (s *EncoderPool) end(c *coder) []*Subscriber {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.coders = slices.DeleteFunc(s.coders, func(x *coder) bool { return x == c })
 	return c.members
 }
 
-// part takes a member from its coder, which ends with its last one; studio.mu is held.
-func (m *Member) part() {
+// part takes a member from its coder, which ends with its last one; pool.mu is held.
+func (m *Subscriber) part() {
 	c := m.at.Swap(nil)
 	if c == nil {
 		return
 	}
 	m.missed.Add(c.watch.Dropped() - m.since)
-	c.members = slices.DeleteFunc(slices.Clone(c.members), func(x *Member) bool { return x == m })
+	c.members = slices.DeleteFunc(slices.Clone(c.members), func(x *Subscriber) bool { return x == m })
 	if len(c.members) == 0 {
 		c.cancel()
-		m.studio.coders = slices.DeleteFunc(m.studio.coders, func(x *coder) bool { return x == c })
+		m.pool.coders = slices.DeleteFunc(m.pool.coders, func(x *coder) bool { return x == c })
 	}
 	wake.Up(c.credit)
 }
 
 // another reports whether the only member of a coder could share another one.
-func (s *Studio) another(c *coder) bool {
+func (s *EncoderPool) another(c *coder) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(c.members) != 1 || c.members[0].isAlone() {

@@ -12,18 +12,18 @@ import (
 	"vidfilter/kernels"
 )
 
-// courier moves pictures between frames and a decoder or encoder of FFmpeg's on the same device, in
-// a stream that both use. Its thread is its own, since it waits for pictures.
-type courier struct {
-	unit    *unit
+// surfaceCopier copies pictures between frames and a decoder or encoder of FFmpeg on the same
+// device, in a stream that both use. It has a thread of its own, since it waits for pictures.
+type surfaceCopier struct {
+	unit    *openDevice
 	thread  *thread
 	context C.CUcontext
 	stream  cu.Stream
 	done    cu.Event
 }
 
-func newCourier(u *unit) (*courier, error) {
-	c := &courier{unit: u, thread: newThread(u.work.patience, u.alive, u.giveUp)}
+func newSurfaceCopier(u *openDevice) (*surfaceCopier, error) {
+	c := &surfaceCopier{unit: u, thread: newThread(u.work.patience, u.alive, u.giveUp)}
 	if err := c.thread.do(c.open); err != nil {
 		c.thread.close()
 		return nil, err
@@ -31,7 +31,7 @@ func newCourier(u *unit) (*courier, error) {
 	return c, nil
 }
 
-func (c *courier) open() (err error) {
+func (c *surfaceCopier) open() (err error) {
 	if err := enter(c.unit.device); err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (c *courier) open() (err error) {
 	return err
 }
 
-func (c *courier) end() {
+func (c *surfaceCopier) end() {
 	freeEvent(&c.done)
 	if c.stream != (cu.Stream{}) {
 		_ = c.stream.Destroy()
@@ -56,7 +56,7 @@ func (c *courier) end() {
 }
 
 // close frees everything, after what free frees on the thread.
-func (c *courier) close(free func()) {
+func (c *surfaceCopier) close(free func()) {
 	_ = c.thread.do(func() error {
 		free()
 		c.end()
@@ -68,12 +68,12 @@ func (c *courier) close(free func()) {
 }
 
 // Handles returns the CUcontext and the CUstream for FFmpeg.
-func (c *courier) Handles() (context, stream unsafe.Pointer) {
+func (c *surfaceCopier) Handles() (context, stream unsafe.Pointer) {
 	return unsafe.Pointer(c.context), unsafe.Pointer(streamHandle(c.stream))
 }
 
 // run queues launches of the kernel for samples of so many bytes. It must be called on the thread.
-func (c *courier) run(bytes int, launches []kernels.Launch) error {
+func (c *surfaceCopier) run(bytes int, launches []kernels.Launch) error {
 	k, err := c.unit.load(surface.Kernel(bytes))
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func (c *courier) run(bytes int, launches []kernels.Launch) error {
 }
 
 // wait waits for the stream. It must be called on the thread.
-func (c *courier) wait() error {
+func (c *surfaceCopier) wait() error {
 	if err := c.done.Record(c.stream); err != nil {
 		return err
 	}

@@ -14,8 +14,8 @@ type Visitor struct {
 	Cookie  string // the browser's, or ""
 }
 
-// Guest is a visitor who looks on.
-type Guest struct {
+// Viewer is a visitor who watches the session.
+type Viewer struct {
 	Visitor
 	ID        int64
 	Since     time.Time
@@ -28,57 +28,57 @@ type Guest struct {
 }
 
 // Enter lets a visitor in, if there is room. The caller calls Leave at the end.
-func (d *Door) Enter(v Visitor, transport string) (*Guest, bool) {
+func (d *Door) Enter(v Visitor, transport string) (*Viewer, bool) {
 	d.mu.Lock()
-	if len(d.guests) >= d.most {
+	if len(d.viewers) >= d.most {
 		d.mu.Unlock()
 		return nil, false
 	}
 	d.ids++
-	g := &Guest{Visitor: v, ID: d.ids, Since: time.Now(), Transport: transport, door: d, kicked: make(chan struct{}), left: make(chan struct{})}
-	d.guests = append(d.guests, g)
+	g := &Viewer{Visitor: v, ID: d.ids, Since: time.Now(), Transport: transport, door: d, kicked: make(chan struct{}), left: make(chan struct{})}
+	d.viewers = append(d.viewers, g)
 	changed := d.changed
 	d.mu.Unlock()
 	changed()
 	return g, true
 }
 
-// Kicked is closed when the guest has to go.
-func (g *Guest) Kicked() <-chan struct{} { return g.kicked }
+// Kicked is closed when the viewer must leave.
+func (g *Viewer) Kicked() <-chan struct{} { return g.kicked }
 
 // Left is closed by Leave.
-func (g *Guest) Left() <-chan struct{} { return g.left }
+func (g *Viewer) Left() <-chan struct{} { return g.left }
 
 // Leave gives the place up. It may be called twice.
-func (g *Guest) Leave() {
+func (g *Viewer) Leave() {
 	g.leave.Do(func() {
 		close(g.left)
 		d := g.door
 		d.mu.Lock()
-		d.guests = slices.DeleteFunc(d.guests, func(x *Guest) bool { return x == g })
+		d.viewers = slices.DeleteFunc(d.viewers, func(x *Viewer) bool { return x == g })
 		changed := d.changed
 		d.mu.Unlock()
 		changed()
 	})
 }
 
-// Guests returns those who look on, in the order of their coming.
-func (d *Door) Guests() []*Guest {
+// Viewers returns the viewers, oldest first.
+func (d *Door) Viewers() []*Viewer {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return slices.Clone(d.guests)
+	return slices.Clone(d.viewers)
 }
 
-// Kick sends a guest away and logs its browser out, unless that is by's own. It reports whether
-// there was such a guest.
-func (d *Door) Kick(id int64, by *Guest) bool {
+// Kick removes a viewer and logs its browser out, unless that is by's own. It reports whether
+// there was such a viewer.
+func (d *Door) Kick(id int64, by *Viewer) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	i := slices.IndexFunc(d.guests, func(g *Guest) bool { return g.ID == id })
+	i := slices.IndexFunc(d.viewers, func(g *Viewer) bool { return g.ID == id })
 	if i < 0 {
 		return false
 	}
-	g := d.guests[i]
+	g := d.viewers[i]
 	if g.Cookie != "" && g.Cookie != by.Cookie {
 		d.forget(g.Cookie)
 	}
@@ -90,5 +90,5 @@ func (d *Door) Kick(id int64, by *Guest) bool {
 	return true
 }
 
-// Most returns how many guests there may be.
+// Most returns how many viewers there may be.
 func (d *Door) Most() int { return d.most }

@@ -13,10 +13,10 @@ import (
 
 // viewer is a client of a test.
 type viewer struct {
-	member *Member
+	member *Subscriber
 
 	mu      sync.Mutex
-	want    Want
+	want    EncoderKey
 	rate    float64
 	stopped bool // it has no room
 	came    map[int64][]byte
@@ -25,8 +25,8 @@ type viewer struct {
 	ended   bool
 }
 
-func (s *Studio) viewer(t *testing.T, view preview.View) *viewer {
-	v := &viewer{want: Want{Kind: preview.AVC, View: view}, rate: 4e6, came: map[int64][]byte{}}
+func (s *EncoderPool) viewer(t *testing.T, view preview.View) *viewer {
+	v := &viewer{want: EncoderKey{Kind: preview.AVC, View: view}, rate: 4e6, came: map[int64][]byte{}}
 	v.member = s.Join(v)
 	t.Cleanup(v.member.Leave)
 	return v
@@ -39,7 +39,7 @@ func (v *viewer) set(change func()) {
 	v.member.Ready()
 }
 
-func (v *viewer) Want() Want {
+func (v *viewer) Want() EncoderKey {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.want
@@ -100,7 +100,7 @@ func await(t *testing.T, what string, ok func() bool) {
 }
 
 // groups returns how many members each encoder has, the most first.
-func (s *Studio) groups() (sizes []int) {
+func (s *EncoderPool) groups() (sizes []int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.coders {
@@ -111,7 +111,7 @@ func (s *Studio) groups() (sizes []int) {
 	return sizes
 }
 
-func (s *Studio) grouped(t *testing.T, want ...int) {
+func (s *EncoderPool) grouped(t *testing.T, want ...int) {
 	t.Helper()
 	await(t, "other groups", func() bool { return slices.Equal(s.groups(), want) })
 }
@@ -209,8 +209,8 @@ func TestStopsAtTheEnd(t *testing.T) {
 // One whose line takes less than half of the rate has an encoder of its own, and shares one again
 // later.
 func TestThinLine(t *testing.T) {
-	defer func(a, r time.Duration) { apart, reunion = a, r }(apart, reunion)
-	apart, reunion = 100*time.Millisecond, 100*time.Millisecond
+	defer func(a, r time.Duration) { apart, rejoin = a, r }(apart, rejoin)
+	apart, rejoin = 100*time.Millisecond, 100*time.Millisecond
 	s, _, _ := open(t)
 	a, b := s.viewer(t, preview.ViewFiltered), s.viewer(t, preview.ViewFiltered)
 	s.grouped(t, 2)
