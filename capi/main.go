@@ -46,7 +46,7 @@ func bad(format string, args ...any) error {
 	return hint.Says(fmt.Sprintf(format, args...), "", contract.Class(contract.ExitUsage))
 }
 
-// call runs the body of a function with a handle, and returns its code. A panic is an error.
+// call runs the body of a function with a handle, and returns its code.
 func call(v *C.vidfilter, do func(h *handle) error) C.int {
 	if v == nil {
 		return C.VIDFILTER_BAD
@@ -64,11 +64,11 @@ func call(v *C.vidfilter, do func(h *handle) error) C.int {
 	return fail(v, err)
 }
 
-// guarded runs do, and returns a panic as an error.
+// guarded runs do, and returns a panic as an error: it must not reach C.
 func guarded(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("a fault of vidfilter, please report it: %v", p)
+			err = stream.Fault(p)
 		}
 	}()
 	return do()
@@ -115,25 +115,27 @@ func vidfilter_open(to **C.vidfilter, format *C.vidfilter_format, options *C.cha
 	}
 	v := (*C.vidfilter)(C.calloc(1, C.sizeof_vidfilter))
 	*to = v
-	return fail(v, guarded(func() error {
-		if format == nil {
-			return bad("the format is NULL")
-		}
-		f, err := formatOf(format)
-		if err != nil {
-			return err
-		}
-		text := ""
-		if options != nil {
-			text = C.GoString(options)
-		}
-		s, err := stream.Open(f, text)
-		if err != nil {
-			return err
-		}
-		v.handle = C.uintptr_t(cgo.NewHandle(&handle{Stream: s, format: f.Format, mixed: f.Fields == stream.Mixed}))
-		return nil
-	}))
+	return fail(v, guarded(func() error { return open(v, format, options) }))
+}
+
+func open(v *C.vidfilter, format *C.vidfilter_format, options *C.char) error {
+	if format == nil {
+		return bad("the format is NULL")
+	}
+	f, err := formatOf(format)
+	if err != nil {
+		return err
+	}
+	text := ""
+	if options != nil {
+		text = C.GoString(options)
+	}
+	s, err := stream.Open(f, text)
+	if err != nil {
+		return err
+	}
+	v.handle = C.uintptr_t(cgo.NewHandle(&handle{Stream: s, format: f.Format, mixed: f.Fields == stream.Mixed}))
+	return nil
 }
 
 func formatOf(c *C.vidfilter_format) (f stream.Format, err error) {

@@ -232,7 +232,8 @@ func (s *Stream) NewFrame() (*pipeline.Frame, error) {
 
 // Push filters a frame, which it takes in any case. Only Mixed streams look at its Interlaced and
 // TopFieldFirst. Context marks a frame without a result, which others may need.
-func (s *Stream) Push(f *pipeline.Frame) error {
+func (s *Stream) Push(f *pipeline.Frame) (err error) {
+	defer s.contain(&err)
 	switch {
 	case s.failed != nil:
 		f.Release()
@@ -250,7 +251,7 @@ func (s *Stream) Push(f *pipeline.Frame) error {
 	if f.Video = s.video; s.format.Fields != Mixed {
 		f.Interlaced, f.TopFieldFirst = s.format.Fields != Progressive, s.format.Fields == TopFirst
 	}
-	err := s.filter.Process(s.ctx, f, s.emit)
+	err = s.filter.Process(s.ctx, f, s.emit)
 	if err == nil && s.format.Live {
 		err = pipeline.Drain(s.ctx, s.filter, s.emit)
 	}
@@ -278,6 +279,19 @@ func (s *Stream) fails(err error) error {
 		s.drop()
 	}
 	return err
+}
+
+// contain turns a panic into a failure. Nobody knows what the filters hold then: it is left.
+func (s *Stream) contain(err *error) {
+	if p := recover(); p != nil {
+		*err = Fault(p)
+		s.failed, s.filter, s.results = *err, nil, nil
+	}
+}
+
+// Fault returns the error of a panic.
+func Fault(panicked any) error {
+	return fmt.Errorf("a fault of vidfilter, please report it: %v", panicked)
 }
 
 // drop releases the results and what the filters hold.
@@ -309,7 +323,8 @@ func (s *Stream) Pull() (*pipeline.Frame, error) {
 }
 
 // Flush makes the results of all frames. The next frame begins another video.
-func (s *Stream) Flush() error {
+func (s *Stream) Flush() (err error) {
+	defer s.contain(&err)
 	if s.failed != nil || s.ended {
 		return s.failed
 	}

@@ -268,6 +268,7 @@ func rotated(b []byte, frames, by int) (all []byte) {
 
 // TestNoFFmpeg: the library does without FFmpeg and the codecs.
 func TestNoFFmpeg(t *testing.T) {
+	e2e.Start(t, true)
 	cmd := exec.Command("go", "list", "-deps", "-tags", "nolibav", "vidfilter/capi")
 	out, err := cmd.Output()
 	e2e.Must(t, err)
