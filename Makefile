@@ -1,7 +1,7 @@
 # `make help` lists the targets. Each target installs or builds what it lacks on a fresh Debian 12 or 13.
 .DEFAULT_GOAL := build
 SHELL := /bin/sh
-.PHONY: build demo test test-soak latency sandbox-cost test-damage test-asan test-faults test-fuzz test-gpu lab quality ptx lint fmt bench samples install uninstall clean distclean env help setup setup-test
+.PHONY: build lib demo test test-soak latency sandbox-cost test-damage test-asan test-faults test-fuzz test-gpu lab quality ptx lint fmt bench samples install install-lib uninstall clean distclean env help setup setup-test
 
 PREFIX ?= /usr/local
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -13,6 +13,10 @@ RUN = eval "$$(scripts/env.sh)" &&
 build: setup ## build bin/vidfilter (FFmpeg is built once, into a cache)
 	@$(RUN) go build -ldflags "-s -w -X vidfilter/internal/cli.version=$(VERSION)" -o bin/vidfilter ./cmd/vidfilter
 	@echo "built bin/vidfilter"
+
+lib: ## build bin/lib: the library for C, plugins for frei0r and VapourSynth (docs/library.md)
+	@scripts/setup.sh build lib && scripts/lib.sh bin/lib "$(VERSION)"
+	@echo "built bin/lib"
 
 demo: build ## filter a sample and say where the result is
 	@scripts/demo.sh
@@ -106,8 +110,17 @@ install: build ## install program, completions and manual below PREFIX (/usr/loc
 		$$sudo install -m 644 "$$pages"/*.1 "$(MANUAL)" && rm -r "$$pages"
 	@echo "installed $(DEST)/bin/vidfilter"
 
-uninstall: ## remove the files of install
-	@sudo=$(SUDO); $$sudo rm -f "$(DEST)/bin/vidfilter" $(COMPLETIONS) "$(MANUAL)"/vidfilter.1 "$(MANUAL)"/vidfilter-*.1
+LIBRARY = libvidfilter.so.1 frei0r-1/vidfilter.so vapoursynth/vidfilter.so
+
+install-lib: lib ## install the library, its header and the plugins below PREFIX
+	@sudo=$(SUDO); for f in $(LIBRARY); do $$sudo install -D -m 644 "bin/lib/$$f" "$(DEST)/lib/$$f" || exit 1; done; \
+	$$sudo ln -sf libvidfilter.so.1 "$(DEST)/lib/libvidfilter.so" && \
+		$$sudo install -D -m 644 bin/lib/vidfilter.h "$(DEST)/include/vidfilter.h"
+	@echo "installed $(DEST)/lib/libvidfilter.so"
+
+uninstall: ## remove the files of install and install-lib
+	@sudo=$(SUDO); $$sudo rm -f "$(DEST)/bin/vidfilter" $(COMPLETIONS) "$(MANUAL)"/vidfilter.1 "$(MANUAL)"/vidfilter-*.1 \
+		$(addprefix "$(DEST)"/lib/,$(LIBRARY) libvidfilter.so) "$(DEST)/include/vidfilter.h"
 
 clean: ## remove the files built in the tree
 	rm -rf bin demo samples/4k.mp4 samples/8k.mp4
@@ -124,7 +137,7 @@ setup:
 	@[ -f "$$(scripts/ffmpeg.sh --path)/done" ] || { $(RUN) nice go build -o /dev/null ./cmd/vidfilter; } >/dev/null 2>&1 & \
 	scripts/ffmpeg.sh >/dev/null && scripts/libcuda.sh >/dev/null && wait
 setup-test: ## install the programs that tests need
-	@scripts/setup.sh build test
+	@scripts/setup.sh build lib test
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / { gsub(/\$$\$$/, "$$", $$2); printf "  make %-10s %s\n", $$1, $$2 }' Makefile

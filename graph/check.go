@@ -1,3 +1,5 @@
+//go:build !nolibav
+
 // Package graph runs graphs of FFmpeg's filters as stages of a pipeline.
 package graph
 

@@ -1,3 +1,5 @@
+//go:build !nolibav
+
 #include "glue.h"
 
 #include "_cgo_export.h"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the missing packages of the named groups: setup.sh build test bench lab
+# Installs the missing packages of the named groups: setup.sh build lib test bench lab
 # Quiet and fast if none is missing. For Debian 12 and 13; elsewhere it prints the packages to install.
 set -eu
 
@@ -36,6 +36,9 @@ for group in "$@"; do
 		need "$lib/libz.a" zlib1g-dev
 		need "$lib/libzimg.a" libzimg-dev
 		command -v go >/dev/null 2>&1 || [ -x /usr/local/go/bin/go ] || need go golang-go
+		;;
+	lib)
+		need "/usr/include/frei0r.h" frei0r-plugins-dev
 		;;
 	test)
 		need ffmpeg ffmpeg

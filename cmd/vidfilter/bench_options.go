@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"vidfilter/internal/cli"
-	"vidfilter/internal/job"
+	"vidfilter/internal/filters"
 	"vidfilter/kernels"
 	"vidfilter/lab/bench"
 )
@@ -20,7 +20,7 @@ import (
 type benchOptions struct {
 	bench.Options
 	printing
-	device job.Device
+	device filters.Device
 }
 
 var (
@@ -48,7 +48,7 @@ func (o *benchOptions) flags() *pflag.FlagSet {
 }
 
 func newBenchOptions() *benchOptions {
-	o := &benchOptions{device: job.Device{Kind: "auto"}}
+	o := &benchOptions{device: filters.Device{Kind: "auto"}}
 	o.Version = cli.Version()
 	return o
 }
@@ -143,8 +143,8 @@ func checkGlob(glob string, names []string, hint, none string) error {
 }
 
 // parseBenchDevice accepts a single device: times of several together describe none.
-func parseBenchDevice(s string) (job.Device, error) {
-	d, err := job.ParseDevice(s)
+func parseBenchDevice(s string) (filters.Device, error) {
+	d, err := filters.ParseDevice(s)
 	if err == nil && (d.All || len(d.Indexes) > 1) {
 		err = cli.Usagef("measure one after another", "bench measures one GPU")
 	}

@@ -12,6 +12,7 @@ import (
 	"vidfilter/encode/formats"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
+	"vidfilter/internal/filters"
 	"vidfilter/internal/job"
 	"vidfilter/kernels"
 )
@@ -53,7 +54,7 @@ func TestHelpNamesValues(t *testing.T) {
 		}
 	}
 	for _, list := range [][]string{
-		kernels.FieldOrder.Names, job.CompareNames, job.ProgressNames, job.DeviceNames, formats.Names(),
+		kernels.FieldOrder.Names, job.CompareNames, job.ProgressNames, filters.DeviceNames, formats.Names(),
 	} {
 		for _, name := range list {
 			if !strings.Contains(help, name) {

@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"vidfilter/internal/cli"
-	"vidfilter/internal/job"
+	"vidfilter/internal/filters"
 	"vidfilter/lab"
 	"vidfilter/lab/quality"
 )
@@ -15,7 +15,7 @@ import (
 type labOptions struct {
 	lab.Options
 	printing
-	device job.Device
+	device filters.Device
 	List   bool
 	From   string
 
@@ -63,7 +63,7 @@ func (o *labOptions) addPapers(s string) ([]string, error) {
 }
 
 func newLabOptions() *labOptions {
-	o := &labOptions{device: job.Device{Kind: "auto"}}
+	o := &labOptions{device: filters.Device{Kind: "auto"}}
 	o.Version = cli.Version()
 	return o
 }

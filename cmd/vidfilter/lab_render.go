@@ -12,6 +12,7 @@ import (
 	"vidfilter/encode/formats"
 	"vidfilter/encode/target"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/filters"
 	"vidfilter/internal/job"
 	"vidfilter/internal/sandbox"
 	"vidfilter/kernels"
@@ -49,7 +50,7 @@ func (r *renderOptions) addFlags(fs *pflag.FlagSet) {
 			return p, err
 		}), name, opt.Short, opt.Usage())
 	}
-	t.Add(cli.NewValue(&r.Threads, "N", cli.IntIn(0, job.MaxThreads)), "threads", "", "of a CPU system; 0 (default) uses all cores")
+	t.Add(cli.NewValue(&r.Threads, "N", cli.IntIn(0, filters.MaxThreads)), "threads", "", "of a CPU system; 0 (default) uses all cores")
 	job.SandboxFlag(t, &r.sandbox)
 }
 

@@ -12,6 +12,7 @@ import (
 	"vidfilter/encode/video"
 	"vidfilter/gpu"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/filters"
 	"vidfilter/internal/hint"
 	"vidfilter/internal/machine"
 	"vidfilter/kernels"
@@ -52,27 +53,21 @@ type (
 // OpenBackend opens the device of --device. auto falls back to the CPU; the caller reports that by
 // tell once the job has begun.
 func (o *Options) OpenBackend(u *cli.UI) (b kernels.Backend, tell func(), err error) {
-	tell = func() {}
-	if o.Join == "" && o.Device.Kind != "cpu" {
-		b, err := o.openGPU(u)
-		if err == nil {
-			u.Debug("filtering on " + b.Name())
-			for _, s := range o.Stages() {
-				b.Warm(s) // while the input is opened
-			}
-			return b, tell, nil
-		}
-		if o.Device.Kind == "cuda" {
-			return nil, nil, onlyCPU(err)
-		}
-		tell = func() { u.Info(fmt.Sprintf("no GPU (%v): filtering on the CPU", err)) }
+	d := o.Device
+	if o.Join != "" {
+		d = filters.Device{Kind: "cpu"}
 	}
-	cpu, err := kernels.NewCPU(o.Threads, "")
+	b, noGPU, err := filters.Open(d, o.Threads, o.Stages(), o.gpuOptions(u))
 	if err != nil {
 		return nil, nil, err
 	}
-	u.Debug("filtering on " + cpu.Name())
-	return cpu, tell, nil
+	u.Debug("filtering on " + b.Name())
+	tell = func() {
+		if noGPU != nil {
+			u.Info(fmt.Sprintf("no GPU (%v): filtering on the CPU", noGPU))
+		}
+	}
+	return b, tell, nil
 }
 
 // decodeOptions returns the options of the decoder. If NVDEC is to decode, it prepares the GPU of
@@ -168,27 +163,9 @@ func (j *job) openEncoding() (err error) {
 	return err
 }
 
-// openGPU opens GPUs that support the parameters.
-func (o *Options) openGPU(u *cli.UI) (*gpu.Backend, error) {
-	b, err := gpu.Open(o.gpuOptions(u))
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range o.Stages() {
-		if err := b.Can(s); err != nil {
-			_ = b.Close()
-			return nil, err
-		}
-	}
-	return b, nil
-}
-
 func (o *Options) gpuOptions(u *cli.UI) gpu.Options {
 	return gpu.Options{Indexes: o.Device.Indexes, All: o.Device.All, Streams: o.Streams, Patience: o.patience, Log: u.Logger}
 }
-
-// onlyCPU advises to filter on the CPU.
-func onlyCPU(err error) error { return hint.Add(err, "--device cpu filters on the CPU") }
 
 // framesInFlight is how many frames may wait for the encoder: enough to even out the stages, and
 // few beside the frames in the decoder and encoder.

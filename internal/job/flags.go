@@ -12,6 +12,7 @@ import (
 	"vidfilter/encode/video"
 	"vidfilter/gpu"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/filters"
 )
 
 // optionsHelp lists all options of a job.
@@ -22,7 +23,6 @@ var Groups = []string{"Files", "Filter", "Encoder", "Streams and time", "Running
 
 // Names that flags take. Those of the kernels are in package kernels.
 var (
-	DeviceNames     = []string{"auto", "cpu", "cuda", "cuda:all"}
 	HWAccelNames    = []string{"auto", "nvdec", "nvenc", "auto,nvenc", "nvdec,nvenc", "none"}
 	CompareNames    = []string{"side", "split"}
 	FilmGrainNames  = []string{"source", "keep"}
@@ -82,9 +82,9 @@ func (o *Options) streamFlags(t cli.Table) {
 }
 
 func (o *Options) runFlags(t cli.Table) {
-	t.Add(NewDevice(&o.Device), "device", "", "auto (default) cpu cuda cuda:0,2 cuda:all", cli.Basic, cli.Neutral)
+	t.Add(filters.NewDevice(&o.Device), "device", "", "auto (default) cpu cuda cuda:0,2 cuda:all", cli.Basic, cli.Neutral)
 	t.Add(cli.OneOf(&o.HWAccel, HWAccelNames), "hwaccel", "", "auto (default) nvdec none nvenc (experimental)")
-	t.Add(cli.NewValue(&o.Threads, "N", cli.IntIn(0, MaxThreads)), "threads", "", "CPU threads; 0 (default) uses all cores", cli.Neutral)
+	t.Add(cli.NewValue(&o.Threads, "N", cli.IntIn(0, filters.MaxThreads)), "threads", "", "CPU threads; 0 (default) uses all cores", cli.Neutral)
 	t.Add(cli.NewValue(&o.Parts, "N", cli.IntIn(0, MaxParts)), "parts", "", "parts filtered side by side; 0 (default) chooses", cli.NotInBatch("a batch cuts videos into parts itself"))
 	t.Add(cli.NewValue(&o.Streams, "N", cli.IntIn(0, gpu.MaxStreams)), "streams", "", "CUDA streams per GPU, up to 8; 0 (default) chooses", cli.Neutral)
 	t.Add(cli.NewValue(&o.FramesInFlight, "N", cli.IntIn(0, maxFramesInFlight)), "frames-in-flight", "", "frames in memory; 0 (default) chooses", cli.Neutral)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"vidfilter/internal/cli"
+	"vidfilter/internal/filters"
 	"vidfilter/kernels"
 )
 
@@ -85,7 +86,7 @@ func (o *Options) suits(c Choice) bool {
 	}
 	trial := *o
 	var err error
-	if trial.Filters, err = o.withFilterOption(opt, c.Value); err != nil {
+	if trial.Filters, err = filters.With(o.Filters, opt, c.Value); err != nil {
 		return true // applyFootage reports the error
 	}
 	return slices.Contains(opt.Filters(), o.Filters.Chosen()) && trial.checkStages() == nil &&

@@ -26,6 +26,7 @@ import (
 	"vidfilter/internal/av"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
+	"vidfilter/internal/filters"
 	"vidfilter/internal/hint"
 	"vidfilter/internal/machine"
 	"vidfilter/internal/stages"
@@ -407,7 +408,7 @@ func (j *job) run(ctx context.Context) error {
 	case err != nil && j.stopped() && j.meters.Encode.Frames() == 0:
 		return cli.Interruption{} // there is nothing to keep
 	case errors.Is(err, gpu.ErrDevice) && !errors.Is(err, gpu.ErrNVENC):
-		return onlyCPU(err)
+		return filters.OnlyCPU(err)
 	}
 	j.written.Store(err == nil && !j.stopped())
 	return err

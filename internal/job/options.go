@@ -20,6 +20,7 @@ import (
 	"vidfilter/encode/target"
 	"vidfilter/encode/video"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/filters"
 	"vidfilter/internal/machine"
 	"vidfilter/kernels"
 )
@@ -37,7 +38,7 @@ type Options struct {
 	NoiseFrom *NoiseFrom   // nil: not there
 	Profile   *noise.Model // nil: none
 
-	Device         Device
+	Device         filters.Device
 	HWAccel        string // of HWAccelNames
 	Threads        int    // 0: all cores
 	Streams        int    // of each GPU; 0: the program chooses
@@ -95,16 +96,9 @@ type Options struct {
 	FootageUnfit []Choice
 }
 
-// Device is the value of --device.
-type Device struct {
-	Kind    string // auto, cpu, cuda
-	Indexes []int  // of GPUs that share the work; nil: the first usable one
-	All     bool   // all usable GPUs
-}
-
 func NewOptions() *Options {
 	return &Options{
-		Device:       Device{Kind: "auto"},
+		Device:       filters.Device{Kind: "auto"},
 		HWAccel:      "auto",
 		Encoder:      DefaultCodec.Name,
 		CRF:          DefaultCodec.CRF,

@@ -18,6 +18,7 @@ import (
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/e2e"
+	"vidfilter/internal/filters"
 	"vidfilter/internal/stages"
 	"vidfilter/kernels"
 	"vidfilter/repair"
@@ -89,13 +90,13 @@ var goodFlags = []struct {
 	{"sigma-r", "1e1", func(o *Options) any { return o.Filters.Main().(kernels.Bilateral).SigmaR }, 10.0},
 	{"range", "gaussian", func(o *Options) any { return o.Filters.Main().(kernels.Bilateral).Range }, kernels.Gaussian},
 	{"border", "clamp", func(o *Options) any { return o.Filters.Main().(kernels.Bilateral).Border }, kernels.Clamp},
-	{"device", "cpu", func(o *Options) any { return o.Device }, Device{Kind: "cpu"}},
-	{"device", "cuda", func(o *Options) any { return o.Device }, Device{Kind: "cuda"}},
-	{"device", "cuda:3", func(o *Options) any { return o.Device }, Device{Kind: "cuda", Indexes: []int{3}}},
-	{"device", "cuda:0,2", func(o *Options) any { return o.Device }, Device{Kind: "cuda", Indexes: []int{0, 2}}},
-	{"device", "cuda:all", func(o *Options) any { return o.Device }, Device{Kind: "cuda", All: true}},
-	{"device", "gpu", func(o *Options) any { return o.Device }, Device{Kind: "cuda"}},
-	{"device", "gpu:all", func(o *Options) any { return o.Device }, Device{Kind: "cuda", All: true}},
+	{"device", "cpu", func(o *Options) any { return o.Device }, filters.Device{Kind: "cpu"}},
+	{"device", "cuda", func(o *Options) any { return o.Device }, filters.Device{Kind: "cuda"}},
+	{"device", "cuda:3", func(o *Options) any { return o.Device }, filters.Device{Kind: "cuda", Indexes: []int{3}}},
+	{"device", "cuda:0,2", func(o *Options) any { return o.Device }, filters.Device{Kind: "cuda", Indexes: []int{0, 2}}},
+	{"device", "cuda:all", func(o *Options) any { return o.Device }, filters.Device{Kind: "cuda", All: true}},
+	{"device", "gpu", func(o *Options) any { return o.Device }, filters.Device{Kind: "cuda"}},
+	{"device", "gpu:all", func(o *Options) any { return o.Device }, filters.Device{Kind: "cuda", All: true}},
 	{"threads", "4", func(o *Options) any { return o.Threads }, 4},
 	{"hwaccel", "nvdec", func(o *Options) any { return o.HWAccel }, "nvdec"},
 	{"streams", "3", func(o *Options) any { return o.Streams }, 3},

@@ -19,6 +19,7 @@ import (
 	"vidfilter/gpu/testdriver"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/e2e"
+	"vidfilter/internal/filters"
 )
 
 // driverLog is the environment variable that tells a child the log of its driver.
@@ -74,7 +75,7 @@ func TestPartsWithNVDEC(t *testing.T) {
 				args := slices.Concat(quiet, []string{"-i", clip, "-o", file, "--parts", "2", "--crf", "0", "--preset", "ultrafast"}, strings.Fields(c.args), more)
 				o, err := Parse(args, nil)
 				e2e.Must(t, err)
-				o.Device = Device{Kind: "cuda", Indexes: indexes}
+				o.Device = filters.Device{Kind: "cuda", Indexes: indexes}
 				if log != "" {
 					e2e.Put(t, log, nil)
 				}

@@ -3,10 +3,7 @@ package job
 import (
 	"errors"
 	"math"
-	"regexp"
-	"slices"
 	"strings"
-	"sync"
 
 	"vidfilter/encode/spec"
 	"vidfilter/encode/video"
@@ -17,10 +14,7 @@ func splitTune(s string) []string {
 	return strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(",./-+", r) })
 }
 
-const (
-	MaxThreads        = 4096
-	maxFramesInFlight = 4096
-)
+const maxFramesInFlight = 4096
 
 // newCodec takes other names of a codec, too.
 func newCodec(p *string) *cli.Value[string] {
@@ -30,51 +24,6 @@ func newCodec(p *string) *cli.Value[string] {
 		}
 		return s
 	})
-}
-
-func NewDevice(p *Device) *cli.Value[Device] {
-	return cli.Aliased(cli.Names(cli.NewValue(p, "NAME", ParseDevice), DeviceNames), usualDevice)
-}
-
-// usualDevice returns what gpu and nvidia stand for.
-func usualDevice(s string) string {
-	s = strings.ToLower(s)
-	for _, alias := range []string{"gpu", "nvidia"} {
-		if rest, ok := strings.CutPrefix(s, alias); ok && (rest == "" || rest[0] == ':') {
-			return "cuda" + rest
-		}
-	}
-	return s
-}
-
-func ParseDevice(s string) (Device, error) {
-	if s == "cuda:all" {
-		return Device{Kind: "cuda", All: true}, nil
-	}
-	if list, ok := strings.CutPrefix(s, "cuda:"); ok {
-		indexes, err := parseIndexes(list)
-		return Device{Kind: "cuda", Indexes: indexes}, err
-	}
-	if !slices.Contains(DeviceNames, s) {
-		return Device{}, cli.UnknownName(append(slices.Clone(DeviceNames), "cuda:0", "cuda:0,2"), s)
-	}
-	return Device{Kind: s}, nil
-}
-
-// parseIndexes reads numbers of GPUs: 0, or 0,2.
-func parseIndexes(list string) (indexes []int, err error) {
-	const hint = "GPUs are numbered from 0; vidfilter devices lists them"
-	for n := range strings.SplitSeq(list, ",") {
-		i, err := cli.IntIn(0, 255)(n)
-		switch {
-		case err != nil:
-			return nil, cli.Usagef(hint, "no such number of a GPU")
-		case slices.Contains(indexes, i):
-			return nil, cli.Usagef(hint, "a GPU is named twice")
-		}
-		indexes = append(indexes, i)
-	}
-	return indexes, nil
 }
 
 func ParseCRF(s string) (float64, error) {
@@ -95,11 +44,6 @@ func parseGOP(s string) (int, error) {
 	}
 	return n, nil
 }
-
-// frameRate matches values of ffmpeg's -r.
-var frameRate = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^([0-9]+\.[0-9]+|[0-9]+/[0-9]+|1[6-9]|[2-9][0-9]|1[0-9]{2}|240)(fps)?$|^(ntsc|pal|film|ntsc-film)$`)
-})
 
 func parseBitrate(s string) (int64, error) {
 	n, err := cli.ParseAmount(s)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"vidfilter/internal/cli"
+	"vidfilter/internal/filters"
 	"vidfilter/internal/job"
 	"vidfilter/internal/site"
 	"vidfilter/kernels"
@@ -73,8 +74,8 @@ func (o *Options) Flags() *pflag.FlagSet {
 	t.Group = "Filter"
 	o.PictureFlags(t, kernels.Place.Live)
 	t.Add(cli.NewValue(&o.LookAhead, "N", cli.IntIn(0, 1)), "look-ahead", "", "1: denoise better, and show each picture one later")
-	t.Add(job.NewDevice(&o.Device), "device", "", "auto (default) cpu cuda cuda:1")
-	t.Add(cli.NewValue(&o.Threads, "N", cli.IntIn(0, job.MaxThreads)), "threads", "", "CPU threads; 0 (default) uses all cores")
+	t.Add(filters.NewDevice(&o.Device), "device", "", "auto (default) cpu cuda cuda:1")
+	t.Add(cli.NewValue(&o.Threads, "N", cli.IntIn(0, filters.MaxThreads)), "threads", "", "CPU threads; 0 (default) uses all cores")
 	t.Group = "Output"
 	t.Add(cli.Once(cli.String(&o.Target, "TARGET")), "output", "", "picture to /dev/videoN (v4l2loopback) or stdout (-)")
 	t.Add(cli.OneOf(&o.TargetFormat, []string{formatY4M, formatTS}), "format", "", "of --output -: y4m (default) mpegts")
