@@ -57,6 +57,19 @@ func BaseOf(id string) string {
 	return base
 }
 
+// BatchOf returns the name of the batch that a job's ID belongs to: the end of its base, and the
+// owner.
+func BatchOf(id string) string {
+	base := BaseOf(id)
+	return id[strings.LastIndexByte(base, '-')+1:]
+}
+
+// Reasons of a cancelled job. One that was cancelled with its batch ends the batch.
+const (
+	ByHand    = "cancelled by hand"
+	WithBatch = "cancelled with its batch"
+)
+
 // OwnerOf returns the credential whose jobs can have an ID; ok is false if all credentials' can.
 func OwnerOf(id string) (owner string, ok bool) {
 	_, owner, ok = strings.Cut(id, ownerMark)

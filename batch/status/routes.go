@@ -198,8 +198,10 @@ func (s *server) cancel(w http.ResponseWriter, r *http.Request) {
 	case !ok:
 	case j.State.Ended():
 		site.Refuse(w, http.StatusConflict, "this job has already ended: it is "+string(j.State))
+	case r.URL.Query().Has("batch"):
+		acted(w, s.engine.Cancel(r.Context(), j.ID, queue.WithBatch))
 	default:
-		acted(w, s.engine.Cancel(r.Context(), j.ID, "cancelled by hand"))
+		acted(w, s.engine.Cancel(r.Context(), j.ID, queue.ByHand))
 	}
 }
 

@@ -8,7 +8,7 @@
 //	GET  /healthz                200 if the queue answers, else 503
 //	GET  /livez                  200 as long as the process answers
 //	GET  /metrics                Prometheus's text format
-//	POST /api/jobs/ID/cancel     needs Authorization: Bearer TOKEN
+//	POST /api/jobs/ID/cancel     needs Authorization: Bearer TOKEN; ?batch ends its batch, too
 //	POST /api/jobs/ID/retry      the same; for jobs that failed or were cancelled
 //
 // Errors are a sentence of plain text.

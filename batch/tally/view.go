@@ -13,6 +13,7 @@ import (
 // their meaning. Unknown numbers are null.
 type Job struct {
 	ID        string      `json:"id"`
+	Batch     string      `json:"batch"`          // see queue.BatchOf
 	Title     string      `json:"title"`          // as submitted: any characters
 	Site      string      `json:"site,omitempty"` // location of its files
 	User      string      `json:"user,omitempty"` // credential that submitted it
@@ -80,7 +81,7 @@ func (j Job) Took() time.Duration {
 
 func (j *job) view(now time.Time) Job {
 	v := Job{
-		ID: j.s.Job.ID, Title: j.s.Job.Title, Site: j.s.Job.Site, User: j.s.Job.User, State: j.s.State, Reason: j.s.Explain(),
+		ID: j.s.Job.ID, Batch: queue.BatchOf(j.s.Job.ID), Title: j.s.Job.Title, Site: j.s.Job.Site, User: j.s.Job.User, State: j.s.State, Reason: j.s.Explain(),
 		Submitted: known(j.s.Submitted), Started: known(j.s.Started), Ended: known(j.s.Ended),
 		Tasks: j.s.Tasks, Finished: j.s.Finished, Retried: j.s.Retried, Retries: j.s.Job.Retries,
 		Frames: j.done(), Bytes: j.written(), Active: make([]Active, len(j.s.Active)),

@@ -10,8 +10,8 @@ import (
 	"vidfilter/batch/queue"
 )
 
-// Cancel cancels a job at a user's request.
-func Cancel(ctx context.Context, e queue.Engine, id string) error {
+// Cancel cancels a job at a user's request; reason is queue.ByHand or queue.WithBatch.
+func Cancel(ctx context.Context, e queue.Engine, id, reason string) error {
 	s, err := e.Get(ctx, id)
 	if err != nil {
 		return err
@@ -19,7 +19,7 @@ func Cancel(ctx context.Context, e queue.Engine, id string) error {
 	if s.State.Ended() {
 		return fmt.Errorf("job %s has already ended: it is %s", id, s.State)
 	}
-	return e.Cancel(ctx, id, "cancelled by hand")
+	return e.Cancel(ctx, id, reason)
 }
 
 // Retry resubmits a job that failed or was cancelled.

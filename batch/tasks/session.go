@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -62,6 +63,7 @@ type Session struct {
 	ended   map[string]*entry    // failed or cancelled: may be retried
 	left    map[string]bool      // jobs of others, or of an earlier run, that have not ended
 	changed chan struct{}        // an item has ended
+	off     bool                 // the batch was cancelled
 	rows    []batch.Row
 
 	beside sync.WaitGroup // the goroutines of Run
@@ -95,7 +97,7 @@ func (s *Session) Run(ctx context.Context, next func(ctx context.Context) (batch
 	s.mu.Lock()
 	s.open, s.ended, s.jobs = map[string]*entry{}, map[string]*entry{}, map[string]queue.Job{}
 	s.left = map[string]bool{}
-	s.changed = make(chan struct{}, 1)
+	s.changed, s.off = make(chan struct{}, 1), false
 	s.mu.Unlock()
 	s.Log = cmp.Or(s.Log, slog.New(slog.DiscardHandler))
 	ctx, stop := context.WithCancelCause(ctx)
@@ -136,7 +138,13 @@ func (s *Session) feed(ctx context.Context, next func(ctx context.Context) (batc
 		}
 	})
 	for more := items; ; {
-		n := s.running()
+		n, off := s.running()
+		if off {
+			more = nil
+		}
+		if off && n == 0 {
+			return ErrCancelled
+		}
 		from := more
 		if n >= max(1, s.Window) {
 			from = nil
@@ -169,10 +177,26 @@ func (s *Session) program() batch.Program {
 	return batch.Program{Version: s.Version, RemakeOlder: s.RemakeOlder}
 }
 
-func (s *Session) running() int {
+// running returns how many items have not ended, and whether the batch was cancelled.
+func (s *Session) running() (n int, off bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.open)
+	return len(s.open), s.off
+}
+
+// ErrCancelled is the error of a batch that was cancelled; see queue.WithBatch.
+var ErrCancelled = errors.New("the batch was cancelled")
+
+// cancelOpen cancels the open jobs of a batch that was cancelled.
+func (s *Session) cancelOpen(ctx context.Context) {
+	s.mu.Lock()
+	open := slices.Collect(maps.Keys(s.open))
+	s.mu.Unlock()
+	for _, id := range open {
+		if err := s.Engine.Cancel(ctx, id, queue.WithBatch); err != nil && !errors.Is(err, queue.ErrNoJob) {
+			s.Log.Warn(err.Error())
+		}
+	}
 }
 
 // JobID returns the name of an output's job, unique in a queue.
@@ -215,6 +239,9 @@ func (s *Session) checkAgain(ctx context.Context, item batch.Item, err error) {
 		case <-ctx.Done():
 			return
 		case <-time.After(min(s.Pause<<try, 5*time.Minute)):
+		}
+		if _, off := s.running(); off {
+			break
 		}
 		if f, err = batch.Check(s.Root, item, s.program()); err == nil {
 			break
@@ -325,7 +352,13 @@ func (s *Session) submit(ctx context.Context, e *entry) error {
 	if err := batch.WriteRecord(s.Root, e.record); err != nil {
 		return err
 	}
-	return s.Engine.Submit(ctx, job, true)
+	if err := s.Engine.Submit(ctx, job, true); err != nil {
+		return err
+	}
+	if _, off := s.running(); off { // just now, perhaps before this job was there to cancel
+		return s.Engine.Cancel(ctx, id, queue.WithBatch)
+	}
+	return nil
 }
 
 // Job returns a job as last submitted, or zero.
@@ -363,6 +396,10 @@ func (s *Session) follow(ctx context.Context, st queue.Status) {
 	e := s.open[st.Job.ID]
 	if delete(s.left, st.Job.ID); e == nil && !st.State.Ended() {
 		s.left[st.Job.ID] = true
+	}
+	if e != nil && st.State == queue.Cancelled && st.Reason == queue.WithBatch && !s.off {
+		s.off = true
+		s.beside.Go(func() { s.cancelOpen(ctx) }) // it waits, and the watch must not
 	}
 	s.mu.Unlock()
 	renews := e != nil && !e.renewed.Load() && st.State == queue.Failed && e.again < maxRenewals && mayRenew(st.Failure)

@@ -299,12 +299,16 @@ func (b *batchJob) run(ctx context.Context) error {
 	var cause cli.Interruption
 	switch {
 	case errors.As(err, &cause):
-		return hint.Wrap(cause, "the same command goes on where this one stopped")
+		return hint.Wrap(cause, goesOn)
+	case errors.Is(err, tasks.ErrCancelled):
+		return hint.Wrap(err, goesOn)
 	case err != nil:
 		return err
 	}
 	return verdict(rows)
 }
+
+const goesOn = "the same command goes on where this one stopped"
 
 // unwritable marks the error of a read-only folder as one of the output.
 func unwritable(err error) error {
@@ -435,7 +439,7 @@ func (b *batchJob) openQueue() (err error) {
 		options.Failing = func() {
 			b.giveUp(hint.Wrap(
 				fmt.Errorf("%w: the queue in %s cannot be written: its disk is full or failing", target.ErrOutput, state),
-				"make room; the same command goes on where this one stopped",
+				"make room; "+goesOn,
 			))
 		}
 		dir := filepath.Join(state, "queue")

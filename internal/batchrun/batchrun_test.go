@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -51,6 +52,29 @@ the disk is full
 	b.Reset()
 	if err := printJobs(&b, status.List{}, false); err != nil || b.String() != "0 jobs: none\nno batch is running here\n" {
 		t.Errorf("%q, %v", b.String(), err)
+	}
+}
+
+// An action is for the job with an ID, or for those jobs of a batch that it applies to.
+func TestActions(t *testing.T) {
+	all := []tally.Job{{ID: "a-1--ann", Batch: "1--ann"}, {ID: "b-1--ann", Batch: "1--ann"}, {ID: "c-1--ann", Batch: "1--ann", State: queue.Done}, {ID: "d-2", Batch: "2"}}
+	var did []string
+	var mu sync.Mutex
+	do := action{done: "gone", applies: func(s queue.State) bool { return !s.Ended() }, do: func(id, batch string) (string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		did = append(did, id+" "+batch)
+		return map[string]string{"d-2": "it waits"}[id], nil
+	}}
+	for id, want := range map[string]struct{ did, says string }{
+		"1--ann": {"a-1--ann 1--ann,b-1--ann 1--ann", "2 jobs of 1--ann: gone"}, "c-1--ann": {"c-1--ann ", "c-1--ann is gone"},
+		"2": {"d-2 2", "1 job of 2: gone, but it waits"}, "other": {"other ", "other is gone"},
+	} {
+		did = nil
+		var b strings.Builder
+		if err := do.of(id, all, cli.Stdio{Err: &b}); err != nil || strings.Join(slices.Sorted(slices.Values(did)), ",") != want.did || b.String() != "vidfilter: "+want.says+"\n" {
+			t.Errorf("%s: %q, %q, %v", id, did, b.String(), err)
+		}
 	}
 }
 
@@ -152,12 +176,12 @@ func TestFromFile(t *testing.T) {
 }
 
 func TestSpansAndSizes(t *testing.T) {
-	for s, want := range map[string]time.Duration{"90": 90 * time.Second, "1.5": 1500 * time.Millisecond, "10m": 10 * time.Minute, "1h30m": 90 * time.Minute, "0": 0} {
+	for s, want := range map[string]time.Duration{"90": 90 * time.Second, "1.5": 1500 * time.Millisecond, "10m": 10 * time.Minute, "1h30m": 90 * time.Minute, "30d": 720 * time.Hour, "0": 0} {
 		if got, err := parseSpan(s); got != want || err != nil {
 			t.Errorf("%q: %v, %v", s, got, err)
 		}
 	}
-	for _, s := range []string{"", "-1", "-1s", "1e10", "ten", "NaN"} {
+	for _, s := range []string{"", "-1", "-1s", "-1d", "d", "1e10", "ten", "NaN"} {
 		if got, err := parseSpan(s); err == nil {
 			t.Errorf("the time %q is %v", s, got)
 		}

@@ -160,7 +160,12 @@ func (c *control) list() (l status.List, err error) {
 	}
 }
 
-func (c *control) cancel(id string) error { return c.act(id, "cancel") }
+func (c *control) cancel(id, reason string) error {
+	if reason == queue.WithBatch {
+		return c.act(id, "cancel?batch")
+	}
+	return c.act(id, "cancel")
+}
 
 func (c *control) retry(id string) (waits string, err error) { return "", c.act(id, "retry") }
 

@@ -9,9 +9,11 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/sync/errgroup"
 
 	"vidfilter/batch"
 	"vidfilter/batch/queue"
@@ -43,10 +45,10 @@ func (o *JobsOptions) Flags() *pflag.FlagSet {
 	t := cli.NewTable(fs, "Options")
 	t.Flag(&o.Watch, "watch", "w", "repeat every two seconds until interrupted")
 	t.Add(cli.OneOf(&o.State, jobStates), "state", "", "of one state: queued running done failed quarantined ...")
-	t.Add(cli.NewRepeated(&o.Cancel, "ID"), "cancel", "", "cancel the job with this ID; repeatable")
-	t.Add(cli.NewRepeated(&o.Retry, "ID"), "retry", "", "retry the failed job with this ID; repeatable")
-	t.Add(cli.NewRepeated(&o.Remove, "ID"), "remove", "", "remove the job with this ID from a --server, with its files there; repeatable")
-	t.Add(cli.NewRepeated(&o.Give, "ID"), "give", "", "hand the job with this ID over to the credential of --to; repeatable")
+	t.Add(cli.NewRepeated(&o.Cancel, "ID"), "cancel", "", "cancel the job or batch with this ID; repeatable")
+	t.Add(cli.NewRepeated(&o.Retry, "ID"), "retry", "", "retry the failed job, or those of a batch, with this ID; repeatable")
+	t.Add(cli.NewRepeated(&o.Remove, "ID"), "remove", "", "remove the job or batch with this ID from a --server, with its files there; repeatable")
+	t.Add(cli.NewRepeated(&o.Give, "ID"), "give", "", "hand the job or batch with this ID over to the credential of --to; repeatable")
 	t.Add(cli.String(&o.To, "NAME"), "to", "", "credential that gets the jobs of --give")
 	t.Flag(&o.JSON, "json", "", "print one JSON document")
 	o.link.flags(t)
@@ -104,7 +106,7 @@ func RunJobs(o *JobsOptions, s cli.Stdio) error {
 // jobControl lists jobs, and cancels and retries them.
 type jobControl interface {
 	list() (status.List, error)
-	cancel(id string) error
+	cancel(id, reason string) error
 	retry(id string) (waits string, err error) // waits is why nobody does it now, or ""
 }
 
@@ -135,31 +137,79 @@ func (o *JobsOptions) act(c jobControl, s cli.Stdio) error {
 	if c == nil {
 		return cli.Usagef("run the batch again, with --retry-failed", "no batch runs in %s", o.Folder)
 	}
-	q, _ := c.(*queueJobs) // for --give and --remove: Take refuses them without a server
-	plain := func(act func(id string) error) func(id string) (string, error) {
-		return func(id string) (string, error) { return "", act(id) }
+	l, err := c.list()
+	if err != nil {
+		return err
 	}
-	for _, do := range []struct {
-		what, done string
-		ids        []string
-		act        func(id string) (but string, err error)
-	}{
-		{"cancel", "is cancelled", o.Cancel, plain(c.cancel)},
-		{"retry", "is in the queue again", o.Retry, c.retry},
-		{"give", "belongs to " + o.To + " now", o.Give, plain(func(id string) error { return q.give(id, o.To) })},
-		{"remove", "is removed", o.Remove, plain(func(id string) error { return q.remove(id) })},
+	q, _ := c.(*queueJobs) // for --give and --remove: Take refuses them without a server
+	always := func(queue.State) bool { return true }
+	for _, do := range []action{
+		{"cancel", "cancelled", o.Cancel, func(s queue.State) bool { return !s.Ended() }, func(id, batch string) (string, error) {
+			if batch != "" {
+				return "", c.cancel(id, queue.WithBatch)
+			}
+			return "", c.cancel(id, queue.ByHand)
+		}},
+		{"retry", "in the queue again", o.Retry, queue.State.Retryable, func(id, _ string) (string, error) { return c.retry(id) }},
+		{"give", "of " + o.To + " now", o.Give, always, func(id, _ string) (string, error) { return "", q.give(id, o.To) }},
+		{"remove", "removed", o.Remove, always, func(id, _ string) (string, error) { return "", q.remove(id) }},
 	} {
 		for _, id := range do.ids {
-			but, err := do.act(id)
-			if err != nil {
+			if err := do.of(id, l.Jobs, s); err != nil {
 				return fmt.Errorf("%s %s: %w", do.what, id, err)
 			}
-			if but != "" {
-				but = ", but " + but
-			}
-			fmt.Fprintf(s.Err, "vidfilter: %s %s%s\n", text.OneLine(id), text.OneLine(do.done), but)
 		}
 	}
+	return nil
+}
+
+// changesAtOnce is how many jobs of a batch are changed at a time: a queue answers 16 requests of a
+// credential at once.
+const changesAtOnce = 8
+
+// action is something to do with jobs.
+type action struct {
+	what, done string
+	ids        []string // of jobs and batches
+	applies    func(queue.State) bool
+	// batch is "" if one job was named; but is what keeps the action from having an effect now
+	do func(id, batch string) (but string, err error)
+}
+
+// of does the action for a job or the jobs of a batch.
+func (do *action) of(id string, all []tally.Job, s cli.Stdio) error {
+	jobs, batch, done := []string{id}, "", text.OneLine(id)+" is "
+	if !slices.ContainsFunc(all, func(j tally.Job) bool { return j.ID == id }) {
+		var of []string
+		for _, j := range all {
+			if j.Batch == id && do.applies(j.State) {
+				of = append(of, j.ID)
+			}
+		}
+		if len(of) > 0 {
+			jobs, batch, done = of, id, text.Count(len(of), "job")+" of "+text.OneLine(id)+": "
+		}
+	}
+	var why string
+	var mu sync.Mutex
+	var doing errgroup.Group
+	doing.SetLimit(changesAtOnce)
+	for _, job := range jobs {
+		doing.Go(func() error {
+			but, err := do.do(job, batch)
+			mu.Lock()
+			defer mu.Unlock()
+			why = cmp.Or(why, but)
+			return err
+		})
+	}
+	if err := doing.Wait(); err != nil {
+		return err
+	}
+	if why != "" {
+		why = ", but " + why
+	}
+	fmt.Fprintf(s.Err, "vidfilter: %s%s%s\n", done, text.OneLine(do.done), text.OneLine(why))
 	return nil
 }
 

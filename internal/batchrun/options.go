@@ -115,14 +115,19 @@ func (o *BatchOptions) fromFile(settings []batch.Setting) error {
 	return nil
 }
 
-// parseSpan reads a time as 90, 90s, 10m, 1h30m.
+// parseSpan reads a time as 90, 90s, 10m, 1h30m, 30d.
 func parseSpan(s string) (time.Duration, error) {
 	if n, err := strconv.ParseFloat(s, 64); err == nil && n >= 0 && n < 1e9 {
 		return time.Duration(n * float64(time.Second)), nil
 	}
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		if n, err := strconv.ParseFloat(days, 64); err == nil && n >= 0 && n < 1e4 {
+			return time.Duration(n * 24 * float64(time.Hour)), nil
+		}
+	}
 	d, err := time.ParseDuration(s)
 	if err != nil || d < 0 {
-		return 0, cli.Usagef("a time is 90, 90s, 10m or 1h30m", "not a time")
+		return 0, cli.Usagef("a time is 90, 90s, 10m, 1h30m or 30d", "not a time")
 	}
 	return d, nil
 }

@@ -99,7 +99,9 @@ func heldNote(workers []queue.WorkerStatus) string {
 	return strings.Join(held, "; ")
 }
 
-func (q *queueJobs) cancel(id string) error { return tasks.Cancel(context.Background(), q.engine, id) }
+func (q *queueJobs) cancel(id, reason string) error {
+	return tasks.Cancel(context.Background(), q.engine, id, reason)
+}
 
 func (q *queueJobs) retry(id string) (waits string, err error) {
 	if err := tasks.Retry(context.Background(), q.engine, id); err != nil {
