@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 )
@@ -255,6 +256,20 @@ type WorkerStatus struct {
 	Draining bool   `json:",omitempty"` // takes no more tasks
 	Held     string `json:",omitempty"` // why it takes no tasks now
 }
+
+// Serving returns the workers that have the files of a site. Held ones count, and those that drain
+// do not.
+func Serving(workers []WorkerStatus, site string) (found []WorkerStatus) {
+	for _, w := range workers {
+		if !w.Draining && slices.Contains(w.Sites, site) {
+			found = append(found, w)
+		}
+	}
+	return found
+}
+
+// Unserved is why a job waits whose files no worker has.
+const Unserved = "no connected worker has its files: run its batch again"
 
 // Engine is the queue. Its methods may be called from any goroutine.
 type Engine interface {

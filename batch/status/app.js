@@ -7,7 +7,7 @@
   const rows = new Map();
   const rank = { running: 0, failed: 1, quarantined: 1, queued: 2, cancelled: 3, done: 4 };
   const page = document.body.dataset;
-  let shown = 500, total = 0;
+  let shown = 500, total = 0, workers = [];
   let readOnly = page.readonly !== "false", canRetry = page.canretry === "true";
   const locked = page.locked === "true";
   let token = sessionStorage.getItem("token") || "";
@@ -25,7 +25,10 @@
 
   const newRow = (id) => {
     const tr = element("tr"), cell = (kind) => tr.appendChild(element("td", kind));
-    const r = { tr, state: cell().appendChild(element("span", "state")), name: cell("name") };
+    const r = { tr, state: cell().appendChild(element("span", "state")) };
+    const output = cell();
+    r.name = output.appendChild(element("span", "name"));
+    r.about = output.appendChild(element("span", "about"));
     const done = cell();
     r.bar = done.appendChild(element("progress"));
     r.bar.max = 1;
@@ -49,18 +52,22 @@
     r.tr.dataset.state = j.state;
     set(r.state, j.state);
     set(r.name, j.words.name);
+    say(r.about, j.words.about);
     r.bar.hidden = j.part === null;
     if (j.part !== null) r.bar.value = j.part;
     set(r.percent, " " + j.words.percent);
     set(r.facts, j.words.facts);
-    say(r.why, j.words.why);
+    say(r.why, alone(j) ? page.unserved : j.words.why);
     set(r.where, j.words.where);
     const may = token !== "" && !readOnly;
     r.cancel.hidden = !may || !(j.state === "queued" || j.state === "running");
     r.retry.hidden = !may || !canRetry || !["failed", "quarantined", "cancelled"].includes(j.state);
   };
 
+  // No worker has its files.
+  const alone = (j) => !j.ended && !workers.some((w) => !w.draining && w.sites.includes(j.site));
   const order = (a, b) => {
+    if (alone(a) !== alone(b)) return alone(a) ? 1 : -1;
     if (a.state !== b.state) return rank[a.state] - rank[b.state];
     if (a.ended && b.ended) return Date.parse(b.ended) - Date.parse(a.ended);
     return Date.parse(a.submitted) - Date.parse(b.submitted);
@@ -93,7 +100,7 @@
 
   const drawWorkers = (all) => {
     const body = element("tbody");
-    for (const w of all || []) {
+    for (const w of all) {
       const tr = body.appendChild(element("tr"));
       const sites = (w.any ? ["any"] : []).concat(w.sites);
       for (const text of [w.name, w.busy + "/" + w.slots + (w.held ? ", held: " + w.held : ""), w.gpus.join(", "), sites.join(", ")]) {
@@ -121,7 +128,8 @@
       say($("note"), clean(e.note));
       say($("trouble"), clean(e.trouble));
       document.title = (e.words.percent + " vidfilter").trim();
-      drawWorkers(e.workers);
+      workers = e.workers || [];
+      drawWorkers(workers);
       sign();
       draw();
     },

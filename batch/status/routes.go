@@ -136,7 +136,7 @@ func (s *server) listJobs(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	l.Count = len(l.Jobs)
 	l.Jobs = l.Jobs[min(offset, l.Count):]
-	l.Jobs = l.Jobs[:min(limit, len(l.Jobs))]
+	l.Jobs = s.seen(l.Jobs[:min(limit, len(l.Jobs))])
 	answer(w, l)
 }
 
@@ -179,7 +179,7 @@ func (s *server) find(w http.ResponseWriter, r *http.Request) (tally.Job, bool) 
 
 func (s *server) oneJob(w http.ResponseWriter, r *http.Request) {
 	if j, ok := s.find(w, r); ok {
-		answer(w, j)
+		answer(w, s.seen([]tally.Job{j})[0])
 	}
 }
 

@@ -43,6 +43,9 @@ type Options struct {
 	Limits   func() []queue.Limit  // usage near its limit; may be nil
 	FreeDisk func() (int64, error) // of the outputs' disk; may be nil
 
+	// Sizes returns the bytes that the files of jobs take in the store; may be nil.
+	Sizes func() map[string]int64
+
 	// Store returns the bytes that the queue has stored, and may store; may be nil.
 	Store func() (used, limit int64, err error)
 }
@@ -63,7 +66,8 @@ type Queue struct {
 
 	workersMu sync.Mutex
 	workers   []Worker
-	backlog   queue.Backlog // of all workers
+	raw       []queue.WorkerStatus // the same
+	backlog   queue.Backlog        // of all workers
 	asked     time.Time
 	refused   error
 }
@@ -190,6 +194,8 @@ type Worker struct {
 	Since time.Time `json:"since"`
 	Seen  time.Time `json:"seen"`
 	Held  string    `json:"held"` // why it takes no tasks now, or ""
+
+	Draining bool `json:"draining"` // takes no more tasks
 }
 
 // askWorkers returns the live workers. It asks the queue once a second at most, and repeats the
@@ -203,16 +209,35 @@ func (q *Queue) askWorkers() ([]Worker, queue.Backlog, error) {
 		defer cancel()
 		all, err := q.engine.Workers(ctx)
 		if q.refused = err; err == nil {
-			q.workers, q.backlog = workerViews(all), queue.Backlogs(all)
+			q.workers, q.raw, q.backlog = workerViews(all), all, queue.Backlogs(all)
 		}
 	}
 	return q.workers, q.backlog, q.refused
 }
 
+// seen adds what the store and the workers say of jobs.
+func (s *server) seen(jobs []tally.Job) []tally.Job {
+	_, _, err := s.askWorkers()
+	s.workersMu.Lock()
+	workers := s.raw
+	s.workersMu.Unlock()
+	var sizes map[string]int64
+	if s.o.Sizes != nil {
+		sizes = s.o.Sizes()
+	}
+	for i := range jobs {
+		jobs[i].Stored = sizes[jobs[i].ID]
+		if err == nil {
+			jobs[i].Wait(workers)
+		}
+	}
+	return jobs
+}
+
 func workerViews(all []queue.WorkerStatus) []Worker {
 	views := make([]Worker, len(all))
 	for i, w := range all {
-		views[i] = Worker{w.Name, append([]string{}, w.Sites...), w.Any, w.Slots, w.Busy, append([]string{}, w.GPUs...), w.Since, w.Seen, w.Held}
+		views[i] = Worker{w.Name, append([]string{}, w.Sites...), w.Any, w.Slots, w.Busy, append([]string{}, w.GPUs...), w.Since, w.Seen, w.Held, w.Draining}
 	}
 	return views
 }

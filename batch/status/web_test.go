@@ -28,7 +28,7 @@ func TestPage(t *testing.T) {
 	if code != 200 || !strings.HasPrefix(h.Get("Content-Type"), "text/html") {
 		t.Fatal(code, h)
 	}
-	for _, want := range []string{"runs.mkv", "50%", "50/100 frames, 5.0 fps", "whole: host&lt;1&gt;", "H200, H200", "3/4", "any, here", "paused: no &lt;room&gt;",
+	for _, want := range []string{"runs.mkv", "50%", "50/100 frames, 5.0 fps", "whole on host&lt;1&gt;", "H200, H200", "3/4", "any, here", "paused: no &lt;room&gt;",
 		"1 of 4 jobs done, 1 running, 1 queued, 1 failed", "&lt;script&gt;alert(1)", `\u202e`, `\u001b[2J\u000a.mkv`, `http-equiv="refresh"`} {
 		if !strings.Contains(body, want) {
 			t.Errorf("no %q in the page", want)

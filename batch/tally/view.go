@@ -2,6 +2,7 @@ package tally
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 
 	"vidfilter/batch/queue"
@@ -35,7 +36,8 @@ type Job struct {
 	Parts     *Parts      `json:"parts"` // null if filtered whole
 	Active    []Active    `json:"active"`
 	Stored    int64       `json:"stored,omitempty"` // bytes of its files in the store, where known
-	Alone     bool        `json:"alone,omitempty"`  // known to have no worker
+	Alone     bool        `json:"alone,omitempty"`  // no worker has its files: it stands still
+	Waits     string      `json:"waits,omitempty"`  // why it does not progress; see Job.Wait
 }
 
 // Parts of a long video.
@@ -69,6 +71,31 @@ func (j Job) Note() string {
 		}
 	}
 	return ""
+}
+
+// Wait sets Alone and Waits, which depend on the live workers.
+func (j *Job) Wait(workers []queue.WorkerStatus) {
+	if j.State.Ended() {
+		return
+	}
+	if workers = queue.Serving(workers, j.Site); len(workers) == 0 {
+		j.Alone, j.Waits = true, queue.Unserved
+		return
+	}
+	if len(j.Active) > 0 {
+		j.Waits = j.Note()
+		return
+	}
+	held := ""
+	for _, w := range workers {
+		switch {
+		case w.Held != "":
+			held = fmt.Sprintf("the worker %s takes no tasks: %s", w.Name, w.Held)
+		case w.Busy < w.Slots:
+			return
+		}
+	}
+	j.Waits = cmp.Or(held, "all workers with its files are at work")
 }
 
 // Took returns the time from start to end, or 0.

@@ -32,7 +32,9 @@ func TestPrintJobs(t *testing.T) {
 		{ID: "2", Title: "b\nc.mkv", State: queue.Done, Frames: 1, FPS: 8},
 		{ID: "3", Title: "d.mkv", State: queue.Failed, Frames: 0, Reason: "no video in it"},
 		{ID: "4", Title: "e.mkv", State: queue.Queued},
-		{ID: "5", Title: "f.mkv", State: queue.Running, User: "ann", Submitted: new(time.Now().Add(-89500 * time.Millisecond)), Stored: 38e6, Alone: true},
+		{ID: "5-b", Batch: "b", Title: "f.mkv", State: queue.Running, User: "ann", Submitted: new(time.Now().Add(-89500 * time.Millisecond)), Stored: 38e6, Alone: true, Waits: queue.Unserved},
+		{ID: "6-b", Batch: "b", Title: "g.mkv", State: queue.Queued, Waits: "all workers are at work"},
+		{ID: "7", Title: "h.mkv", State: queue.Running, Active: []tally.Active{{Task: "join", Worker: "mars", Note: "the disk is full"}}},
 	}}
 	l.Totals.Waiting = 2
 	var b strings.Builder
@@ -41,8 +43,12 @@ func TestPrintJobs(t *testing.T) {
 done      b\u000ac.mkv  1 frame, 8.0 fps  [2]
 failed    d.mkv  no video in it  [3]
 queued    e.mkv  [4]
-running   f.mkv  of ann  1:30 old  38.0 MB in the store  nobody is there to go on with it  [5]
-5 jobs: 1 queued, 2 running, 1 done, 1 failed
+queued    g.mkv  all workers are at work  [6-b]
+running   h.mkv  join on mars  the disk is full  [7]
+standing still, since no connected worker has its files: run its batch again:
+running   f.mkv  of ann  1:30 old  38.0 MB in the store  [5-b]
+batch b: 2 jobs to do
+7 jobs: 2 queued, 3 running, 1 done, 1 failed
 2 jobs more to come
 the disk is full
 `

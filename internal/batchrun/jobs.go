@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -248,10 +249,28 @@ func (o *JobsOptions) read(c jobControl) (l status.List, err error) {
 
 func printJobs(w io.Writer, l status.List, running bool) error {
 	var b strings.Builder
-	count := map[string]int{}
+	count, batches := map[string]int{}, map[string]int{}
+	var alone []tally.Job
 	for _, j := range l.Jobs {
 		count[string(j.State)]++
+		if j.Batch != "" && !j.State.Ended() {
+			batches[j.Batch]++
+		}
+		if j.Alone {
+			alone = append(alone, j)
+			continue
+		}
 		fmt.Fprintln(&b, text.OneLine(jobLine(j)))
+	}
+	if len(alone) > 0 {
+		fmt.Fprintln(&b, "standing still, since "+queue.Unserved+":")
+	}
+	for _, j := range alone {
+		j.Waits = ""
+		fmt.Fprintln(&b, text.OneLine(jobLine(j)))
+	}
+	for _, id := range slices.Sorted(maps.Keys(batches)) {
+		fmt.Fprintln(&b, text.OneLine(fmt.Sprintf("batch %s: %s to do", id, text.Count(batches[id], "job"))))
 	}
 	var parts []string
 	for _, s := range jobStates {
@@ -281,6 +300,9 @@ func jobLine(j tally.Job) string {
 	if facts := j.Facts(); facts != "" {
 		parts = append(parts, facts)
 	}
+	if where := j.Where(); where != "" {
+		parts = append(parts, where)
+	}
 	if j.User != "" {
 		parts = append(parts, "of "+j.User)
 	}
@@ -290,11 +312,8 @@ func jobLine(j tally.Job) string {
 	if j.Stored > 0 {
 		parts = append(parts, text.Size(j.Stored)+" in the store")
 	}
-	if j.Alone {
-		parts = append(parts, "nobody is there to go on with it")
-	}
-	if j.Reason != "" {
-		parts = append(parts, j.Reason)
+	if why := cmp.Or(j.Reason, j.Waits, j.Note()); why != "" {
+		parts = append(parts, why)
 	}
 	return strings.Join(append(parts, "["+j.ID+"]"), "  ")
 }

@@ -19,6 +19,7 @@ type queueJobs struct {
 	engine   queue.Engine
 	end      context.CancelFunc
 	watching sync.WaitGroup
+	began    time.Time
 
 	mu    sync.Mutex
 	tally *tally.Tally
@@ -44,6 +45,7 @@ func watchQueue(e queue.Engine) (*queueJobs, error) {
 	defer timeout.Stop()
 	select {
 	case <-ready:
+		q.began = time.Now()
 		return q, nil
 	case <-ended:
 		q.stop()
@@ -76,6 +78,7 @@ func (q *queueJobs) list() (status.List, error) {
 	if err != nil {
 		return status.List{}, err
 	}
+	q.hear(workers)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := time.Now()
@@ -83,9 +86,32 @@ func (q *queueJobs) list() (status.List, error) {
 	jobs := q.tally.Jobs(now, nil)
 	for i, j := range jobs {
 		jobs[i].Stored = sizes[j.ID]
-		jobs[i].Alone = !j.State.Ended() && !tasks.Served(workers, j.Site)
+		jobs[i].Wait(workers)
 	}
 	return status.List{Count: len(jobs), Jobs: jobs, Totals: q.tally.Totals(now, false), Note: heldNote(workers)}, q.err
+}
+
+// hearWithin is how long workers may take to say what they do. They do so at least every second.
+const hearWithin = 1200 * time.Millisecond
+
+// hear waits at the beginning until all tasks at work are known.
+func (q *queueJobs) hear(workers []queue.WorkerStatus) {
+	busy := 0
+	for _, w := range workers {
+		busy += w.Busy
+	}
+	for time.Since(q.began) < hearWithin {
+		q.mu.Lock()
+		known := 0
+		for _, j := range q.tally.Jobs(time.Now(), func(s queue.Status) bool { return s.State == queue.Running }) {
+			known += len(j.Active)
+		}
+		q.mu.Unlock()
+		if known >= busy {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
 }
 
 // heldNote names the workers that take no tasks.
@@ -107,7 +133,7 @@ func (q *queueJobs) retry(id string) (waits string, err error) {
 	if err := tasks.Retry(context.Background(), q.engine, id); err != nil {
 		return "", err
 	}
-	return tasks.Nobody(context.Background(), q.engine, id)
+	return tasks.Waits(context.Background(), q.engine, id)
 }
 
 func (q *queueJobs) remove(id string) error { return tasks.Remove(context.Background(), q.engine, id) }
