@@ -108,6 +108,20 @@ type Outcome struct {
 // retried with growing delays, unless Permanent or Later wraps them.
 type Handler func(ctx context.Context, job Job, t Task, report func(Progress)) (Outcome, error)
 
+type hearKey struct{}
+
+// Hearing returns a handler's context whose Say calls f.
+func Hearing(ctx context.Context, f func(line string)) context.Context {
+	return context.WithValue(ctx, hearKey{}, f)
+}
+
+// Say adds a line of a task's process to the log of its job. It may be called from any goroutine.
+func Say(ctx context.Context, line string) {
+	if f, ok := ctx.Value(hearKey{}).(func(line string)); ok {
+		f(line)
+	}
+}
+
 // Progress of a task. All counts only grow.
 type Progress struct {
 	Frames int64   `json:"frames"`
@@ -299,6 +313,10 @@ type Engine interface {
 
 	// Results returns the results of a job's finished tasks, by name.
 	Results(ctx context.Context, job string) (map[string]json.RawMessage, error)
+
+	// Log returns the last 64 kB of what the processes of a job have said; the engine may keep it
+	// for the latest jobs only. An attempt's part is there after its end.
+	Log(ctx context.Context, id string) (string, error)
 
 	// Workers returns the live workers.
 	Workers(ctx context.Context) ([]WorkerStatus, error)

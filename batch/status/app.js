@@ -40,10 +40,11 @@
     const does = cell("does");
     r.cancel = does.appendChild(element("button"));
     r.retry = does.appendChild(element("button"));
-    for (const act of ["cancel", "retry"]) {
+    r.log = does.appendChild(element("button"));
+    for (const act of ["cancel", "retry", "log"]) {
       r[act].type = "button";
       r[act].textContent = act;
-      r[act].addEventListener("click", () => post(id, act, r[act]));
+      r[act].addEventListener("click", () => ask(id, act, r[act]));
     }
     return r;
   };
@@ -61,6 +62,7 @@
     set(r.where, j.words.where);
     const may = token !== "" && !readOnly;
     r.cancel.hidden = !may || !(j.state === "queued" || j.state === "running");
+    r.log.hidden = !may;
     r.retry.hidden = !may || !canRetry || !["failed", "quarantined", "cancelled"].includes(j.state);
   };
 
@@ -151,11 +153,16 @@
   };
   const headers = () => (token ? { Authorization: "Bearer " + token } : {});
 
-  const post = async (id, act, button) => {
+  const ask = async (id, act, button) => {
     button.disabled = true;
     try {
-      const r = await fetch("api/jobs/" + encodeURIComponent(id) + "/" + act, { method: "POST", headers: headers() });
+      const r = await fetch("api/jobs/" + encodeURIComponent(id) + "/" + act, { method: act === "log" ? "GET" : "POST", headers: headers() });
       if (r.status === 401) remember("");
+      if (r.ok && act === "log") {
+        $("log").querySelector("h2").textContent = "Log of " + clean(jobs.get(id).title);
+        $("log").querySelector("pre").textContent = (await r.text()).split("\n").map(clean).join("\n") || "its processes have said nothing";
+        $("log").showModal();
+      }
       say($("answer"), r.ok ? "" : clean((await r.text()).trim()));
     } catch (err) {
       say($("answer"), clean(err.message));
@@ -216,6 +223,7 @@
     remember($("token").value.trim());
     $("token").value = "";
   });
+  $("log").querySelector("button").addEventListener("click", () => $("log").close());
   $("forget").addEventListener("click", () => {
     remember("");
     if (locked) stop.abort();

@@ -62,6 +62,13 @@ func (f *fake) Cancel(_ context.Context, id, reason string) error {
 	return nil
 }
 
+func (f *fake) Log(_ context.Context, id string) (string, error) {
+	if id != "runs" {
+		return "", queue.ErrNoJob
+	}
+	return "a warning\n" + evil, nil
+}
+
 func (f *fake) Workers(context.Context) ([]queue.WorkerStatus, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -3,7 +3,9 @@ package status
 import (
 	"embed"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -42,6 +44,7 @@ func (s *server) routes() http.Handler {
 	route("GET", "/api/jobs", s.read(s.listJobs))
 	route("GET", "/api/jobs/{id}", s.read(s.oneJob))
 	route("GET", "/api/workers", s.read(s.listWorkers))
+	route("GET", "/api/jobs/{id}/log", s.act(s.log))
 	route("POST", "/api/jobs/{id}/cancel", s.act(s.cancel))
 	route("POST", "/api/jobs/{id}/retry", s.act(s.retry))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -180,6 +183,20 @@ func (s *server) find(w http.ResponseWriter, r *http.Request) (tally.Job, bool) 
 func (s *server) oneJob(w http.ResponseWriter, r *http.Request) {
 	if j, ok := s.find(w, r); ok {
 		answer(w, s.seen([]tally.Job{j})[0])
+	}
+}
+
+// log shows what the processes of a job said, which names files.
+func (s *server) log(w http.ResponseWriter, r *http.Request) {
+	said, err := s.engine.Log(r.Context(), r.PathValue("id"))
+	switch {
+	case errors.Is(err, queue.ErrNoJob):
+		site.Refuse(w, http.StatusNotFound, err.Error())
+	case err != nil:
+		site.Refuse(w, http.StatusBadGateway, err.Error())
+	default:
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = io.WriteString(w, said) // the reader may have gone
 	}
 }
 

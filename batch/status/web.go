@@ -4,6 +4,7 @@
 //	GET  /events                 changes as Server-Sent Events; see events.go
 //	GET  /api/jobs               see List; ?state=failed,running&limit=100&offset=0
 //	GET  /api/jobs/ID            a job; see tally.Job
+//	GET  /api/jobs/ID/log        what its processes said; needs Authorization: Bearer TOKEN
 //	GET  /api/workers            {"workers":[..]}; see Worker
 //	GET  /healthz                200 if the queue answers, else 503
 //	GET  /livez                  200 as long as the process answers
@@ -29,7 +30,7 @@ import (
 // are called from any goroutine and should not block for long.
 type Options struct {
 	Version string   // of the program
-	Token   string   // for cancel and retry; "" forbids both
+	Token   string   // for cancel, retry and logs; "" forbids them
 	Private bool     // reading needs the token as well
 	Hosts   []string // names of the page besides localhost: its certificate's, or a proxy's
 

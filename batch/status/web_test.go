@@ -99,7 +99,7 @@ func TestHeadersAndMethods(t *testing.T) {
 		{"GET", "/healthz", 200}, {"GET", "/livez", 200}, {"GET", "/metrics", 200}, {"GET", "/api/jobs", 200}, {"GET", "/api/jobs/runs", 200}, {"GET", "/api/workers", 200},
 		{"POST", "/", 405}, {"DELETE", "/api/jobs/runs", 405}, {"PUT", "/metrics", 405}, {"GET", "/api/jobs/runs/cancel", 405}, {"OPTIONS", "/api/jobs/runs/retry", 405},
 		{"GET", "/nothing", 404}, {"GET", "/api", 404}, {"GET", "/page.html", 404}, {"GET", "/api/jobs/none", 404}, {"POST", "/api/jobs/runs/delete", 404},
-		{"POST", "/api/jobs/runs/cancel", 403}, {"POST", "/api/jobs/runs/retry", 403},
+		{"POST", "/api/jobs/runs/cancel", 403}, {"GET", "/api/jobs/runs/log", 403}, {"POST", "/api/jobs/runs/retry", 403},
 		{"GET", "/api/jobs?state=odd", 400}, {"GET", "/api/jobs?limit=-1", 400}, {"GET", "/api/jobs?offset=x", 400}, {"GET", "/api/jobs?limit=5001", 400},
 	} {
 		code, body, h := s.askAll(c.method, c.path)
@@ -167,6 +167,15 @@ func TestActions(t *testing.T) {
 	}
 	if code, body := s.ask("GET", "/api/jobs"); code != 200 || strings.Contains(body, "se cret") {
 		t.Error("reads are not open, or tell the token")
+	}
+	for _, c := range []struct {
+		path, token string
+		code        int
+		says        string
+	}{{"runs", "se cret", 200, "a warning\n"}, {"none", "se cret", 404, ""}, {"runs", "wrong", 401, ""}} {
+		if code, body := s.ask("GET", "/api/jobs/"+c.path+"/log", "Authorization", "Bearer "+c.token); code != c.code || !strings.HasPrefix(body, c.says) {
+			t.Errorf("log of %s: %d %q", c.path, code, body)
+		}
 	}
 	if code, _ := newSite(t, Options{Token: "x"}).ask("POST", "/api/jobs/hostile/retry", "Authorization", "Bearer x"); code != 501 {
 		t.Error("retry without a way to retry:", code)

@@ -12,7 +12,7 @@ func newJobsCommand(s cli.Stdio) *cobra.Command {
 	o := new(batchrun.JobsOptions)
 	return withFlags(&cobra.Command{
 		Use:   "jobs DIR | --server URL [options]",
-		Short: "List, cancel and retry jobs",
+		Short: "List, cancel and retry jobs; print their logs",
 		Long:  withExits("List, cancel or retry the jobs of the batch with -o DIR, or of the queue at URL.", contract.ExitOutput, contract.ExitQueue, contract.ExitInterrupt),
 		Example: `  vidfilter jobs filtered --watch
   vidfilter jobs filtered --state failed

@@ -169,6 +169,11 @@ func (c *control) cancel(id, reason string) error {
 
 func (c *control) retry(id string) (waits string, err error) { return "", c.act(id, "retry") }
 
+func (c *control) log(id string) (string, error) {
+	b, err := c.do(http.MethodGet, "/api/jobs/"+url.PathEscape(id)+"/log")
+	return string(b), err
+}
+
 func (c *control) act(id, what string) error {
 	_, err := c.do(http.MethodPost, "/api/jobs/"+url.PathEscape(id)+"/"+what)
 	return err

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -21,6 +23,7 @@ import (
 	"vidfilter/batch/queue/jetstream"
 	"vidfilter/batch/status"
 	"vidfilter/batch/tally"
+	"vidfilter/batch/tasks"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/text"
 )
@@ -34,6 +37,7 @@ type JobsOptions struct {
 	Cancel, Retry []string
 	Remove, Give  []string
 	To            string // who gets the jobs of Give
+	Log           string // ID
 }
 
 // stopped is the state of an unfinished job without a running batch.
@@ -46,6 +50,7 @@ func (o *JobsOptions) Flags() *pflag.FlagSet {
 	t := cli.NewTable(fs, "Options")
 	t.Flag(&o.Watch, "watch", "w", "repeat every two seconds until interrupted")
 	t.Add(cli.OneOf(&o.State, jobStates), "state", "", "of one state: queued running done failed quarantined ...")
+	t.Add(cli.String(&o.Log, "ID"), "log", "", "print the messages of the processes of the job with this ID")
 	t.Add(cli.NewRepeated(&o.Cancel, "ID"), "cancel", "", "cancel the job or batch with this ID; repeatable")
 	t.Add(cli.NewRepeated(&o.Retry, "ID"), "retry", "", "retry the failed job, or those of a batch, with this ID; repeatable")
 	t.Add(cli.NewRepeated(&o.Remove, "ID"), "remove", "", "remove the job or batch with this ID from a --server, with its files there; repeatable")
@@ -83,6 +88,9 @@ func RunJobs(o *JobsOptions, s cli.Stdio) error {
 		return err
 	}
 	defer stop()
+	if o.Log != "" {
+		return o.printLog(c, s.Out)
+	}
 	if len(o.Cancel)+len(o.Retry)+len(o.Remove)+len(o.Give) > 0 {
 		return o.act(c, s)
 	}
@@ -107,6 +115,7 @@ func RunJobs(o *JobsOptions, s cli.Stdio) error {
 // jobControl lists jobs, and cancels and retries them.
 type jobControl interface {
 	list() (status.List, error)
+	log(id string) (string, error)
 	cancel(id, reason string) error
 	retry(id string) (waits string, err error) // waits is why nobody does it now, or ""
 }
@@ -132,6 +141,53 @@ func (o *JobsOptions) open(s cli.Stdio) (c jobControl, stop func(), err error) {
 		c = running
 	}
 	return c, func() {}, nil
+}
+
+func (o *JobsOptions) printLog(c jobControl, w io.Writer) error {
+	read := o.keptLog
+	if c != nil {
+		read = c.log
+	}
+	said, err := read(o.Log)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	for line := range strings.Lines(said) {
+		fmt.Fprintln(&b, text.OneLine(strings.TrimSuffix(line, "\n")))
+	}
+	_, err = io.WriteString(w, cmp.Or(b.String(), "its processes have said nothing\n"))
+	return err
+}
+
+// keptLog returns the log of a job from the queue in a folder where no batch runs. The IDs of
+// records lack the end.
+func (o *JobsOptions) keptLog(id string) (string, error) {
+	dir := filepath.Join(o.Folder, batch.StateDir, "queue")
+	if _, err := os.Stat(dir); err != nil {
+		return "", cli.Usagef("it is the folder behind -o of vidfilter batch", "no batch has run in %q", o.Folder)
+	}
+	lock, err := batch.TryLock(o.Folder)
+	if err != nil {
+		return "", err
+	}
+	defer lock.Unlock()
+	e, err := jetstream.Embedded(dir, jetstream.Options{Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return "", err
+	}
+	defer e.Close()
+	ctx := context.Background()
+	all, err := tasks.Jobs(ctx, e)
+	for full := range all {
+		if strings.TrimSuffix(full, "-"+queue.BatchOf(full)) == id {
+			id = full
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	return e.Log(ctx, id)
 }
 
 func (o *JobsOptions) act(c jobControl, s cli.Stdio) error {

@@ -136,6 +136,8 @@ func (q *queueJobs) retry(id string) (waits string, err error) {
 	return tasks.Waits(context.Background(), q.engine, id)
 }
 
+func (q *queueJobs) log(id string) (string, error) { return q.engine.Log(context.Background(), id) }
+
 func (q *queueJobs) remove(id string) error { return tasks.Remove(context.Background(), q.engine, id) }
 
 func (q *queueJobs) give(id, to string) error {

@@ -114,6 +114,7 @@ type answer struct {
 	Records []storedRecord             `json:"records,omitempty"`
 	More    bool                       `json:"more,omitempty"`
 	Sizes   map[string]int64           `json:"sizes,omitempty"` // by job
+	Log     string                     `json:"log,omitempty"`
 
 	Names []string              `json:"names,omitempty"`
 	Info  *jetstream.ObjectInfo `json:"info,omitempty"`

@@ -177,6 +177,7 @@ var verbs = map[string]verb{
 	"cancel": verbOf((*head).cancel, making),
 	"finish": verbOf((*head).finish, making),
 	"forget": verbOf((*head).forget, making),
+	"log":    verbOf((*head).said, making),
 	"give":   verbOf((*head).handOver, []pki.Role{pki.Operator}),
 
 	"get":     verbOf((*head).get, reading),

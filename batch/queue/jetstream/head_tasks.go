@@ -308,7 +308,9 @@ func (h *head) settle(ctx context.Context, by caller, q *settleRequest) (answer,
 	case err != nil:
 		return answer{}, err
 	}
-	a.job = r.Job
+	if a.job = r.Job; end.Log != "" && !by.owns(r) {
+		end.Log = "by the credential " + by.name + ":\n" + lastOf(end.Log, mostLog)
+	}
 	about := Note{Task: a.c.task, Why: end.Reason}
 	if o := end.Outcome; o != nil {
 		if !by.owns(r) && (o.End || len(followers(*o)) > 0) {

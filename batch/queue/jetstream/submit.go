@@ -130,6 +130,9 @@ func (e *Engine) Forget(ctx context.Context, id string) error {
 			return err
 		}
 	}
+	if err := e.purge(ctx, "KV_"+e.names.logs(), "$KV."+e.names.logs()+"."+id); err != nil {
+		return err
+	}
 	// Watches hear of it by a marker, which Sweep removes later.
 	e.forgets.Store(true)
 	err = e.jobs.Purge(ctx, id, jetstream.LastRevision(revision))

@@ -95,6 +95,12 @@ func TestRetry(t *testing.T) {
 	begin(t, "jobs", out, "--cancel", jobs(t, out).id(t, "a.mp4")).end(0)
 	b.Says("cancelled: a.mp4")
 	b.Says("failed: bad.mp4")
+	hasLog := func() {
+		said := begin(t, "jobs", out, "--log", jobs(t, out).id(t, "bad.mp4"))
+		said.end(0)
+		contains(t, said.Out.String(), "damaged or incomplete", "plan, attempt 1, on ")
+	}
+	hasLog()
 	e2e.Put(t, bad, good)
 	l := jobs(t, out)
 	begin(t, "jobs", out, "--retry", l.id(t, "bad.mp4"), "--retry", l.id(t, "a.mp4")).end(0)
@@ -103,6 +109,8 @@ func TestRetry(t *testing.T) {
 	if r.Totals.States["done"] != 3 {
 		t.Errorf("%+v", rows)
 	}
+	tidy(t, out)
+	hasLog() // from the queue in the folder
 	tidy(t, out)
 	contains(t, begin(t, "jobs", out, "--retry", l.id(t, "a.mp4")).end(2), "no batch runs", "--retry-failed")
 }
