@@ -164,6 +164,7 @@ type Status struct {
 	Finished  int             // of them
 	Planned   int             // named by the first task, to be done in any order
 	Retried   int             // how often a task was tried again
+	Paused    bool            `json:",omitempty"` // its tasks at work are finished, and no other begins
 	Submitted time.Time
 	Started   time.Time // zero until a worker takes the first task
 	Ended     time.Time
@@ -301,6 +302,9 @@ type Engine interface {
 
 	// Cancel ends a job unless it has ended.
 	Cancel(ctx context.Context, id, reason string) error
+
+	// Pause pauses a job that has not ended, or with false lets it go on.
+	Pause(ctx context.Context, id string, on bool) error
 
 	// Finish ends a job as done, unless it has ended: its output was found done.
 	Finish(ctx context.Context, id string, result json.RawMessage) error

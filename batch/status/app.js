@@ -40,8 +40,8 @@
     const does = cell("does");
     r.cancel = does.appendChild(element("button"));
     r.retry = does.appendChild(element("button"));
-    r.log = does.appendChild(element("button"));
-    for (const act of ["cancel", "retry", "log"]) {
+    for (const act of ["pause", "resume", "log"]) r[act] = does.appendChild(element("button"));
+    for (const act of ["cancel", "retry", "pause", "resume", "log"]) {
       r[act].type = "button";
       r[act].textContent = act;
       r[act].addEventListener("click", () => ask(id, act, r[act]));
@@ -62,6 +62,8 @@
     set(r.where, j.words.where);
     const may = token !== "" && !readOnly;
     r.cancel.hidden = !may || !(j.state === "queued" || j.state === "running");
+    r.pause.hidden = r.cancel.hidden || j.paused === true;
+    r.resume.hidden = r.cancel.hidden || j.paused !== true;
     r.log.hidden = !may;
     r.retry.hidden = !may || !canRetry || !["failed", "quarantined", "cancelled"].includes(j.state);
   };

@@ -47,6 +47,13 @@ func (s *server) routes() http.Handler {
 	route("GET", "/api/jobs/{id}/log", s.act(s.log))
 	route("POST", "/api/jobs/{id}/cancel", s.act(s.cancel))
 	route("POST", "/api/jobs/{id}/retry", s.act(s.retry))
+	for what, on := range map[string]bool{"pause": true, "resume": false} {
+		route("POST", "/api/jobs/{id}/"+what, s.act(func(w http.ResponseWriter, r *http.Request) {
+			if j, ok := s.find(w, r); ok {
+				acted(w, s.engine.Pause(r.Context(), j.ID, on))
+			}
+		}))
+	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		site.Refuse(w, http.StatusNotFound, "there is no page at this path")
 	})

@@ -11,6 +11,7 @@
 //	GET  /metrics                Prometheus's text format
 //	POST /api/jobs/ID/cancel     needs Authorization: Bearer TOKEN; ?batch ends its batch, too
 //	POST /api/jobs/ID/retry      the same; for jobs that failed or were cancelled
+//	POST /api/jobs/ID/pause      the same; and resume
 //
 // Errors are a sentence of plain text.
 package status

@@ -152,6 +152,7 @@ func TestActions(t *testing.T) {
 		{"runs/cancel", "", 401}, {"runs/cancel", "Bearer wrong", 401}, {"runs/cancel", "Bearer ", 401}, {"runs/cancel", "Basic se cret", 401}, {"none/cancel", "", 401},
 		{"runs/cancel", "Bearer se cret", 204}, {"waits/cancel", "bearer se cret", 204}, {"ready/cancel", "Bearer se cret", 409}, {"none/cancel", "Bearer se cret", 404},
 		{"stubborn/cancel", "Bearer se cret", 500},
+		{"runs/pause", "Bearer wrong", 401}, {"runs/pause", "Bearer se cret", 204}, {"runs/resume", "Bearer se cret", 204}, {"none/pause", "Bearer se cret", 404},
 		{"hostile/retry", "Bearer wrong", 401}, {"hostile/retry", "Bearer se cret", 204}, {"runs/retry", "Bearer se cret", 409}, {"none/retry", "Bearer se cret", 404},
 	} {
 		code, body := s.ask("POST", "/api/jobs/"+c.path, "Authorization", c.auth)
@@ -162,7 +163,7 @@ func TestActions(t *testing.T) {
 			wantSentence(t, c.path, body)
 		}
 	}
-	if got := fmt.Sprint(s.f.cancelled, retried); got != "[runs: cancelled by hand waits: cancelled by hand] [hostile]" {
+	if got := fmt.Sprint(s.f.cancelled, retried); got != "[runs: cancelled by hand waits: cancelled by hand runs: paused: true runs: paused: false] [hostile]" {
 		t.Error(got)
 	}
 	if code, body := s.ask("GET", "/api/jobs"); code != 200 || strings.Contains(body, "se cret") {

@@ -36,6 +36,7 @@ type Job struct {
 	Parts     *Parts      `json:"parts"` // null if filtered whole
 	Active    []Active    `json:"active"`
 	Stored    int64       `json:"stored,omitempty"` // bytes of its files in the store, where known
+	Paused    bool        `json:"paused,omitempty"` // its tasks at work are finished, and no other begins
 	Alone     bool        `json:"alone,omitempty"`  // no worker has its files: it stands still
 	Waits     string      `json:"waits,omitempty"`  // why it does not progress; see Job.Wait
 }
@@ -63,8 +64,11 @@ type Active struct {
 // Name returns the title, or the ID without a title. It may hold any character.
 func (j Job) Name() string { return cmp.Or(j.Title, j.ID) }
 
-// Note returns the first note of the active tasks: why the job does not progress.
+// Note returns why the job does not progress: it is paused, or the first note of its active tasks.
 func (j Job) Note() string {
+	if j.Paused {
+		return "paused"
+	}
 	for _, a := range j.Active {
 		if a.Note != "" {
 			return a.Note
@@ -82,8 +86,7 @@ func (j *Job) Wait(workers []queue.WorkerStatus) {
 		j.Alone, j.Waits = true, queue.Unserved
 		return
 	}
-	if len(j.Active) > 0 {
-		j.Waits = j.Note()
+	if j.Waits = j.Note(); j.Waits != "" || len(j.Active) > 0 {
 		return
 	}
 	held := ""
@@ -110,7 +113,7 @@ func (j *job) view(now time.Time) Job {
 	v := Job{
 		ID: j.s.Job.ID, Batch: queue.BatchOf(j.s.Job.ID), Title: j.s.Job.Title, Site: j.s.Job.Site, User: j.s.Job.User, State: j.s.State, Reason: j.s.Explain(),
 		Submitted: known(j.s.Submitted), Started: known(j.s.Started), Ended: known(j.s.Ended),
-		Tasks: j.s.Tasks, Finished: j.s.Finished, Retried: j.s.Retried, Retries: j.s.Job.Retries,
+		Tasks: j.s.Tasks, Finished: j.s.Finished, Retried: j.s.Retried, Retries: j.s.Job.Retries, Paused: j.s.Paused,
 		Frames: j.done(), Bytes: j.written(), Active: make([]Active, len(j.s.Active)),
 	}
 	if j.total > 0 && !j.guessed {

@@ -77,6 +77,7 @@ type entry struct {
 	again   int         // times it was started over
 	whole   bool        // must not be cut
 	renewed atomic.Bool // being started over: news of the old job is ignored
+	paused  bool
 }
 
 // known is the state of a job in the queue.
@@ -146,7 +147,7 @@ func (s *Session) feed(ctx context.Context, next func(ctx context.Context) (batc
 			return ErrCancelled
 		}
 		from := more
-		if n >= max(1, s.Window) {
+		if s.full() {
 			from = nil
 		}
 		if from == nil && n == 0 {
@@ -182,6 +183,20 @@ func (s *Session) running() (n int, off bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.open), s.off
+}
+
+// full reports whether no further item is submitted now: enough are in the queue, or all of those
+// are paused.
+func (s *Session) full() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	paused := 0
+	for _, e := range s.open {
+		if e.paused {
+			paused++
+		}
+	}
+	return len(s.open) >= max(1, s.Window) || paused > 0 && paused == len(s.open)
 }
 
 // ErrCancelled is the error of a batch that was cancelled; see queue.WithBatch.
@@ -396,6 +411,10 @@ func (s *Session) follow(ctx context.Context, st queue.Status) {
 	e := s.open[st.Job.ID]
 	if delete(s.left, st.Job.ID); e == nil && !st.State.Ended() {
 		s.left[st.Job.ID] = true
+	}
+	if e != nil && e.paused != st.Paused {
+		e.paused = st.Paused
+		wake.Up(s.changed)
 	}
 	if e != nil && st.State == queue.Cancelled && st.Reason == queue.WithBatch && !s.off {
 		s.off = true

@@ -375,3 +375,32 @@ func TestBatchOf(t *testing.T) {
 		}
 	}
 }
+
+// While all of its jobs are paused, a batch submits no other.
+func TestSessionPaused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(nil)
+		s, _, source := session(t, q, true)
+		s.Window = 2
+		var first, began time.Time
+		q.reply = func(n int, j queue.Job) []queue.Status {
+			began = time.Now()
+			if n == 1 {
+				first = began
+				time.AfterFunc(time.Hour, func() { q.tell <- queue.Status{Job: j, State: queue.Running} })
+				time.AfterFunc(2*time.Hour, func() { q.tell <- queue.Status{Job: j, State: queue.Failed} })
+				return []queue.Status{{State: queue.Running, Paused: true}}
+			}
+			return []queue.Status{failed(queue.Failure{})}
+		}
+		n := 0
+		rows, err := s.Run(t.Context(), func(context.Context) (batch.Item, bool) {
+			time.Sleep(time.Minute)
+			n++
+			return batch.Item{Source: source, Output: fmt.Sprint(n, ".mp4")}, n <= 2
+		})
+		if err != nil || len(rows) != 2 || began.Sub(first) != time.Hour {
+			t.Errorf("%v, %d rows, the next one began after %v", err, len(rows), began.Sub(first))
+		}
+	})
+}

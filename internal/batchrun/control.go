@@ -169,6 +169,13 @@ func (c *control) cancel(id, reason string) error {
 
 func (c *control) retry(id string) (waits string, err error) { return "", c.act(id, "retry") }
 
+func (c *control) pause(id string, on bool) error {
+	if on {
+		return c.act(id, "pause")
+	}
+	return c.act(id, "resume")
+}
+
 func (c *control) log(id string) (string, error) {
 	b, err := c.do(http.MethodGet, "/api/jobs/"+url.PathEscape(id)+"/log")
 	return string(b), err

@@ -35,6 +35,7 @@ type JobsOptions struct {
 	Watch, JSON   bool
 	State         string
 	Cancel, Retry []string
+	Pause, Resume []string
 	Remove, Give  []string
 	To            string // who gets the jobs of Give
 	Log           string // ID
@@ -52,6 +53,8 @@ func (o *JobsOptions) Flags() *pflag.FlagSet {
 	t.Add(cli.OneOf(&o.State, jobStates), "state", "", "of one state: queued running done failed quarantined ...")
 	t.Add(cli.String(&o.Log, "ID"), "log", "", "print the messages of the processes of the job with this ID")
 	t.Add(cli.NewRepeated(&o.Cancel, "ID"), "cancel", "", "cancel the job or batch with this ID; repeatable")
+	t.Add(cli.NewRepeated(&o.Pause, "ID"), "pause", "", "begin no more tasks of the job or batch with this ID, on the workers of a credential (worker:NAME), or at all (all); repeatable")
+	t.Add(cli.NewRepeated(&o.Resume, "ID"), "resume", "", "undo --pause; repeatable")
 	t.Add(cli.NewRepeated(&o.Retry, "ID"), "retry", "", "retry the failed job, or those of a batch, with this ID; repeatable")
 	t.Add(cli.NewRepeated(&o.Remove, "ID"), "remove", "", "remove the job or batch with this ID from a --server, with its files there; repeatable")
 	t.Add(cli.NewRepeated(&o.Give, "ID"), "give", "", "hand the job or batch with this ID over to the credential of --to; repeatable")
@@ -91,7 +94,7 @@ func RunJobs(o *JobsOptions, s cli.Stdio) error {
 	if o.Log != "" {
 		return o.printLog(c, s.Out)
 	}
-	if len(o.Cancel)+len(o.Retry)+len(o.Remove)+len(o.Give) > 0 {
+	if len(o.Pause)+len(o.Resume)+len(o.Cancel)+len(o.Retry)+len(o.Remove)+len(o.Give) > 0 {
 		return o.act(c, s)
 	}
 	if !o.Watch {
@@ -116,6 +119,7 @@ func RunJobs(o *JobsOptions, s cli.Stdio) error {
 type jobControl interface {
 	list() (status.List, error)
 	log(id string) (string, error)
+	pause(id string, on bool) error
 	cancel(id, reason string) error
 	retry(id string) (waits string, err error) // waits is why nobody does it now, or ""
 }
@@ -200,8 +204,11 @@ func (o *JobsOptions) act(c jobControl, s cli.Stdio) error {
 	}
 	q, _ := c.(*queueJobs) // for --give and --remove: Take refuses them without a server
 	always := func(queue.State) bool { return true }
+	live := func(s queue.State) bool { return !s.Ended() }
 	for _, do := range []action{
-		{"cancel", "cancelled", o.Cancel, func(s queue.State) bool { return !s.Ended() }, func(id, batch string) (string, error) {
+		{"pause", "paused", o.Pause, live, func(id, _ string) (string, error) { return "", c.pause(id, true) }},
+		{"resume", "no longer paused", o.Resume, live, func(id, _ string) (string, error) { return "", c.pause(id, false) }},
+		{"cancel", "cancelled", o.Cancel, live, func(id, batch string) (string, error) {
 			if batch != "" {
 				return "", c.cancel(id, queue.WithBatch)
 			}
@@ -223,6 +230,9 @@ func (o *JobsOptions) act(c jobControl, s cli.Stdio) error {
 // changesAtOnce is how many jobs of a batch are changed at a time: a queue answers 16 requests of a
 // credential at once.
 const changesAtOnce = 8
+
+// ofWorker begins the name of a credential whose workers are paused.
+const ofWorker = "worker:"
 
 // action is something to do with jobs.
 type action struct {

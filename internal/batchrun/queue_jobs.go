@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"vidfilter/batch/queue"
+	"vidfilter/batch/queue/jetstream/pki"
 	"vidfilter/batch/status"
 	"vidfilter/batch/tally"
 	"vidfilter/batch/tasks"
@@ -134,6 +135,20 @@ func (q *queueJobs) retry(id string) (waits string, err error) {
 		return "", err
 	}
 	return tasks.Waits(context.Background(), q.engine, id)
+}
+
+func (q *queueJobs) pause(id string, on bool) error {
+	name, of := strings.CutPrefix(id, ofWorker)
+	if !of && id != pki.All {
+		return q.engine.Pause(context.Background(), id, on)
+	}
+	e, ok := q.engine.(interface {
+		PauseWorkers(ctx context.Context, name string, on bool) error
+	})
+	if !ok {
+		return errors.New("only the workers of vidfilter serve are paused")
+	}
+	return e.PauseWorkers(context.Background(), name, on)
 }
 
 func (q *queueJobs) log(id string) (string, error) { return q.engine.Log(context.Background(), id) }

@@ -74,6 +74,11 @@ type (
 		request
 		Name string `json:"name,omitempty"` // of a credential
 	}
+	pauseRequest struct {
+		request
+		On     bool   `json:"on,omitempty"`
+		Worker string `json:"worker,omitempty"` // credential; pki.All for all
+	}
 	jobsRequest struct {
 		request
 		Since uint64 `json:"since,omitempty"`

@@ -39,6 +39,9 @@ func (h *head) fetch(ctx context.Context, by caller, q *fetchRequest) (answer, e
 	if !h.desk.mayFetch(by.name, h.e.o.AckWait) {
 		return answer{}, fmt.Errorf("%w: %q has fetched %d tasks and taken none of them", ErrRefused, by.name, mostGiven)
 	}
+	if h.paused.why(by.name) != "" {
+		return answer{}, nil
+	}
 	d, err := h.places.streams(ctx, h.tokens(by, q))
 	if err != nil {
 		return answer{}, err

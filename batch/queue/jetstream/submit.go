@@ -206,6 +206,9 @@ func (e *Engine) putGroup(ctx context.Context, r *record, g group) error {
 }
 
 func (e *Engine) put(ctx context.Context, r *record, t queue.Task) error {
+	if r.Paused {
+		return nil
+	}
 	t.Job = r.Job.ID
 	b, err := json.Marshal(t)
 	if err != nil {
@@ -257,6 +260,21 @@ func (e *Engine) isThere(ctx context.Context, c claim) bool {
 func (e *Engine) Cancel(ctx context.Context, id, reason string) error {
 	always := func(*record) bool { return true }
 	return e.end(ctx, id, always, func(r *record) { r.end(queue.Cancelled, reason) })
+}
+
+// Pause implements queue.Engine. The tasks of a paused job leave the queue when workers reach them.
+func (e *Engine) Pause(ctx context.Context, id string, on bool) error {
+	r, err := e.update(ctx, id, func(r *record) error {
+		if !r.live() {
+			return fmt.Errorf("job %s has already ended: it is %s", id, r.State)
+		}
+		r.Paused = on
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return e.putOpen(ctx, r)
 }
 
 // Finish implements queue.Engine.
