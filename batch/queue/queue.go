@@ -31,13 +31,15 @@ type Job struct {
 	ID string // permanent name: letters, digits and dashes
 	// of everything that decides about the result; the same ID with another digest starts over
 	Digest  string
-	Title   string          // for people: the name of the output
-	User    string          `json:",omitempty"` // the credential that submitted it; set by the head of the queue
-	Site    string          // location of its files; only workers of this site can use them
-	Retries int             // how often a task may be tried again
-	Deaths  int             // its own processes that may die at it; 0 is DefaultDeaths
-	Spec    json.RawMessage // for the handlers
-	First   Task            // first task; Submit fills in its Job
+	Title   string // for people: the name of the output
+	User    string `json:",omitempty"` // the credential that submitted it; set by the head of the queue
+	Site    string // location of its files; only workers of this site can use them
+	Retries int    // how often a task may be tried again
+	// tasks of jobs with one above 0 come before others, but for every fourth
+	Priority int             `json:",omitempty"`
+	Deaths   int             // its own processes that may die at it; 0 is DefaultDeaths
+	Spec     json.RawMessage // for the handlers
+	First    Task            // first task; Submit fills in its Job
 }
 
 // ownerMark is before a credential's name in the ID of a job that nobody else can submit.

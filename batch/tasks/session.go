@@ -44,6 +44,7 @@ type Session struct {
 	Version     string // of the program
 	Window      int    // jobs in the queue at a time, so that some finish before all have begun
 	Retries     int
+	Priority    int           // of items without one
 	Deaths      int           // see queue.Job
 	Pause       time.Duration // before an unreadable file is checked again; doubles each time
 	RetryFailed bool
@@ -352,7 +353,8 @@ func (s *Session) submit(ctx context.Context, e *entry) error {
 	site := SiteOf(s.Site)
 	job := queue.Job{
 		ID: id, Digest: digest, Title: e.item.Output, Site: site, Retries: s.Retries, Deaths: s.Deaths, Spec: spec,
-		First: about.First(site),
+		Priority: cmp.Or(e.item.Priority, s.Priority),
+		First:    about.First(site),
 	}
 	switch st, err := s.Engine.Get(ctx, id); {
 	case err == nil:

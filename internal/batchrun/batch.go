@@ -527,7 +527,7 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 			Shared: b.o.Shared, Overwrite: b.o.Overwrite, Threads: b.threads(),
 		},
 		Engine: b.engine, Site: b.site, ID: b.id, Version: cli.Version(), Window: b.window(),
-		Retries: b.o.Retries, Deaths: b.o.Deaths, Pause: 5 * time.Second, Whole: b.keptWhole, RetryFailed: b.o.RetryFailed, RemakeOlder: b.o.RemakeOlder,
+		Retries: b.o.Retries, Priority: b.o.Priority, Deaths: b.o.Deaths, Pause: 5 * time.Second, Whole: b.keptWhole, RetryFailed: b.o.RetryFailed, RemakeOlder: b.o.RemakeOlder,
 		Changed: b.changed, Ended: b.ended, Log: b.screen.Logger,
 	}
 	next, err := b.source(worker, &working)

@@ -27,6 +27,7 @@ type BatchOptions struct {
 	Jobs        int
 	Segment     time.Duration // 0: no segments
 	Retries     int
+	Priority    int
 	Deaths      int
 	Stall       time.Duration
 	MinFree     int64 // negative: the program chooses
@@ -70,6 +71,7 @@ func (o *BatchOptions) Flags() *pflag.FlagSet {
 	t.Add(cli.NewValue(&o.Segment, "TIME", parseSpan), "segment", "", "length of parts of a file (default 60s); 0: whole files", cli.InJobFile)
 	t.Add(cli.NewValue(&o.Retries, "N", cli.IntIn(0, 1000)), "retries", "", "retries after temporary errors (default 5)", cli.InJobFile)
 	t.Add(cli.NewValue(&o.Deaths, "N", cli.IntIn(1, 1000)), "quarantine-after", "", "give a file up when N processes died at it (default 3)", cli.InJobFile)
+	t.Add(cli.NewValue(&o.Priority, "N", cli.IntIn(0, math.MaxInt32)), "priority", "", "above 0: before other batches of a --server, in three of four turns", cli.InJobFile)
 	t.Flag(&o.RetryFailed, "retry-failed", "", "retry files that failed in earlier runs")
 	t.Flag(&o.RemakeOlder, "remake-older", "", "make outputs of other versions again", cli.InJobFile)
 	t.Add(cli.NewValue(&o.Stall, "TIME", parseSpan), "stall-timeout", "", "restart a task without progress (default 10m)", cli.InJobFile)

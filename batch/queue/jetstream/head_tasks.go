@@ -98,6 +98,7 @@ type places struct {
 	e    *Engine
 	mu   sync.Mutex
 	open map[string]*place // by the site's token
+	turn int
 }
 
 type place struct {
@@ -109,7 +110,8 @@ type place struct {
 func (p *places) streams(ctx context.Context, tokens []string) (*streams, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := &streams{e: p.e, sites: tokens}
+	s := &streams{e: p.e, sites: tokens, turn: p.turn}
+	p.turn++
 	for _, class := range classes {
 		for _, token := range tokens {
 			at := p.open[token]

@@ -215,7 +215,10 @@ func (e *Engine) put(ctx context.Context, r *record, t queue.Task) error {
 		return err
 	}
 	class := classOn
-	if t.Name == r.Job.First.Name {
+	switch {
+	case r.Job.Priority > 0:
+		class = classFirst
+	case t.Name == r.Job.First.Name:
 		class = classNew
 	}
 	site := e.token(r.Job.User, t.Site)
