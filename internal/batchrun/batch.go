@@ -475,7 +475,7 @@ func (b *batchJob) openQueue() (err error) {
 	state := filepath.Join(b.plan.Root, batch.StateDir)
 	options := jetstream.Options{Log: b.screen.Logger}
 	if b.o.remote() {
-		b.engine, err = b.o.connect(options, "batch")
+		b.engine, err = b.o.connect(options, "batch", shownDone)
 	} else {
 		// NATS stops writing a file for good after ENOSPC, even once space is free. The next run
 		// recovers.

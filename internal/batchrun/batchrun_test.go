@@ -38,7 +38,7 @@ func TestPrintJobs(t *testing.T) {
 	}}
 	l.Totals.Waiting = 2
 	var b strings.Builder
-	e2e.Must(t, printJobs(&b, l, true))
+	e2e.Must(t, printJobs(&b, l, true, 3))
 	want := `running   a.mkv  45%  1/4 parts, 12.3 fps, 1:15 left  [1]
 done      b\u000ac.mkv  1 frame, 8.0 fps  [2]
 failed    d.mkv  no video in it  [3]
@@ -50,13 +50,14 @@ running   f.mkv  of ann  1:30 old  38.0 MB in the store  [5-b]
 batch b: 2 jobs to do
 7 jobs: 2 queued, 3 running, 1 done, 1 failed
 2 jobs more to come
+3 jobs more, done or cancelled before: --state done lists them
 the disk is full
 `
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 	}
 	b.Reset()
-	if err := printJobs(&b, status.List{}, false); err != nil || b.String() != "0 jobs: none\nno batch is running here\n" {
+	if err := printJobs(&b, status.List{}, false, 0); err != nil || b.String() != "0 jobs: none\nno batch is running here\n" {
 		t.Errorf("%q, %v", b.String(), err)
 	}
 }

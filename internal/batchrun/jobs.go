@@ -128,7 +128,11 @@ type jobControl interface {
 func (o *JobsOptions) open(s cli.Stdio) (c jobControl, stop func(), err error) {
 	if o.remote() {
 		log := cli.NewLogger(s.Err, false)
-		e, err := o.connect(jetstream.Options{Log: log}, "jobs")
+		most := shownDone
+		if o.JSON || o.State != "" || len(o.Retry)+len(o.Remove) > 0 { // of a batch
+			most = 0
+		}
+		e, err := o.connect(jetstream.Options{Log: log}, "jobs", most)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -291,7 +295,11 @@ func (o *JobsOptions) print(c jobControl, w io.Writer) error {
 	if o.JSON {
 		return text.JSON(w, map[string]any{"jobs": append([]tally.Job{}, l.Jobs...), "note": l.Note, "waiting": l.Totals.Waiting, "running": c != nil})
 	}
-	return printJobs(w, l, c != nil)
+	left := 0
+	if q, ok := c.(*queueJobs); ok {
+		left = q.left()
+	}
+	return printJobs(w, l, c != nil, left)
 }
 
 // read returns the jobs of the running batch or, if none runs, those in the records.
@@ -313,7 +321,11 @@ func (o *JobsOptions) read(c jobControl) (l status.List, err error) {
 	return l, err
 }
 
-func printJobs(w io.Writer, l status.List, running bool) error {
+// shownDone is how many jobs that are done or cancelled in a queue are listed, the latest.
+const shownDone = 1000
+
+// printJobs prints jobs; left counts others that are done or cancelled.
+func printJobs(w io.Writer, l status.List, running bool, left int) error {
 	var b strings.Builder
 	count, batches := map[string]int{}, map[string]int{}
 	var alone []tally.Job
@@ -347,6 +359,9 @@ func printJobs(w io.Writer, l status.List, running bool) error {
 	fmt.Fprintf(&b, "%s: %s\n", text.Count(len(l.Jobs), "job"), cmp.Or(strings.Join(parts, ", "), "none"))
 	if n := l.Totals.Waiting; n > 0 {
 		fmt.Fprintf(&b, "%s more to come\n", text.Count(n, "job"))
+	}
+	if left > 0 {
+		fmt.Fprintf(&b, "%s more, done or cancelled before: --state done lists them\n", text.Count(left, "job"))
 	}
 	if l.Note != "" {
 		fmt.Fprintln(&b, text.OneLine(l.Note))

@@ -28,7 +28,7 @@ type queueJobs struct {
 }
 
 // answerTime is how long a queue may take to list its jobs.
-const answerTime = 10 * time.Second
+const answerTime = time.Minute
 
 // watchQueue returns the jobs of a queue once it has heard of all of them.
 func watchQueue(e queue.Engine) (*queueJobs, error) {
@@ -55,6 +55,14 @@ func watchQueue(e queue.Engine) (*queueJobs, error) {
 		q.stop()
 		return nil, errors.New("the queue does not answer")
 	}
+}
+
+// left returns how many jobs the list leaves out.
+func (q *queueJobs) left() int {
+	if e, ok := q.engine.(interface{ Left() int }); ok {
+		return e.Left()
+	}
+	return 0
 }
 
 func (q *queueJobs) stop() {

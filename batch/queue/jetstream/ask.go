@@ -82,6 +82,7 @@ type (
 	jobsRequest struct {
 		request
 		Since uint64 `json:"since,omitempty"`
+		Most  int    `json:"most,omitempty"` // of those that are done or cancelled; 0 for all
 	}
 	fileRequest struct {
 		request
@@ -118,6 +119,7 @@ type answer struct {
 	Workers []seenWorker               `json:"workers,omitempty"`
 	Records []storedRecord             `json:"records,omitempty"`
 	More    bool                       `json:"more,omitempty"`
+	Left    int                        `json:"left,omitempty"` // out, because of Most
 	Sizes   map[string]int64           `json:"sizes,omitempty"` // by job
 	Log     string                     `json:"log,omitempty"`
 

@@ -481,7 +481,7 @@ const answerSize = 256 << 10
 
 // jobs returns the records that changed after a revision, the oldest change first.
 func (h *head) jobs(_ context.Context, by caller, q *jobsRequest) (a answer, err error) {
-	a.Records, a.More = h.board.since(q.Since, min(answerSize, h.e.maxBytes/2), by, h.o.Public)
+	a.Records, a.More, a.Left = h.board.since(q.Since, min(answerSize, h.e.maxBytes/2), q.Most, by, h.o.Public)
 	return a, nil
 }
 
