@@ -119,7 +119,7 @@ type answer struct {
 	Workers []seenWorker               `json:"workers,omitempty"`
 	Records []storedRecord             `json:"records,omitempty"`
 	More    bool                       `json:"more,omitempty"`
-	Left    int                        `json:"left,omitempty"` // out, because of Most
+	Left    int                        `json:"left,omitempty"`  // out, because of Most
 	Sizes   map[string]int64           `json:"sizes,omitempty"` // by job
 	Log     string                     `json:"log,omitempty"`
 
