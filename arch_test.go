@@ -294,7 +294,7 @@ var rules = []rule{
 	{folder: "internal/preview", what: "writes the page of vidfilter preview",
 		why: "takes pictures and words, whatever made them"},
 	{folder: "internal/batchrun", what: "connects a batch with its queue and screen",
-		imports: []string{"batch", "batch/display", "batch/queue", "batch/queue/jetstream", "batch/queue/jetstream/pki", "batch/status", "batch/tally", "batch/tasks", "decode", "encode", "encode/formats", "encode/target", "gpu", "internal/cli", "internal/contract", "internal/durable", "internal/hint", "internal/job", "internal/machine", "internal/sandbox", "internal/site", "internal/text", "internal/wake", pflag},
+		imports: []string{"batch", "batch/display", "batch/queue", "batch/queue/jetstream", "batch/queue/jetstream/pki", "batch/status", "batch/tally", "batch/tasks", "decode", "encode", "encode/formats", "encode/target", "gpu", "internal/cli", "internal/contract", "internal/durable", "internal/hint", "internal/job", "internal/machine", "internal/sandbox", "internal/site", "internal/text", "internal/wake", "golang.org/x/sync", pflag},
 		why:     "other processes filter the files"},
 	{folder: "internal/liverun", what: "connects a session with its source and viewers",
 		imports: []string{"batch", "decode", "encode/target", "gpu", "internal/cli", "internal/durable", "internal/filters", "internal/hint", "internal/job", "internal/sandbox", "internal/site", "internal/text", "kernels", "live", "live/access", "live/coded", "live/opus", "live/output", "live/record", "live/rtc", "live/rtsp", "live/web", pflag},

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 )
@@ -30,13 +31,15 @@ type Job struct {
 	ID string // permanent name: letters, digits and dashes
 	// of everything that decides about the result; the same ID with another digest starts over
 	Digest  string
-	Title   string          // for people: the name of the output
-	User    string          `json:",omitempty"` // the credential that submitted it; set by the head of the queue
-	Site    string          // location of its files; only workers of this site can use them
-	Retries int             // how often a task may be tried again
-	Deaths  int             // its own processes that may die at it; 0 is DefaultDeaths
-	Spec    json.RawMessage // for the handlers
-	First   Task            // first task; Submit fills in its Job
+	Title   string // for people: the name of the output
+	User    string `json:",omitempty"` // the credential that submitted it; set by the head of the queue
+	Site    string // location of its files; only workers of this site can use them
+	Retries int    // how often a task may be tried again
+	// tasks of jobs with one above 0 come before others, but for every fourth
+	Priority int             `json:",omitempty"`
+	Deaths   int             // its own processes that may die at it; 0 is DefaultDeaths
+	Spec     json.RawMessage // for the handlers
+	First    Task            // first task; Submit fills in its Job
 }
 
 // ownerMark is before a credential's name in the ID of a job that nobody else can submit.
@@ -56,6 +59,19 @@ func BaseOf(id string) string {
 	base, _, _ := strings.Cut(id, ownerMark)
 	return base
 }
+
+// BatchOf returns the name of the batch that a job's ID belongs to: the end of its base, and the
+// owner.
+func BatchOf(id string) string {
+	base := BaseOf(id)
+	return id[strings.LastIndexByte(base, '-')+1:]
+}
+
+// Reasons of a cancelled job. One that was cancelled with its batch ends the batch.
+const (
+	ByHand    = "cancelled by hand"
+	WithBatch = "cancelled with its batch"
+)
 
 // OwnerOf returns the credential whose jobs can have an ID; ok is false if all credentials' can.
 func OwnerOf(id string) (owner string, ok bool) {
@@ -93,6 +109,20 @@ type Outcome struct {
 // taken the task away; the handler then undoes its work. It may be killed at any point. Errors are
 // retried with growing delays, unless Permanent or Later wraps them.
 type Handler func(ctx context.Context, job Job, t Task, report func(Progress)) (Outcome, error)
+
+type hearKey struct{}
+
+// Hearing returns a handler's context whose Say calls f.
+func Hearing(ctx context.Context, f func(line string)) context.Context {
+	return context.WithValue(ctx, hearKey{}, f)
+}
+
+// Say adds a line of a task's process to the log of its job. It may be called from any goroutine.
+func Say(ctx context.Context, line string) {
+	if f, ok := ctx.Value(hearKey{}).(func(line string)); ok {
+		f(line)
+	}
+}
 
 // Progress of a task. All counts only grow.
 type Progress struct {
@@ -136,6 +166,7 @@ type Status struct {
 	Finished  int             // of them
 	Planned   int             // named by the first task, to be done in any order
 	Retried   int             // how often a task was tried again
+	Paused    bool            `json:",omitempty"` // its tasks at work are finished, and no other begins
 	Submitted time.Time
 	Started   time.Time // zero until a worker takes the first task
 	Ended     time.Time
@@ -243,6 +274,20 @@ type WorkerStatus struct {
 	Held     string `json:",omitempty"` // why it takes no tasks now
 }
 
+// Serving returns the workers that have the files of a site. Held ones count, and those that drain
+// do not.
+func Serving(workers []WorkerStatus, site string) (found []WorkerStatus) {
+	for _, w := range workers {
+		if !w.Draining && slices.Contains(w.Sites, site) {
+			found = append(found, w)
+		}
+	}
+	return found
+}
+
+// Unserved is why a job waits whose files no worker has.
+const Unserved = "no connected worker has its files: run its batch again"
+
 // Engine is the queue. Its methods may be called from any goroutine.
 type Engine interface {
 	// Submit puts a job in the queue. A job that is there with the same digest is left alone,
@@ -260,6 +305,9 @@ type Engine interface {
 	// Cancel ends a job unless it has ended.
 	Cancel(ctx context.Context, id, reason string) error
 
+	// Pause pauses a job that has not ended, or with false lets it go on.
+	Pause(ctx context.Context, id string, on bool) error
+
 	// Finish ends a job as done, unless it has ended: its output was found done.
 	Finish(ctx context.Context, id string, result json.RawMessage) error
 
@@ -271,6 +319,10 @@ type Engine interface {
 
 	// Results returns the results of a job's finished tasks, by name.
 	Results(ctx context.Context, job string) (map[string]json.RawMessage, error)
+
+	// Log returns the last 64 kB of what the processes of a job have said; the engine may keep it
+	// for the latest jobs only. An attempt's part is there after its end.
+	Log(ctx context.Context, id string) (string, error)
 
 	// Workers returns the live workers.
 	Workers(ctx context.Context) ([]WorkerStatus, error)

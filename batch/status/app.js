@@ -7,7 +7,7 @@
   const rows = new Map();
   const rank = { running: 0, failed: 1, quarantined: 1, queued: 2, cancelled: 3, done: 4 };
   const page = document.body.dataset;
-  let shown = 500, total = 0;
+  let shown = 500, total = 0, workers = [];
   let readOnly = page.readonly !== "false", canRetry = page.canretry === "true";
   const locked = page.locked === "true";
   let token = sessionStorage.getItem("token") || "";
@@ -25,7 +25,10 @@
 
   const newRow = (id) => {
     const tr = element("tr"), cell = (kind) => tr.appendChild(element("td", kind));
-    const r = { tr, state: cell().appendChild(element("span", "state")), name: cell("name") };
+    const r = { tr, state: cell().appendChild(element("span", "state")) };
+    const output = cell();
+    r.name = output.appendChild(element("span", "name"));
+    r.about = output.appendChild(element("span", "about"));
     const done = cell();
     r.bar = done.appendChild(element("progress"));
     r.bar.max = 1;
@@ -37,10 +40,11 @@
     const does = cell("does");
     r.cancel = does.appendChild(element("button"));
     r.retry = does.appendChild(element("button"));
-    for (const act of ["cancel", "retry"]) {
+    for (const act of ["pause", "resume", "log"]) r[act] = does.appendChild(element("button"));
+    for (const act of ["cancel", "retry", "pause", "resume", "log"]) {
       r[act].type = "button";
       r[act].textContent = act;
-      r[act].addEventListener("click", () => post(id, act, r[act]));
+      r[act].addEventListener("click", () => ask(id, act, r[act]));
     }
     return r;
   };
@@ -49,18 +53,25 @@
     r.tr.dataset.state = j.state;
     set(r.state, j.state);
     set(r.name, j.words.name);
+    say(r.about, j.words.about);
     r.bar.hidden = j.part === null;
     if (j.part !== null) r.bar.value = j.part;
     set(r.percent, " " + j.words.percent);
     set(r.facts, j.words.facts);
-    say(r.why, j.words.why);
+    say(r.why, alone(j) ? page.unserved : j.words.why);
     set(r.where, j.words.where);
     const may = token !== "" && !readOnly;
     r.cancel.hidden = !may || !(j.state === "queued" || j.state === "running");
+    r.pause.hidden = r.cancel.hidden || j.paused === true;
+    r.resume.hidden = r.cancel.hidden || j.paused !== true;
+    r.log.hidden = !may;
     r.retry.hidden = !may || !canRetry || !["failed", "quarantined", "cancelled"].includes(j.state);
   };
 
+  // No worker has its files.
+  const alone = (j) => !j.ended && !workers.some((w) => !w.draining && w.sites.includes(j.site));
   const order = (a, b) => {
+    if (alone(a) !== alone(b)) return alone(a) ? 1 : -1;
     if (a.state !== b.state) return rank[a.state] - rank[b.state];
     if (a.ended && b.ended) return Date.parse(b.ended) - Date.parse(a.ended);
     return Date.parse(a.submitted) - Date.parse(b.submitted);
@@ -93,7 +104,7 @@
 
   const drawWorkers = (all) => {
     const body = element("tbody");
-    for (const w of all || []) {
+    for (const w of all) {
       const tr = body.appendChild(element("tr"));
       const sites = (w.any ? ["any"] : []).concat(w.sites);
       for (const text of [w.name, w.busy + "/" + w.slots + (w.held ? ", held: " + w.held : ""), w.gpus.join(", "), sites.join(", ")]) {
@@ -121,7 +132,8 @@
       say($("note"), clean(e.note));
       say($("trouble"), clean(e.trouble));
       document.title = (e.words.percent + " vidfilter").trim();
-      drawWorkers(e.workers);
+      workers = e.workers || [];
+      drawWorkers(workers);
       sign();
       draw();
     },
@@ -143,11 +155,16 @@
   };
   const headers = () => (token ? { Authorization: "Bearer " + token } : {});
 
-  const post = async (id, act, button) => {
+  const ask = async (id, act, button) => {
     button.disabled = true;
     try {
-      const r = await fetch("api/jobs/" + encodeURIComponent(id) + "/" + act, { method: "POST", headers: headers() });
+      const r = await fetch("api/jobs/" + encodeURIComponent(id) + "/" + act, { method: act === "log" ? "GET" : "POST", headers: headers() });
       if (r.status === 401) remember("");
+      if (r.ok && act === "log") {
+        $("log").querySelector("h2").textContent = "Log of " + clean(jobs.get(id).title);
+        $("log").querySelector("pre").textContent = (await r.text()).split("\n").map(clean).join("\n") || "its processes have said nothing";
+        $("log").showModal();
+      }
       say($("answer"), r.ok ? "" : clean((await r.text()).trim()));
     } catch (err) {
       say($("answer"), clean(err.message));
@@ -208,6 +225,7 @@
     remember($("token").value.trim());
     $("token").value = "";
   });
+  $("log").querySelector("button").addEventListener("click", () => $("log").close());
   $("forget").addEventListener("click", () => {
     remember("");
     if (locked) stop.abort();

@@ -50,7 +50,7 @@ func (s *server) follow(r *http.Request, st *stream) {
 	st.send("start", map[string]int{"shown": defaultLimit})
 	for st.err == nil {
 		if len(jobs) > 0 {
-			st.send("jobs", map[string][]wordedJob{"jobs": worded(jobs)})
+			st.send("jobs", map[string][]wordedJob{"jobs": worded(s.seen(jobs))})
 		}
 		st.send("whole", s.whole())
 		st.flush()

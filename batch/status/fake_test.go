@@ -3,6 +3,7 @@ package status
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -60,6 +61,17 @@ func (f *fake) Cancel(_ context.Context, id, reason string) error {
 	}
 	f.cancelled = append(f.cancelled, id+": "+reason)
 	return nil
+}
+
+func (f *fake) Pause(ctx context.Context, id string, on bool) error {
+	return f.Cancel(ctx, id, fmt.Sprint("paused: ", on))
+}
+
+func (f *fake) Log(_ context.Context, id string) (string, error) {
+	if id != "runs" {
+		return "", queue.ErrNoJob
+	}
+	return "a warning\n" + evil, nil
 }
 
 func (f *fake) Workers(context.Context) ([]queue.WorkerStatus, error) {

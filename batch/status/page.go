@@ -5,10 +5,12 @@ import (
 	"cmp"
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"vidfilter/batch/queue"
 	"vidfilter/batch/tally"
 	"vidfilter/internal/site"
 	"vidfilter/internal/text"
@@ -22,22 +24,28 @@ var page = sync.OnceValue(func() *template.Template {
 	}).ParseFS(files, "page.html"))
 })
 
+// apart puts jobs that stand still at the end.
+var apart = map[bool]int{true: 1}
+
 type pageData struct {
 	Version string
-	Locked  bool // hides all until the token is given
-	Whole   whole
-	Jobs    []tally.Job
-	More    int
+	// see queue.Unserved
+	Unserved string
+	Locked   bool // hides all until the token is given
+	Whole    whole
+	Jobs     []tally.Job
+	More     int
 }
 
 func (s *server) page(w http.ResponseWriter, r *http.Request) {
-	d := pageData{Version: s.o.Version, Locked: s.o.Private}
+	d := pageData{Version: s.o.Version, Unserved: queue.Unserved, Locked: s.o.Private}
 	if !d.Locked {
 		d.Whole = s.whole()
 		s.mu.Lock()
 		d.Jobs = s.t.Jobs(time.Now(), nil)
 		s.mu.Unlock()
-		d.Jobs = d.Jobs[:min(len(d.Jobs), defaultLimit)]
+		d.Jobs = s.seen(d.Jobs[:min(len(d.Jobs), defaultLimit)])
+		slices.SortStableFunc(d.Jobs, func(a, b tally.Job) int { return cmp.Compare(apart[a.Alone], apart[b.Alone]) })
 		d.More = max(0, d.Whole.Totals.Jobs-d.Whole.Totals.Waiting-len(d.Jobs))
 	}
 	var b bytes.Buffer
@@ -52,6 +60,7 @@ func (s *server) page(w http.ResponseWriter, r *http.Request) {
 // words describe a job or the whole on the page.
 type words struct {
 	Name    string `json:"name"`
+	About   string `json:"about"` // owner, age, size
 	Percent string `json:"percent"`
 	Facts   string `json:"facts"`
 	Why     string `json:"why"`   // the reason of its end, or why it does not progress
@@ -59,12 +68,18 @@ type words struct {
 }
 
 func wordsOf(j tally.Job) words {
-	var at []string
-	for _, a := range j.Active {
-		at = append(at, a.Task+": "+a.Worker)
+	about := ""
+	if j.User != "" {
+		about = "of " + j.User
+	}
+	if j.Submitted != nil {
+		about = text.List(about, j.Submitted.UTC().Format("2006-01-02 15:04 UTC"))
+	}
+	if j.Stored > 0 {
+		about = text.List(about, text.Size(j.Stored)+" in the store")
 	}
 	return words{
-		text.OneLine(j.Name()), percent(j.Part), j.Facts(), text.OneLine(cmp.Or(j.Reason, j.Note())), text.OneLine(strings.Join(at, ", ")),
+		text.OneLine(j.Name()), text.OneLine(about), percent(j.Part), j.Facts(), text.OneLine(cmp.Or(j.Reason, j.Waits, j.Note())), text.OneLine(j.Where()),
 	}
 }
 

@@ -3,7 +3,9 @@ package status
 import (
 	"embed"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strconv"
@@ -42,8 +44,16 @@ func (s *server) routes() http.Handler {
 	route("GET", "/api/jobs", s.read(s.listJobs))
 	route("GET", "/api/jobs/{id}", s.read(s.oneJob))
 	route("GET", "/api/workers", s.read(s.listWorkers))
+	route("GET", "/api/jobs/{id}/log", s.act(s.log))
 	route("POST", "/api/jobs/{id}/cancel", s.act(s.cancel))
 	route("POST", "/api/jobs/{id}/retry", s.act(s.retry))
+	for what, on := range map[string]bool{"pause": true, "resume": false} {
+		route("POST", "/api/jobs/{id}/"+what, s.act(func(w http.ResponseWriter, r *http.Request) {
+			if j, ok := s.find(w, r); ok {
+				acted(w, s.engine.Pause(r.Context(), j.ID, on))
+			}
+		}))
+	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		site.Refuse(w, http.StatusNotFound, "there is no page at this path")
 	})
@@ -136,7 +146,7 @@ func (s *server) listJobs(w http.ResponseWriter, r *http.Request) {
 	s.mu.Unlock()
 	l.Count = len(l.Jobs)
 	l.Jobs = l.Jobs[min(offset, l.Count):]
-	l.Jobs = l.Jobs[:min(limit, len(l.Jobs))]
+	l.Jobs = s.seen(l.Jobs[:min(limit, len(l.Jobs))])
 	answer(w, l)
 }
 
@@ -179,7 +189,21 @@ func (s *server) find(w http.ResponseWriter, r *http.Request) (tally.Job, bool) 
 
 func (s *server) oneJob(w http.ResponseWriter, r *http.Request) {
 	if j, ok := s.find(w, r); ok {
-		answer(w, j)
+		answer(w, s.seen([]tally.Job{j})[0])
+	}
+}
+
+// log shows what the processes of a job said, which names files.
+func (s *server) log(w http.ResponseWriter, r *http.Request) {
+	said, err := s.engine.Log(r.Context(), r.PathValue("id"))
+	switch {
+	case errors.Is(err, queue.ErrNoJob):
+		site.Refuse(w, http.StatusNotFound, err.Error())
+	case err != nil:
+		site.Refuse(w, http.StatusBadGateway, err.Error())
+	default:
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = io.WriteString(w, said) // the reader may have gone
 	}
 }
 
@@ -198,8 +222,10 @@ func (s *server) cancel(w http.ResponseWriter, r *http.Request) {
 	case !ok:
 	case j.State.Ended():
 		site.Refuse(w, http.StatusConflict, "this job has already ended: it is "+string(j.State))
+	case r.URL.Query().Has("batch"):
+		acted(w, s.engine.Cancel(r.Context(), j.ID, queue.WithBatch))
 	default:
-		acted(w, s.engine.Cancel(r.Context(), j.ID, "cancelled by hand"))
+		acted(w, s.engine.Cancel(r.Context(), j.ID, queue.ByHand))
 	}
 }
 

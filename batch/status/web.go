@@ -4,12 +4,14 @@
 //	GET  /events                 changes as Server-Sent Events; see events.go
 //	GET  /api/jobs               see List; ?state=failed,running&limit=100&offset=0
 //	GET  /api/jobs/ID            a job; see tally.Job
+//	GET  /api/jobs/ID/log        what its processes said; needs Authorization: Bearer TOKEN
 //	GET  /api/workers            {"workers":[..]}; see Worker
 //	GET  /healthz                200 if the queue answers, else 503
 //	GET  /livez                  200 as long as the process answers
 //	GET  /metrics                Prometheus's text format
-//	POST /api/jobs/ID/cancel     needs Authorization: Bearer TOKEN
+//	POST /api/jobs/ID/cancel     needs Authorization: Bearer TOKEN; ?batch ends its batch, too
 //	POST /api/jobs/ID/retry      the same; for jobs that failed or were cancelled
+//	POST /api/jobs/ID/pause      the same; and resume
 //
 // Errors are a sentence of plain text.
 package status
@@ -29,7 +31,7 @@ import (
 // are called from any goroutine and should not block for long.
 type Options struct {
 	Version string   // of the program
-	Token   string   // for cancel and retry; "" forbids both
+	Token   string   // for cancel, retry and logs; "" forbids them
 	Private bool     // reading needs the token as well
 	Hosts   []string // names of the page besides localhost: its certificate's, or a proxy's
 
@@ -42,6 +44,9 @@ type Options struct {
 	Health   func() error          // why the queue is down; may be nil
 	Limits   func() []queue.Limit  // usage near its limit; may be nil
 	FreeDisk func() (int64, error) // of the outputs' disk; may be nil
+
+	// Sizes returns the bytes that the files of jobs take in the store; may be nil.
+	Sizes func() map[string]int64
 
 	// Store returns the bytes that the queue has stored, and may store; may be nil.
 	Store func() (used, limit int64, err error)
@@ -63,7 +68,8 @@ type Queue struct {
 
 	workersMu sync.Mutex
 	workers   []Worker
-	backlog   queue.Backlog // of all workers
+	raw       []queue.WorkerStatus // the same
+	backlog   queue.Backlog        // of all workers
 	asked     time.Time
 	refused   error
 }
@@ -190,6 +196,8 @@ type Worker struct {
 	Since time.Time `json:"since"`
 	Seen  time.Time `json:"seen"`
 	Held  string    `json:"held"` // why it takes no tasks now, or ""
+
+	Draining bool `json:"draining"` // takes no more tasks
 }
 
 // askWorkers returns the live workers. It asks the queue once a second at most, and repeats the
@@ -203,16 +211,35 @@ func (q *Queue) askWorkers() ([]Worker, queue.Backlog, error) {
 		defer cancel()
 		all, err := q.engine.Workers(ctx)
 		if q.refused = err; err == nil {
-			q.workers, q.backlog = workerViews(all), queue.Backlogs(all)
+			q.workers, q.raw, q.backlog = workerViews(all), all, queue.Backlogs(all)
 		}
 	}
 	return q.workers, q.backlog, q.refused
 }
 
+// seen adds what the store and the workers say of jobs.
+func (s *server) seen(jobs []tally.Job) []tally.Job {
+	_, _, err := s.askWorkers()
+	s.workersMu.Lock()
+	workers := s.raw
+	s.workersMu.Unlock()
+	var sizes map[string]int64
+	if s.o.Sizes != nil {
+		sizes = s.o.Sizes()
+	}
+	for i := range jobs {
+		jobs[i].Stored = sizes[jobs[i].ID]
+		if err == nil {
+			jobs[i].Wait(workers)
+		}
+	}
+	return jobs
+}
+
 func workerViews(all []queue.WorkerStatus) []Worker {
 	views := make([]Worker, len(all))
 	for i, w := range all {
-		views[i] = Worker{w.Name, append([]string{}, w.Sites...), w.Any, w.Slots, w.Busy, append([]string{}, w.GPUs...), w.Since, w.Seen, w.Held}
+		views[i] = Worker{w.Name, append([]string{}, w.Sites...), w.Any, w.Slots, w.Busy, append([]string{}, w.GPUs...), w.Since, w.Seen, w.Held, w.Draining}
 	}
 	return views
 }

@@ -28,7 +28,7 @@ func TestPage(t *testing.T) {
 	if code != 200 || !strings.HasPrefix(h.Get("Content-Type"), "text/html") {
 		t.Fatal(code, h)
 	}
-	for _, want := range []string{"runs.mkv", "50%", "50/100 frames, 5.0 fps", "whole: host&lt;1&gt;", "H200, H200", "3/4", "any, here", "paused: no &lt;room&gt;",
+	for _, want := range []string{"runs.mkv", "50%", "50/100 frames, 5.0 fps", "whole on host&lt;1&gt;", "H200, H200", "3/4", "any, here", "paused: no &lt;room&gt;",
 		"1 of 4 jobs done, 1 running, 1 queued, 1 failed", "&lt;script&gt;alert(1)", `\u202e`, `\u001b[2J\u000a.mkv`, `http-equiv="refresh"`} {
 		if !strings.Contains(body, want) {
 			t.Errorf("no %q in the page", want)
@@ -99,7 +99,7 @@ func TestHeadersAndMethods(t *testing.T) {
 		{"GET", "/healthz", 200}, {"GET", "/livez", 200}, {"GET", "/metrics", 200}, {"GET", "/api/jobs", 200}, {"GET", "/api/jobs/runs", 200}, {"GET", "/api/workers", 200},
 		{"POST", "/", 405}, {"DELETE", "/api/jobs/runs", 405}, {"PUT", "/metrics", 405}, {"GET", "/api/jobs/runs/cancel", 405}, {"OPTIONS", "/api/jobs/runs/retry", 405},
 		{"GET", "/nothing", 404}, {"GET", "/api", 404}, {"GET", "/page.html", 404}, {"GET", "/api/jobs/none", 404}, {"POST", "/api/jobs/runs/delete", 404},
-		{"POST", "/api/jobs/runs/cancel", 403}, {"POST", "/api/jobs/runs/retry", 403},
+		{"POST", "/api/jobs/runs/cancel", 403}, {"GET", "/api/jobs/runs/log", 403}, {"POST", "/api/jobs/runs/retry", 403},
 		{"GET", "/api/jobs?state=odd", 400}, {"GET", "/api/jobs?limit=-1", 400}, {"GET", "/api/jobs?offset=x", 400}, {"GET", "/api/jobs?limit=5001", 400},
 	} {
 		code, body, h := s.askAll(c.method, c.path)
@@ -152,6 +152,7 @@ func TestActions(t *testing.T) {
 		{"runs/cancel", "", 401}, {"runs/cancel", "Bearer wrong", 401}, {"runs/cancel", "Bearer ", 401}, {"runs/cancel", "Basic se cret", 401}, {"none/cancel", "", 401},
 		{"runs/cancel", "Bearer se cret", 204}, {"waits/cancel", "bearer se cret", 204}, {"ready/cancel", "Bearer se cret", 409}, {"none/cancel", "Bearer se cret", 404},
 		{"stubborn/cancel", "Bearer se cret", 500},
+		{"runs/pause", "Bearer wrong", 401}, {"runs/pause", "Bearer se cret", 204}, {"runs/resume", "Bearer se cret", 204}, {"none/pause", "Bearer se cret", 404},
 		{"hostile/retry", "Bearer wrong", 401}, {"hostile/retry", "Bearer se cret", 204}, {"runs/retry", "Bearer se cret", 409}, {"none/retry", "Bearer se cret", 404},
 	} {
 		code, body := s.ask("POST", "/api/jobs/"+c.path, "Authorization", c.auth)
@@ -162,11 +163,20 @@ func TestActions(t *testing.T) {
 			wantSentence(t, c.path, body)
 		}
 	}
-	if got := fmt.Sprint(s.f.cancelled, retried); got != "[runs: cancelled by hand waits: cancelled by hand] [hostile]" {
+	if got := fmt.Sprint(s.f.cancelled, retried); got != "[runs: cancelled by hand waits: cancelled by hand runs: paused: true runs: paused: false] [hostile]" {
 		t.Error(got)
 	}
 	if code, body := s.ask("GET", "/api/jobs"); code != 200 || strings.Contains(body, "se cret") {
 		t.Error("reads are not open, or tell the token")
+	}
+	for _, c := range []struct {
+		path, token string
+		code        int
+		says        string
+	}{{"runs", "se cret", 200, "a warning\n"}, {"none", "se cret", 404, ""}, {"runs", "wrong", 401, ""}} {
+		if code, body := s.ask("GET", "/api/jobs/"+c.path+"/log", "Authorization", "Bearer "+c.token); code != c.code || !strings.HasPrefix(body, c.says) {
+			t.Errorf("log of %s: %d %q", c.path, code, body)
+		}
 	}
 	if code, _ := newSite(t, Options{Token: "x"}).ask("POST", "/api/jobs/hostile/retry", "Authorization", "Bearer x"); code != 501 {
 		t.Error("retry without a way to retry:", code)

@@ -546,3 +546,51 @@ func TestForget(t *testing.T) {
 		t.Errorf("two came again: %s", show(v))
 	}
 }
+
+// The workers tell why a job waits.
+func TestWait(t *testing.T) {
+	worker := func(site string, busy int, held string) queue.WorkerStatus {
+		return queue.WorkerStatus{Worker: queue.Worker{Name: "w", Sites: []string{site}, Slots: 2}, Busy: busy, Held: held}
+	}
+	leaving := worker("here", 0, "")
+	leaving.Draining = true
+	for name, c := range map[string]struct {
+		job     Job
+		workers []queue.WorkerStatus
+		waits   string
+		alone   bool
+	}{
+		"no worker":    {Job{}, nil, queue.Unserved, true},
+		"elsewhere":    {Job{}, []queue.WorkerStatus{worker("there", 0, ""), leaving}, queue.Unserved, true},
+		"ended":        {Job{State: queue.Done}, nil, "", false},
+		"free":         {Job{}, []queue.WorkerStatus{worker("here", 2, ""), worker("here", 1, "")}, "", false},
+		"busy":         {Job{}, []queue.WorkerStatus{worker("here", 2, "")}, "all workers with its files are at work", false},
+		"held":         {Job{}, []queue.WorkerStatus{worker("here", 0, "no disk")}, "the worker w takes no tasks: no disk", false},
+		"held and not": {Job{}, []queue.WorkerStatus{worker("here", 0, "no disk"), worker("here", 0, "")}, "", false},
+		"at work":      {Job{Active: []Active{{}, {Note: "it rests"}}}, []queue.WorkerStatus{worker("here", 2, "")}, "it rests", false},
+	} {
+		c.job.Site = "here"
+		if c.job.Wait(c.workers); c.job.Waits != c.waits || c.job.Alone != c.alone {
+			t.Errorf("%s: %q, %t", name, c.job.Waits, c.job.Alone)
+		}
+	}
+}
+
+func TestWhere(t *testing.T) {
+	at := func(workers ...string) (all []Active) {
+		for i, w := range workers {
+			all = append(all, Active{Task: fmt.Sprint("part-", i), Worker: w})
+		}
+		return all
+	}
+	for want, j := range map[string]Job{
+		"":                                 {State: queue.Queued},
+		"to be joined":                     {State: queue.Running, Parts: &Parts{All: 2, Done: 2}},
+		"part-0, part-2 on a; part-1 on b": {State: queue.Running, Active: at("a", "b", "a")},
+		"5 tasks on 2 workers":             {Active: at("a", "b", "a", "b", "a")},
+	} {
+		if got := j.Where(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

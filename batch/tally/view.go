@@ -2,6 +2,7 @@ package tally
 
 import (
 	"cmp"
+	"fmt"
 	"time"
 
 	"vidfilter/batch/queue"
@@ -13,6 +14,7 @@ import (
 // their meaning. Unknown numbers are null.
 type Job struct {
 	ID        string      `json:"id"`
+	Batch     string      `json:"batch"`          // see queue.BatchOf
 	Title     string      `json:"title"`          // as submitted: any characters
 	Site      string      `json:"site,omitempty"` // location of its files
 	User      string      `json:"user,omitempty"` // credential that submitted it
@@ -34,7 +36,9 @@ type Job struct {
 	Parts     *Parts      `json:"parts"` // null if filtered whole
 	Active    []Active    `json:"active"`
 	Stored    int64       `json:"stored,omitempty"` // bytes of its files in the store, where known
-	Alone     bool        `json:"alone,omitempty"`  // known to have no worker
+	Paused    bool        `json:"paused,omitempty"` // its tasks at work are finished, and no other begins
+	Alone     bool        `json:"alone,omitempty"`  // no worker has its files: it stands still
+	Waits     string      `json:"waits,omitempty"`  // why it does not progress; see Job.Wait
 }
 
 // Parts of a long video.
@@ -60,14 +64,41 @@ type Active struct {
 // Name returns the title, or the ID without a title. It may hold any character.
 func (j Job) Name() string { return cmp.Or(j.Title, j.ID) }
 
-// Note returns the first note of the active tasks: why the job does not progress.
+// Note returns why the job does not progress: it is paused, or the first note of its active tasks.
 func (j Job) Note() string {
+	if j.Paused {
+		return "paused"
+	}
 	for _, a := range j.Active {
 		if a.Note != "" {
 			return a.Note
 		}
 	}
 	return ""
+}
+
+// Wait sets Alone and Waits, which depend on the live workers.
+func (j *Job) Wait(workers []queue.WorkerStatus) {
+	if j.State.Ended() {
+		return
+	}
+	if workers = queue.Serving(workers, j.Site); len(workers) == 0 {
+		j.Alone, j.Waits = true, queue.Unserved
+		return
+	}
+	if j.Waits = j.Note(); j.Waits != "" || len(j.Active) > 0 {
+		return
+	}
+	held := ""
+	for _, w := range workers {
+		switch {
+		case w.Held != "":
+			held = fmt.Sprintf("the worker %s takes no tasks: %s", w.Name, w.Held)
+		case w.Busy < w.Slots:
+			return
+		}
+	}
+	j.Waits = cmp.Or(held, "all workers with its files are at work")
 }
 
 // Took returns the time from start to end, or 0.
@@ -80,9 +111,9 @@ func (j Job) Took() time.Duration {
 
 func (j *job) view(now time.Time) Job {
 	v := Job{
-		ID: j.s.Job.ID, Title: j.s.Job.Title, Site: j.s.Job.Site, User: j.s.Job.User, State: j.s.State, Reason: j.s.Explain(),
+		ID: j.s.Job.ID, Batch: queue.BatchOf(j.s.Job.ID), Title: j.s.Job.Title, Site: j.s.Job.Site, User: j.s.Job.User, State: j.s.State, Reason: j.s.Explain(),
 		Submitted: known(j.s.Submitted), Started: known(j.s.Started), Ended: known(j.s.Ended),
-		Tasks: j.s.Tasks, Finished: j.s.Finished, Retried: j.s.Retried, Retries: j.s.Job.Retries,
+		Tasks: j.s.Tasks, Finished: j.s.Finished, Retried: j.s.Retried, Retries: j.s.Job.Retries, Paused: j.s.Paused,
 		Frames: j.done(), Bytes: j.written(), Active: make([]Active, len(j.s.Active)),
 	}
 	if j.total > 0 && !j.guessed {

@@ -2,7 +2,11 @@ package tally
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
+	"vidfilter/batch/queue"
 	"vidfilter/internal/text"
 )
 
@@ -22,6 +26,26 @@ func (j Job) Facts() string {
 		all = append(all, fmt.Sprintf("tried again: %d", j.Retried))
 	}
 	return text.List(all...)
+}
+
+// Where describes the tasks at work and their workers, such as "part-0001, part-0002 on here".
+func (j Job) Where() string {
+	const most = 4
+	at := map[string][]string{}
+	for _, a := range j.Active {
+		at[a.Worker] = append(at[a.Worker], a.Task)
+	}
+	switch {
+	case len(at) == 0 && j.State == queue.Running && j.Parts != nil && j.Parts.Done == j.Parts.All:
+		return "to be joined"
+	case len(j.Active) > most:
+		return fmt.Sprintf("%s on %s", text.Count(len(j.Active), "task"), text.Count(len(at), "worker"))
+	}
+	var all []string
+	for _, worker := range slices.Sorted(maps.Keys(at)) {
+		all = append(all, strings.Join(at[worker], ", ")+" on "+worker)
+	}
+	return strings.Join(all, "; ")
 }
 
 // Summary describes the whole, such as "3 of 40 jobs done, 2 running, 1200 frames, 61.2 fps".

@@ -60,6 +60,14 @@ func (p Program) Media(ctx context.Context, args []string, report func(queue.Pro
 	f := &follower{report: report}
 	_, err := p.start(ctx, append([]string{"--progress", "json"}, args...), f.line, func(int) int64 { return f.last.Load() })
 	done := f.done
+	for _, w := range done.Warnings {
+		queue.Say(ctx, "warning: "+w)
+	}
+	for _, s := range []string{done.Error, done.Hint} {
+		if s != "" {
+			queue.Say(ctx, s)
+		}
+	}
 	var exit *ExitError
 	switch {
 	case errors.As(err, &exit) && exit.Code == contract.ExitDamaged && done.ExitCode == contract.ExitDamaged:
@@ -147,7 +155,7 @@ func (p Program) start(ctx context.Context, args []string, seen func([]byte), co
 	cmd.WaitDelay = 5 * time.Second
 	var out bytes.Buffer
 	cmd.Stdout = &out
-	tail := &lines{seen: seen}
+	tail := &lines{seen: seen, say: func(line string) { queue.Say(ctx, line) }}
 	cmd.Stderr = tail
 	guard, err := p.guard(cmd)
 	if err != nil {
@@ -219,6 +227,7 @@ func reason(exit *exec.ExitError, last string) string {
 // lines splits its input into lines.
 type lines struct {
 	seen func([]byte)
+	say  func(string) // takes lines that are no JSON; may be nil
 	rest []byte
 	last string // the last one that is no JSON and no hint, without our name
 }
@@ -253,6 +262,9 @@ func (l *lines) line(b []byte) {
 		l.seen(b)
 	}
 	s := strings.TrimSpace(string(b))
+	if l.say != nil && s != "" && s[0] != '{' {
+		l.say(strings.TrimRight(string(b), " \t\r"))
+	}
 	if s != "" && s[0] != '{' && !strings.HasPrefix(s, "hint: ") {
 		l.last = strings.TrimPrefix(s, "vidfilter: ")
 	}

@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"vidfilter/batch/queue"
 )
 
-// Cancel cancels a job at a user's request.
-func Cancel(ctx context.Context, e queue.Engine, id string) error {
+// Cancel cancels a job at a user's request; reason is queue.ByHand or queue.WithBatch.
+func Cancel(ctx context.Context, e queue.Engine, id, reason string) error {
 	s, err := e.Get(ctx, id)
 	if err != nil {
 		return err
@@ -19,7 +18,7 @@ func Cancel(ctx context.Context, e queue.Engine, id string) error {
 	if s.State.Ended() {
 		return fmt.Errorf("job %s has already ended: it is %s", id, s.State)
 	}
-	return e.Cancel(ctx, id, "cancelled by hand")
+	return e.Cancel(ctx, id, reason)
 }
 
 // Retry resubmits a job that failed or was cancelled.
@@ -34,25 +33,17 @@ func Retry(ctx context.Context, e queue.Engine, id string) error {
 	return e.Submit(ctx, again(s), true)
 }
 
-// Served reports whether a worker that takes tasks has the files of a site.
-func Served(workers []queue.WorkerStatus, site string) bool {
-	return slices.ContainsFunc(workers, func(w queue.WorkerStatus) bool {
-		return !w.Draining && slices.Contains(w.Sites, site)
-	})
-}
-
-// Nobody returns why a job waits that is in the queue: nobody is connected that has its files. It
-// is "" if somebody is.
-func Nobody(ctx context.Context, e queue.Engine, id string) (string, error) {
+// Waits returns queue.Unserved for a job whose files no worker has, else "".
+func Waits(ctx context.Context, e queue.Engine, id string) (string, error) {
 	s, err := e.Get(ctx, id)
 	if err != nil {
 		return "", err
 	}
 	workers, err := e.Workers(ctx)
-	if err != nil || Served(workers, s.Job.Site) {
+	if err != nil || len(queue.Serving(workers, s.Job.Site)) > 0 {
 		return "", err
 	}
-	return "nobody who is connected has its files: it waits until its batch is run again", nil
+	return queue.Unserved, nil
 }
 
 // Remove removes a job, which it cancels before if need be, and its files in the store.

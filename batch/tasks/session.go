@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,6 +44,7 @@ type Session struct {
 	Version     string // of the program
 	Window      int    // jobs in the queue at a time, so that some finish before all have begun
 	Retries     int
+	Priority    int           // of items without one
 	Deaths      int           // see queue.Job
 	Pause       time.Duration // before an unreadable file is checked again; doubles each time
 	RetryFailed bool
@@ -62,6 +64,7 @@ type Session struct {
 	ended   map[string]*entry    // failed or cancelled: may be retried
 	left    map[string]bool      // jobs of others, or of an earlier run, that have not ended
 	changed chan struct{}        // an item has ended
+	off     bool                 // the batch was cancelled
 	rows    []batch.Row
 
 	beside sync.WaitGroup // the goroutines of Run
@@ -75,6 +78,7 @@ type entry struct {
 	again   int         // times it was started over
 	whole   bool        // must not be cut
 	renewed atomic.Bool // being started over: news of the old job is ignored
+	paused  bool
 }
 
 // known is the state of a job in the queue.
@@ -95,7 +99,7 @@ func (s *Session) Run(ctx context.Context, next func(ctx context.Context) (batch
 	s.mu.Lock()
 	s.open, s.ended, s.jobs = map[string]*entry{}, map[string]*entry{}, map[string]queue.Job{}
 	s.left = map[string]bool{}
-	s.changed = make(chan struct{}, 1)
+	s.changed, s.off = make(chan struct{}, 1), false
 	s.mu.Unlock()
 	s.Log = cmp.Or(s.Log, slog.New(slog.DiscardHandler))
 	ctx, stop := context.WithCancelCause(ctx)
@@ -136,9 +140,15 @@ func (s *Session) feed(ctx context.Context, next func(ctx context.Context) (batc
 		}
 	})
 	for more := items; ; {
-		n := s.running()
+		n, off := s.running()
+		if off {
+			more = nil
+		}
+		if off && n == 0 {
+			return ErrCancelled
+		}
 		from := more
-		if n >= max(1, s.Window) {
+		if s.full() {
 			from = nil
 		}
 		if from == nil && n == 0 {
@@ -169,10 +179,40 @@ func (s *Session) program() batch.Program {
 	return batch.Program{Version: s.Version, RemakeOlder: s.RemakeOlder}
 }
 
-func (s *Session) running() int {
+// running returns how many items have not ended, and whether the batch was cancelled.
+func (s *Session) running() (n int, off bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.open)
+	return len(s.open), s.off
+}
+
+// full reports whether no further item is submitted now: enough are in the queue, or all of those
+// are paused.
+func (s *Session) full() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	paused := 0
+	for _, e := range s.open {
+		if e.paused {
+			paused++
+		}
+	}
+	return len(s.open) >= max(1, s.Window) || paused > 0 && paused == len(s.open)
+}
+
+// ErrCancelled is the error of a batch that was cancelled; see queue.WithBatch.
+var ErrCancelled = errors.New("the batch was cancelled")
+
+// cancelOpen cancels the open jobs of a batch that was cancelled.
+func (s *Session) cancelOpen(ctx context.Context) {
+	s.mu.Lock()
+	open := slices.Collect(maps.Keys(s.open))
+	s.mu.Unlock()
+	for _, id := range open {
+		if err := s.Engine.Cancel(ctx, id, queue.WithBatch); err != nil && !errors.Is(err, queue.ErrNoJob) {
+			s.Log.Warn(err.Error())
+		}
+	}
 }
 
 // JobID returns the name of an output's job, unique in a queue.
@@ -215,6 +255,9 @@ func (s *Session) checkAgain(ctx context.Context, item batch.Item, err error) {
 		case <-ctx.Done():
 			return
 		case <-time.After(min(s.Pause<<try, 5*time.Minute)):
+		}
+		if _, off := s.running(); off {
+			break
 		}
 		if f, err = batch.Check(s.Root, item, s.program()); err == nil {
 			break
@@ -310,7 +353,8 @@ func (s *Session) submit(ctx context.Context, e *entry) error {
 	site := SiteOf(s.Site)
 	job := queue.Job{
 		ID: id, Digest: digest, Title: e.item.Output, Site: site, Retries: s.Retries, Deaths: s.Deaths, Spec: spec,
-		First: about.First(site),
+		Priority: cmp.Or(e.item.Priority, s.Priority),
+		First:    about.First(site),
 	}
 	switch st, err := s.Engine.Get(ctx, id); {
 	case err == nil:
@@ -325,7 +369,13 @@ func (s *Session) submit(ctx context.Context, e *entry) error {
 	if err := batch.WriteRecord(s.Root, e.record); err != nil {
 		return err
 	}
-	return s.Engine.Submit(ctx, job, true)
+	if err := s.Engine.Submit(ctx, job, true); err != nil {
+		return err
+	}
+	if _, off := s.running(); off { // just now, perhaps before this job was there to cancel
+		return s.Engine.Cancel(ctx, id, queue.WithBatch)
+	}
+	return nil
 }
 
 // Job returns a job as last submitted, or zero.
@@ -363,6 +413,14 @@ func (s *Session) follow(ctx context.Context, st queue.Status) {
 	e := s.open[st.Job.ID]
 	if delete(s.left, st.Job.ID); e == nil && !st.State.Ended() {
 		s.left[st.Job.ID] = true
+	}
+	if e != nil && e.paused != st.Paused {
+		e.paused = st.Paused
+		wake.Up(s.changed)
+	}
+	if e != nil && st.State == queue.Cancelled && st.Reason == queue.WithBatch && !s.off {
+		s.off = true
+		s.beside.Go(func() { s.cancelOpen(ctx) }) // it waits, and the watch must not
 	}
 	s.mu.Unlock()
 	renews := e != nil && !e.renewed.Load() && st.State == queue.Failed && e.again < maxRenewals && mayRenew(st.Failure)

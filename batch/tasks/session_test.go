@@ -61,6 +61,11 @@ func (f *fakeQueue) Watch(ctx context.Context, tell func(queue.Status), live fun
 	}
 }
 
+func (f *fakeQueue) Cancel(_ context.Context, id, reason string) error {
+	f.tell <- queue.Status{Job: queue.Job{ID: id}, State: queue.Cancelled, Reason: reason}
+	return nil
+}
+
 func failed(f queue.Failure) queue.Status {
 	return queue.Status{State: queue.Failed, Reason: "why", Failure: f}
 }
@@ -325,4 +330,77 @@ func TestPublic(t *testing.T) {
 			t.Errorf("%s: %q, %v", result, file, err)
 		}
 	}
+}
+
+// A job that is cancelled with its batch ends the others in the queue, and no more are submitted. A
+// job cancelled by hand ends alone.
+func TestSessionCancelled(t *testing.T) {
+	for reason, want := range map[string]struct {
+		rows int
+		err  error
+	}{queue.ByHand: {3, nil}, queue.WithBatch: {2, ErrCancelled}} {
+		synctest.Test(t, func(t *testing.T) {
+			q := newFakeQueue(nil)
+			s, _, source := session(t, q, true)
+			s.Window = 2
+			q.reply = func(n int, j queue.Job) []queue.Status {
+				if n == 2 {
+					go func() { _ = q.Cancel(t.Context(), s.id(batch.Item{Output: "0.mp4"}), reason) }()
+				} else if n == 3 {
+					go func() { q.tell <- queue.Status{Job: q.submitted[1], State: queue.Failed} }()
+					return []queue.Status{failed(queue.Failure{})}
+				}
+				return []queue.Status{{State: queue.Queued}}
+			}
+			n := 0
+			rows, err := s.Run(t.Context(), func(context.Context) (batch.Item, bool) {
+				n++
+				return batch.Item{Source: source, Output: fmt.Sprint(n-1, ".mp4")}, n <= 3
+			})
+			if err != want.err || len(rows) != want.rows || len(q.submitted) != want.rows || rows[0].State != RowCancelled {
+				t.Errorf("%s: %v, %+v", reason, err, rows)
+			}
+		})
+	}
+}
+
+func TestBatchOf(t *testing.T) {
+	item := batch.Item{Output: "a-b/c.mkv"}
+	own := JobID("here", "/out", item)
+	for id, want := range map[string]string{
+		own: idEnding("here", "/out")[1:], queue.OwnedID(own, "ann-2"): queue.OwnedID(idEnding("here", "/out")[1:], "ann-2"), "a": "a", "": "",
+	} {
+		if got := queue.BatchOf(id); got != want {
+			t.Errorf("%s is of %q, want %q", id, got, want)
+		}
+	}
+}
+
+// While all of its jobs are paused, a batch submits no other.
+func TestSessionPaused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newFakeQueue(nil)
+		s, _, source := session(t, q, true)
+		s.Window = 2
+		var first, began time.Time
+		q.reply = func(n int, j queue.Job) []queue.Status {
+			began = time.Now()
+			if n == 1 {
+				first = began
+				time.AfterFunc(time.Hour, func() { q.tell <- queue.Status{Job: j, State: queue.Running} })
+				time.AfterFunc(2*time.Hour, func() { q.tell <- queue.Status{Job: j, State: queue.Failed} })
+				return []queue.Status{{State: queue.Running, Paused: true}}
+			}
+			return []queue.Status{failed(queue.Failure{})}
+		}
+		n := 0
+		rows, err := s.Run(t.Context(), func(context.Context) (batch.Item, bool) {
+			time.Sleep(time.Minute)
+			n++
+			return batch.Item{Source: source, Output: fmt.Sprint(n, ".mp4")}, n <= 2
+		})
+		if err != nil || len(rows) != 2 || began.Sub(first) != time.Hour {
+			t.Errorf("%v, %d rows, the next one began after %v", err, len(rows), began.Sub(first))
+		}
+	})
 }

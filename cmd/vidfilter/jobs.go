@@ -12,8 +12,8 @@ func newJobsCommand(s cli.Stdio) *cobra.Command {
 	o := new(batchrun.JobsOptions)
 	return withFlags(&cobra.Command{
 		Use:   "jobs DIR | --server URL [options]",
-		Short: "List, cancel and retry jobs",
-		Long:  withExits("List, cancel or retry the jobs of the batch with -o DIR, or of the queue at URL.", contract.ExitOutput, contract.ExitQueue, contract.ExitInterrupt),
+		Short: "List, pause, cancel and retry jobs; print their logs",
+		Long:  withExits("List and steer the jobs of the batch with -o DIR, or of the queue at URL.", contract.ExitOutput, contract.ExitQueue, contract.ExitInterrupt),
 		Example: `  vidfilter jobs filtered --watch
   vidfilter jobs filtered --state failed
   vidfilter jobs --server tls://HOST:4222 --creds submitter.creds`,

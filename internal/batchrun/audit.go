@@ -86,3 +86,12 @@ func (e audited) Cancel(ctx context.Context, id, reason string) error {
 	}
 	return err
 }
+
+func (e audited) Pause(ctx context.Context, id string, on bool) error {
+	err := e.Engine.Pause(ctx, id, on)
+	if err == nil {
+		s, _ := e.Get(ctx, id) // the title is optional
+		e.audit.note(jetstream.Note{By: "status page", Role: "token", Action: map[bool]string{true: "paused", false: "resumed"}[on], Job: id, Title: s.Job.Title})
+	}
+	return err
+}

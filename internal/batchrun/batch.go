@@ -54,6 +54,7 @@ type batchJob struct {
 	slots   int
 	gate    tasks.Gate
 	report  *job.Document
+	hooks   *hooks
 	began   time.Time
 	closers []func()
 	giveUp  context.CancelCauseFunc // cancels the run
@@ -94,6 +95,9 @@ func RunBatch(o *BatchOptions, s cli.Stdio, unknown []string) (err error) {
 		if err := batch.CheckReport(o.Report); err != nil {
 			return cli.BadOption(err)
 		}
+	}
+	if err := checkWebhook(o.Webhook); err != nil {
+		return err
 	}
 	if o.DryRun {
 		return b.sayPlan()
@@ -284,27 +288,65 @@ func (b *batchJob) run(ctx context.Context) error {
 	if err := b.openStatus(ctx); err != nil {
 		return err
 	}
+	b.hooks = newHooks(b.o.OnDone, b.o.Webhook, b.s.Env, b.screen.Logger)
 	rows, err := b.work(ctx)
 	if err == nil {
 		err = stillThere()
 	}
 	b.lost(rows)
-	b.screen.Close()
 	for _, p := range b.plan.Problems {
 		rows = append(rows, problemRow(p))
 	}
-	if e := b.tell(rows); e != nil && err == nil {
+	if e := b.writeReport(rows); err == nil {
 		err = e
 	}
+	err = outcome(rows, err)
+	b.hooks.end(b.noticeOfBatch(rows, err))
+	b.screen.Close()
+	if e := b.showTable(rows); err == nil {
+		err = e
+	}
+	return err
+}
+
+// outcome returns the error of a batch whose work ended with err.
+func outcome(rows []batch.Row, err error) error {
 	var cause cli.Interruption
 	switch {
 	case errors.As(err, &cause):
-		return hint.Wrap(cause, "the same command goes on where this one stopped")
+		return hint.Wrap(cause, goesOn)
+	case errors.Is(err, tasks.ErrCancelled):
+		return hint.Wrap(err, goesOn)
 	case err != nil:
 		return err
 	}
 	return verdict(rows)
 }
+
+// notice returns what all notices have.
+func (b *batchJob) notice(id string) batch.Notice {
+	host, _ := os.Hostname()
+	return batch.Notice{ID: id, Time: time.Now().UTC(), Host: host, Version: cli.Version(), Root: contract.Name(b.plan.Root)}
+}
+
+func (b *batchJob) noticeOfBatch(rows []batch.Row, err error) batch.Notice {
+	n := b.notice(queue.BatchOf(b.id(batch.Item{})))
+	n.Event, n.State, n.Exit, n.Totals = "batch", tasks.RowDone, new(contract.ExitCode(err)), new(batch.TotalsOf(rows))
+	switch {
+	case errors.As(err, new(cli.Interruption)):
+		n.State = "interrupted"
+	case errors.Is(err, tasks.ErrCancelled):
+		n.State = tasks.RowCancelled
+	case err != nil && *n.Exit != contract.ExitDamaged:
+		n.State = tasks.RowFailed
+	}
+	if err != nil {
+		n.Reason = err.Error()
+	}
+	return n
+}
+
+const goesOn = "the same command goes on where this one stopped"
 
 // unwritable marks the error of a read-only folder as one of the output.
 func unwritable(err error) error {
@@ -381,16 +423,21 @@ func verdict(rows []batch.Row) error {
 	return nil
 }
 
-// tell prints the table and writes the report.
-func (b *batchJob) tell(rows []batch.Row) error {
-	if b.o.Report != "" {
-		host, _ := os.Hostname()
-		meta := batch.Meta{Version: cli.Version(), Command: os.Args, Root: b.plan.Root, Host: host, Started: b.began, Ended: time.Now()}
-		err := b.report.Write(func(w io.Writer) error { return batch.WriteReport(w, b.o.Report, rows, meta) })
-		if err != nil {
-			return fmt.Errorf("write the report: %w", err)
-		}
+// writeReport writes the report, if one was asked for.
+func (b *batchJob) writeReport(rows []batch.Row) error {
+	if b.o.Report == "" {
+		return nil
 	}
+	host, _ := os.Hostname()
+	meta := batch.Meta{Version: cli.Version(), Command: os.Args, Root: b.plan.Root, Host: host, Started: b.began, Ended: time.Now()}
+	err := b.report.Write(func(w io.Writer) error { return batch.WriteReport(w, b.o.Report, rows, meta) })
+	if err != nil {
+		return fmt.Errorf("write the report: %w", err)
+	}
+	return nil
+}
+
+func (b *batchJob) showTable(rows []batch.Row) error {
 	if b.o.Quiet || b.o.Progress == "json" || b.o.Progress == "none" || len(rows) == 0 {
 		return nil
 	}
@@ -428,14 +475,14 @@ func (b *batchJob) openQueue() (err error) {
 	state := filepath.Join(b.plan.Root, batch.StateDir)
 	options := jetstream.Options{Log: b.screen.Logger}
 	if b.o.remote() {
-		b.engine, err = b.o.connect(options, "batch")
+		b.engine, err = b.o.connect(options, "batch", shownDone)
 	} else {
 		// NATS stops writing a file for good after ENOSPC, even once space is free. The next run
 		// recovers.
 		options.Failing = func() {
 			b.giveUp(hint.Wrap(
 				fmt.Errorf("%w: the queue in %s cannot be written: its disk is full or failing", target.ErrOutput, state),
-				"make room; the same command goes on where this one stopped",
+				"make room; "+goesOn,
 			))
 		}
 		dir := filepath.Join(state, "queue")
@@ -480,7 +527,7 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 			Shared: b.o.Shared, Overwrite: b.o.Overwrite, Threads: b.threads(),
 		},
 		Engine: b.engine, Site: b.site, ID: b.id, Version: cli.Version(), Window: b.window(),
-		Retries: b.o.Retries, Deaths: b.o.Deaths, Pause: 5 * time.Second, Whole: b.keptWhole, RetryFailed: b.o.RetryFailed, RemakeOlder: b.o.RemakeOlder,
+		Retries: b.o.Retries, Priority: b.o.Priority, Deaths: b.o.Deaths, Pause: 5 * time.Second, Whole: b.keptWhole, RetryFailed: b.o.RetryFailed, RemakeOlder: b.o.RemakeOlder,
 		Changed: b.changed, Ended: b.ended, Log: b.screen.Logger,
 	}
 	next, err := b.source(worker, &working)
@@ -731,9 +778,15 @@ func (b *batchJob) changed(s queue.Status) {
 // isMine distinguishes our jobs from others in the same queue: the screen has seen them.
 func (b *batchJob) isMine(id string) bool { return b.screen.Knows(id) }
 
-// ended shows files that ended before they were queued.
+// ended tells of a file that has ended, and shows it if it was not queued.
 func (b *batchJob) ended(r batch.Row) {
-	b.arrived(b.id(batch.Item{Output: r.Output}))
+	id := b.id(batch.Item{Output: r.Output})
+	b.arrived(id)
+	if r.State != tasks.RowSkipped {
+		n := b.notice(id)
+		n.Of(r)
+		b.hooks.add(n)
+	}
 	switch r.State {
 	case tasks.RowSkipped:
 		b.screen.Update(b.unqueued(r, queue.Done))

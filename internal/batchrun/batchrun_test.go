@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -31,26 +32,56 @@ func TestPrintJobs(t *testing.T) {
 		{ID: "2", Title: "b\nc.mkv", State: queue.Done, Frames: 1, FPS: 8},
 		{ID: "3", Title: "d.mkv", State: queue.Failed, Frames: 0, Reason: "no video in it"},
 		{ID: "4", Title: "e.mkv", State: queue.Queued},
-		{ID: "5", Title: "f.mkv", State: queue.Running, User: "ann", Submitted: new(time.Now().Add(-89500 * time.Millisecond)), Stored: 38e6, Alone: true},
+		{ID: "5-b", Batch: "b", Title: "f.mkv", State: queue.Running, User: "ann", Submitted: new(time.Now().Add(-89500 * time.Millisecond)), Stored: 38e6, Alone: true, Waits: queue.Unserved},
+		{ID: "6-b", Batch: "b", Title: "g.mkv", State: queue.Queued, Waits: "all workers are at work"},
+		{ID: "7", Title: "h.mkv", State: queue.Running, Active: []tally.Active{{Task: "join", Worker: "mars", Note: "the disk is full"}}},
 	}}
 	l.Totals.Waiting = 2
 	var b strings.Builder
-	e2e.Must(t, printJobs(&b, l, true))
+	e2e.Must(t, printJobs(&b, l, true, 3))
 	want := `running   a.mkv  45%  1/4 parts, 12.3 fps, 1:15 left  [1]
 done      b\u000ac.mkv  1 frame, 8.0 fps  [2]
 failed    d.mkv  no video in it  [3]
 queued    e.mkv  [4]
-running   f.mkv  of ann  1:30 old  38.0 MB in the store  nobody is there to go on with it  [5]
-5 jobs: 1 queued, 2 running, 1 done, 1 failed
+queued    g.mkv  all workers are at work  [6-b]
+running   h.mkv  join on mars  the disk is full  [7]
+standing still, since no connected worker has its files: run its batch again:
+running   f.mkv  of ann  1:30 old  38.0 MB in the store  [5-b]
+batch b: 2 jobs to do
+7 jobs: 2 queued, 3 running, 1 done, 1 failed
 2 jobs more to come
+3 jobs more, done or cancelled before: --state done lists them
 the disk is full
 `
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 	}
 	b.Reset()
-	if err := printJobs(&b, status.List{}, false); err != nil || b.String() != "0 jobs: none\nno batch is running here\n" {
+	if err := printJobs(&b, status.List{}, false, 0); err != nil || b.String() != "0 jobs: none\nno batch is running here\n" {
 		t.Errorf("%q, %v", b.String(), err)
+	}
+}
+
+// An action is for the job with an ID, or for those jobs of a batch that it applies to.
+func TestActions(t *testing.T) {
+	all := []tally.Job{{ID: "a-1--ann", Batch: "1--ann"}, {ID: "b-1--ann", Batch: "1--ann"}, {ID: "c-1--ann", Batch: "1--ann", State: queue.Done}, {ID: "d-2", Batch: "2"}}
+	var did []string
+	var mu sync.Mutex
+	do := action{done: "gone", applies: func(s queue.State) bool { return !s.Ended() }, do: func(id, batch string) (string, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		did = append(did, id+" "+batch)
+		return map[string]string{"d-2": "it waits"}[id], nil
+	}}
+	for id, want := range map[string]struct{ did, says string }{
+		"1--ann": {"a-1--ann 1--ann,b-1--ann 1--ann", "2 jobs of 1--ann: gone"}, "c-1--ann": {"c-1--ann ", "c-1--ann is gone"},
+		"2": {"d-2 2", "1 job of 2: gone, but it waits"}, "other": {"other ", "other is gone"},
+	} {
+		did = nil
+		var b strings.Builder
+		if err := do.of(id, all, cli.Stdio{Err: &b}); err != nil || strings.Join(slices.Sorted(slices.Values(did)), ",") != want.did || b.String() != "vidfilter: "+want.says+"\n" {
+			t.Errorf("%s: %q, %q, %v", id, did, b.String(), err)
+		}
 	}
 }
 
@@ -152,12 +183,12 @@ func TestFromFile(t *testing.T) {
 }
 
 func TestSpansAndSizes(t *testing.T) {
-	for s, want := range map[string]time.Duration{"90": 90 * time.Second, "1.5": 1500 * time.Millisecond, "10m": 10 * time.Minute, "1h30m": 90 * time.Minute, "0": 0} {
+	for s, want := range map[string]time.Duration{"90": 90 * time.Second, "1.5": 1500 * time.Millisecond, "10m": 10 * time.Minute, "1h30m": 90 * time.Minute, "30d": 720 * time.Hour, "0": 0} {
 		if got, err := parseSpan(s); got != want || err != nil {
 			t.Errorf("%q: %v, %v", s, got, err)
 		}
 	}
-	for _, s := range []string{"", "-1", "-1s", "1e10", "ten", "NaN"} {
+	for _, s := range []string{"", "-1", "-1s", "-1d", "d", "1e10", "ten", "NaN"} {
 		if got, err := parseSpan(s); err == nil {
 			t.Errorf("the time %q is %v", s, got)
 		}

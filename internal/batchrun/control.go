@@ -160,9 +160,26 @@ func (c *control) list() (l status.List, err error) {
 	}
 }
 
-func (c *control) cancel(id string) error { return c.act(id, "cancel") }
+func (c *control) cancel(id, reason string) error {
+	if reason == queue.WithBatch {
+		return c.act(id, "cancel?batch")
+	}
+	return c.act(id, "cancel")
+}
 
 func (c *control) retry(id string) (waits string, err error) { return "", c.act(id, "retry") }
+
+func (c *control) pause(id string, on bool) error {
+	if on {
+		return c.act(id, "pause")
+	}
+	return c.act(id, "resume")
+}
+
+func (c *control) log(id string) (string, error) {
+	b, err := c.do(http.MethodGet, "/api/jobs/"+url.PathEscape(id)+"/log")
+	return string(b), err
+}
 
 func (c *control) act(id, what string) error {
 	_, err := c.do(http.MethodPost, "/api/jobs/"+url.PathEscape(id)+"/"+what)

@@ -6,18 +6,24 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
+	"golang.org/x/sync/errgroup"
 
 	"vidfilter/batch"
 	"vidfilter/batch/queue"
 	"vidfilter/batch/queue/jetstream"
 	"vidfilter/batch/status"
 	"vidfilter/batch/tally"
+	"vidfilter/batch/tasks"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/text"
 )
@@ -29,8 +35,10 @@ type JobsOptions struct {
 	Watch, JSON   bool
 	State         string
 	Cancel, Retry []string
+	Pause, Resume []string
 	Remove, Give  []string
 	To            string // who gets the jobs of Give
+	Log           string // ID
 }
 
 // stopped is the state of an unfinished job without a running batch.
@@ -43,10 +51,13 @@ func (o *JobsOptions) Flags() *pflag.FlagSet {
 	t := cli.NewTable(fs, "Options")
 	t.Flag(&o.Watch, "watch", "w", "repeat every two seconds until interrupted")
 	t.Add(cli.OneOf(&o.State, jobStates), "state", "", "of one state: queued running done failed quarantined ...")
-	t.Add(cli.NewRepeated(&o.Cancel, "ID"), "cancel", "", "cancel the job with this ID; repeatable")
-	t.Add(cli.NewRepeated(&o.Retry, "ID"), "retry", "", "retry the failed job with this ID; repeatable")
-	t.Add(cli.NewRepeated(&o.Remove, "ID"), "remove", "", "remove the job with this ID from a --server, with its files there; repeatable")
-	t.Add(cli.NewRepeated(&o.Give, "ID"), "give", "", "hand the job with this ID over to the credential of --to; repeatable")
+	t.Add(cli.String(&o.Log, "ID"), "log", "", "print the messages of the processes of the job with this ID")
+	t.Add(cli.NewRepeated(&o.Cancel, "ID"), "cancel", "", "cancel the job or batch with this ID; repeatable")
+	t.Add(cli.NewRepeated(&o.Pause, "ID"), "pause", "", "begin no more tasks of the job or batch with this ID, on the workers of a credential (worker:NAME), or at all (all); repeatable")
+	t.Add(cli.NewRepeated(&o.Resume, "ID"), "resume", "", "undo --pause; repeatable")
+	t.Add(cli.NewRepeated(&o.Retry, "ID"), "retry", "", "retry the failed job, or those of a batch, with this ID; repeatable")
+	t.Add(cli.NewRepeated(&o.Remove, "ID"), "remove", "", "remove the job or batch with this ID from a --server, with its files there; repeatable")
+	t.Add(cli.NewRepeated(&o.Give, "ID"), "give", "", "hand the job or batch with this ID over to the credential of --to; repeatable")
 	t.Add(cli.String(&o.To, "NAME"), "to", "", "credential that gets the jobs of --give")
 	t.Flag(&o.JSON, "json", "", "print one JSON document")
 	o.link.flags(t)
@@ -80,7 +91,10 @@ func RunJobs(o *JobsOptions, s cli.Stdio) error {
 		return err
 	}
 	defer stop()
-	if len(o.Cancel)+len(o.Retry)+len(o.Remove)+len(o.Give) > 0 {
+	if o.Log != "" {
+		return o.printLog(c, s.Out)
+	}
+	if len(o.Pause)+len(o.Resume)+len(o.Cancel)+len(o.Retry)+len(o.Remove)+len(o.Give) > 0 {
 		return o.act(c, s)
 	}
 	if !o.Watch {
@@ -104,7 +118,9 @@ func RunJobs(o *JobsOptions, s cli.Stdio) error {
 // jobControl lists jobs, and cancels and retries them.
 type jobControl interface {
 	list() (status.List, error)
-	cancel(id string) error
+	log(id string) (string, error)
+	pause(id string, on bool) error
+	cancel(id, reason string) error
 	retry(id string) (waits string, err error) // waits is why nobody does it now, or ""
 }
 
@@ -112,7 +128,11 @@ type jobControl interface {
 func (o *JobsOptions) open(s cli.Stdio) (c jobControl, stop func(), err error) {
 	if o.remote() {
 		log := cli.NewLogger(s.Err, false)
-		e, err := o.connect(jetstream.Options{Log: log}, "jobs")
+		most := shownDone
+		if o.JSON || o.State != "" || len(o.Retry)+len(o.Remove) > 0 { // of a batch
+			most = 0
+		}
+		e, err := o.connect(jetstream.Options{Log: log}, "jobs", most)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -131,35 +151,136 @@ func (o *JobsOptions) open(s cli.Stdio) (c jobControl, stop func(), err error) {
 	return c, func() {}, nil
 }
 
+func (o *JobsOptions) printLog(c jobControl, w io.Writer) error {
+	read := o.keptLog
+	if c != nil {
+		read = c.log
+	}
+	said, err := read(o.Log)
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	for line := range strings.Lines(said) {
+		fmt.Fprintln(&b, text.OneLine(strings.TrimSuffix(line, "\n")))
+	}
+	_, err = io.WriteString(w, cmp.Or(b.String(), "its processes have said nothing\n"))
+	return err
+}
+
+// keptLog returns the log of a job from the queue in a folder where no batch runs. The IDs of
+// records lack the end.
+func (o *JobsOptions) keptLog(id string) (string, error) {
+	dir := filepath.Join(o.Folder, batch.StateDir, "queue")
+	if _, err := os.Stat(dir); err != nil {
+		return "", cli.Usagef("it is the folder behind -o of vidfilter batch", "no batch has run in %q", o.Folder)
+	}
+	lock, err := batch.TryLock(o.Folder)
+	if err != nil {
+		return "", err
+	}
+	defer lock.Unlock()
+	e, err := jetstream.Embedded(dir, jetstream.Options{Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return "", err
+	}
+	defer e.Close()
+	ctx := context.Background()
+	all, err := tasks.Jobs(ctx, e)
+	for full := range all {
+		if strings.TrimSuffix(full, "-"+queue.BatchOf(full)) == id {
+			id = full
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	return e.Log(ctx, id)
+}
+
 func (o *JobsOptions) act(c jobControl, s cli.Stdio) error {
 	if c == nil {
 		return cli.Usagef("run the batch again, with --retry-failed", "no batch runs in %s", o.Folder)
 	}
-	q, _ := c.(*queueJobs) // for --give and --remove: Take refuses them without a server
-	plain := func(act func(id string) error) func(id string) (string, error) {
-		return func(id string) (string, error) { return "", act(id) }
+	l, err := c.list()
+	if err != nil {
+		return err
 	}
-	for _, do := range []struct {
-		what, done string
-		ids        []string
-		act        func(id string) (but string, err error)
-	}{
-		{"cancel", "is cancelled", o.Cancel, plain(c.cancel)},
-		{"retry", "is in the queue again", o.Retry, c.retry},
-		{"give", "belongs to " + o.To + " now", o.Give, plain(func(id string) error { return q.give(id, o.To) })},
-		{"remove", "is removed", o.Remove, plain(func(id string) error { return q.remove(id) })},
+	q, _ := c.(*queueJobs) // for --give and --remove: Take refuses them without a server
+	always := func(queue.State) bool { return true }
+	live := func(s queue.State) bool { return !s.Ended() }
+	for _, do := range []action{
+		{"pause", "paused", o.Pause, live, func(id, _ string) (string, error) { return "", c.pause(id, true) }},
+		{"resume", "no longer paused", o.Resume, live, func(id, _ string) (string, error) { return "", c.pause(id, false) }},
+		{"cancel", "cancelled", o.Cancel, live, func(id, batch string) (string, error) {
+			if batch != "" {
+				return "", c.cancel(id, queue.WithBatch)
+			}
+			return "", c.cancel(id, queue.ByHand)
+		}},
+		{"retry", "in the queue again", o.Retry, queue.State.Retryable, func(id, _ string) (string, error) { return c.retry(id) }},
+		{"give", "of " + o.To + " now", o.Give, always, func(id, _ string) (string, error) { return "", q.give(id, o.To) }},
+		{"remove", "removed", o.Remove, always, func(id, _ string) (string, error) { return "", q.remove(id) }},
 	} {
 		for _, id := range do.ids {
-			but, err := do.act(id)
-			if err != nil {
+			if err := do.of(id, l.Jobs, s); err != nil {
 				return fmt.Errorf("%s %s: %w", do.what, id, err)
 			}
-			if but != "" {
-				but = ", but " + but
-			}
-			fmt.Fprintf(s.Err, "vidfilter: %s %s%s\n", text.OneLine(id), text.OneLine(do.done), but)
 		}
 	}
+	return nil
+}
+
+// changesAtOnce is how many jobs of a batch are changed at a time: a queue answers 16 requests of a
+// credential at once.
+const changesAtOnce = 8
+
+// ofWorker begins the name of a credential whose workers are paused.
+const ofWorker = "worker:"
+
+// action is something to do with jobs.
+type action struct {
+	what, done string
+	ids        []string // of jobs and batches
+	applies    func(queue.State) bool
+	// batch is "" if one job was named; but is what keeps the action from having an effect now
+	do func(id, batch string) (but string, err error)
+}
+
+// of does the action for a job or the jobs of a batch.
+func (do *action) of(id string, all []tally.Job, s cli.Stdio) error {
+	jobs, batch, done := []string{id}, "", text.OneLine(id)+" is "
+	if !slices.ContainsFunc(all, func(j tally.Job) bool { return j.ID == id }) {
+		var of []string
+		for _, j := range all {
+			if j.Batch == id && do.applies(j.State) {
+				of = append(of, j.ID)
+			}
+		}
+		if len(of) > 0 {
+			jobs, batch, done = of, id, text.Count(len(of), "job")+" of "+text.OneLine(id)+": "
+		}
+	}
+	var why string
+	var mu sync.Mutex
+	var doing errgroup.Group
+	doing.SetLimit(changesAtOnce)
+	for _, job := range jobs {
+		doing.Go(func() error {
+			but, err := do.do(job, batch)
+			mu.Lock()
+			defer mu.Unlock()
+			why = cmp.Or(why, but)
+			return err
+		})
+	}
+	if err := doing.Wait(); err != nil {
+		return err
+	}
+	if why != "" {
+		why = ", but " + why
+	}
+	fmt.Fprintf(s.Err, "vidfilter: %s%s%s\n", done, text.OneLine(do.done), text.OneLine(why))
 	return nil
 }
 
@@ -174,7 +295,11 @@ func (o *JobsOptions) print(c jobControl, w io.Writer) error {
 	if o.JSON {
 		return text.JSON(w, map[string]any{"jobs": append([]tally.Job{}, l.Jobs...), "note": l.Note, "waiting": l.Totals.Waiting, "running": c != nil})
 	}
-	return printJobs(w, l, c != nil)
+	left := 0
+	if q, ok := c.(*queueJobs); ok {
+		left = q.left()
+	}
+	return printJobs(w, l, c != nil, left)
 }
 
 // read returns the jobs of the running batch or, if none runs, those in the records.
@@ -196,12 +321,34 @@ func (o *JobsOptions) read(c jobControl) (l status.List, err error) {
 	return l, err
 }
 
-func printJobs(w io.Writer, l status.List, running bool) error {
+// shownDone is how many jobs that are done or cancelled in a queue are listed, the latest.
+const shownDone = 1000
+
+// printJobs prints jobs; left counts others that are done or cancelled.
+func printJobs(w io.Writer, l status.List, running bool, left int) error {
 	var b strings.Builder
-	count := map[string]int{}
+	count, batches := map[string]int{}, map[string]int{}
+	var alone []tally.Job
 	for _, j := range l.Jobs {
 		count[string(j.State)]++
+		if j.Batch != "" && !j.State.Ended() {
+			batches[j.Batch]++
+		}
+		if j.Alone {
+			alone = append(alone, j)
+			continue
+		}
 		fmt.Fprintln(&b, text.OneLine(jobLine(j)))
+	}
+	if len(alone) > 0 {
+		fmt.Fprintln(&b, "standing still, since "+queue.Unserved+":")
+	}
+	for _, j := range alone {
+		j.Waits = ""
+		fmt.Fprintln(&b, text.OneLine(jobLine(j)))
+	}
+	for _, id := range slices.Sorted(maps.Keys(batches)) {
+		fmt.Fprintln(&b, text.OneLine(fmt.Sprintf("batch %s: %s to do", id, text.Count(batches[id], "job"))))
 	}
 	var parts []string
 	for _, s := range jobStates {
@@ -212,6 +359,9 @@ func printJobs(w io.Writer, l status.List, running bool) error {
 	fmt.Fprintf(&b, "%s: %s\n", text.Count(len(l.Jobs), "job"), cmp.Or(strings.Join(parts, ", "), "none"))
 	if n := l.Totals.Waiting; n > 0 {
 		fmt.Fprintf(&b, "%s more to come\n", text.Count(n, "job"))
+	}
+	if left > 0 {
+		fmt.Fprintf(&b, "%s more, done or cancelled before: --state done lists them\n", text.Count(left, "job"))
 	}
 	if l.Note != "" {
 		fmt.Fprintln(&b, text.OneLine(l.Note))
@@ -231,6 +381,9 @@ func jobLine(j tally.Job) string {
 	if facts := j.Facts(); facts != "" {
 		parts = append(parts, facts)
 	}
+	if where := j.Where(); where != "" {
+		parts = append(parts, where)
+	}
 	if j.User != "" {
 		parts = append(parts, "of "+j.User)
 	}
@@ -240,11 +393,8 @@ func jobLine(j tally.Job) string {
 	if j.Stored > 0 {
 		parts = append(parts, text.Size(j.Stored)+" in the store")
 	}
-	if j.Alone {
-		parts = append(parts, "nobody is there to go on with it")
-	}
-	if j.Reason != "" {
-		parts = append(parts, j.Reason)
+	if why := cmp.Or(j.Reason, j.Waits, j.Note()); why != "" {
+		parts = append(parts, why)
 	}
 	return strings.Join(append(parts, "["+j.ID+"]"), "  ")
 }

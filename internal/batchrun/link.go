@@ -67,10 +67,11 @@ var needs = map[string][]pki.Role{
 	"jobs":   {pki.Observer, pki.Submitter, pki.Operator},
 }
 
-// connect opens the queue. what is our name in the server's lists.
-func (l *link) connect(o jetstream.Options, what string) (queue.Engine, error) {
+// connect opens the queue. what is our name in the server's lists, and most is how many jobs that
+// are done or cancelled are heard of, 0 for all.
+func (l *link) connect(o jetstream.Options, what string, most int) (queue.Engine, error) {
 	o.Prefix, o.Replicas, o.AckWait = l.Prefix, l.Replicas, l.Lease
 	return jetstream.Connect(l.Server, l.Creds, jetstream.ConnectOptions{
-		Options: o, Name: "vidfilter " + what + " " + workerName(), Version: cli.Version(), Roles: needs[what], CA: l.CA, Cert: l.Cert, Key: l.Key,
+		Options: o, Most: most, Name: "vidfilter " + what + " " + workerName(), Version: cli.Version(), Roles: needs[what], CA: l.CA, Cert: l.Cert, Key: l.Key,
 	})
 }

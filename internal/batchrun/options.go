@@ -27,6 +27,7 @@ type BatchOptions struct {
 	Jobs        int
 	Segment     time.Duration // 0: no segments
 	Retries     int
+	Priority    int
 	Deaths      int
 	Stall       time.Duration
 	MinFree     int64 // negative: the program chooses
@@ -37,6 +38,8 @@ type BatchOptions struct {
 	Watch       string
 	Settle      time.Duration
 	Report      string
+	OnDone      string // shell command
+	Webhook     string // URL
 	Shared      string
 	Schema      bool
 	Progress    string
@@ -68,6 +71,7 @@ func (o *BatchOptions) Flags() *pflag.FlagSet {
 	t.Add(cli.NewValue(&o.Segment, "TIME", parseSpan), "segment", "", "length of parts of a file (default 60s); 0: whole files", cli.InJobFile)
 	t.Add(cli.NewValue(&o.Retries, "N", cli.IntIn(0, 1000)), "retries", "", "retries after temporary errors (default 5)", cli.InJobFile)
 	t.Add(cli.NewValue(&o.Deaths, "N", cli.IntIn(1, 1000)), "quarantine-after", "", "give a file up when N processes died at it (default 3)", cli.InJobFile)
+	t.Add(cli.NewValue(&o.Priority, "N", cli.IntIn(0, math.MaxInt32)), "priority", "", "above 0: before other batches of a --server, in three of four turns", cli.InJobFile)
 	t.Flag(&o.RetryFailed, "retry-failed", "", "retry files that failed in earlier runs")
 	t.Flag(&o.RemakeOlder, "remake-older", "", "make outputs of other versions again", cli.InJobFile)
 	t.Add(cli.NewValue(&o.Stall, "TIME", parseSpan), "stall-timeout", "", "restart a task without progress (default 10m)", cli.InJobFile)
@@ -76,6 +80,8 @@ func (o *BatchOptions) Flags() *pflag.FlagSet {
 	t.Add(cli.NewValue(&o.Settle, "TIME", parseSpan), "settle", "", "time until an unchanged file is complete (default 10s)")
 	t.Flag(&o.Overwrite, "overwrite", "y", "replace files not made by this batch")
 	t.Add(cli.String(&o.Report, "FILE"), "report", "", "write a report, as FILE.json or FILE.html", cli.InJobFile)
+	t.Add(cli.String(&o.OnDone, "CMD"), "on-done", "", "run CMD when a file or the batch ends, with JSON on stdin")
+	t.Add(cli.String(&o.Webhook, "URL"), "webhook", "", "send that JSON to URL")
 	o.statusOptions.flags(t)
 	o.link.flags(t)
 	t.Add(cli.String(&o.Shared, "DIR"), "shared", "", "folder shared with all workers: no files are sent")
@@ -115,14 +121,19 @@ func (o *BatchOptions) fromFile(settings []batch.Setting) error {
 	return nil
 }
 
-// parseSpan reads a time as 90, 90s, 10m, 1h30m.
+// parseSpan reads a time as 90, 90s, 10m, 1h30m, 30d.
 func parseSpan(s string) (time.Duration, error) {
 	if n, err := strconv.ParseFloat(s, 64); err == nil && n >= 0 && n < 1e9 {
 		return time.Duration(n * float64(time.Second)), nil
 	}
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		if n, err := strconv.ParseFloat(days, 64); err == nil && n >= 0 && n < 1e4 {
+			return time.Duration(n * 24 * float64(time.Hour)), nil
+		}
+	}
 	d, err := time.ParseDuration(s)
 	if err != nil || d < 0 {
-		return 0, cli.Usagef("a time is 90, 90s, 10m or 1h30m", "not a time")
+		return 0, cli.Usagef("a time is 90, 90s, 10m, 1h30m or 30d", "not a time")
 	}
 	return d, nil
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"vidfilter/batch/queue"
+	"vidfilter/batch/queue/jetstream/pki"
 	"vidfilter/batch/status"
 	"vidfilter/batch/tally"
 	"vidfilter/batch/tasks"
@@ -19,6 +20,7 @@ type queueJobs struct {
 	engine   queue.Engine
 	end      context.CancelFunc
 	watching sync.WaitGroup
+	began    time.Time
 
 	mu    sync.Mutex
 	tally *tally.Tally
@@ -26,7 +28,7 @@ type queueJobs struct {
 }
 
 // answerTime is how long a queue may take to list its jobs.
-const answerTime = 10 * time.Second
+const answerTime = time.Minute
 
 // watchQueue returns the jobs of a queue once it has heard of all of them.
 func watchQueue(e queue.Engine) (*queueJobs, error) {
@@ -44,6 +46,7 @@ func watchQueue(e queue.Engine) (*queueJobs, error) {
 	defer timeout.Stop()
 	select {
 	case <-ready:
+		q.began = time.Now()
 		return q, nil
 	case <-ended:
 		q.stop()
@@ -52,6 +55,14 @@ func watchQueue(e queue.Engine) (*queueJobs, error) {
 		q.stop()
 		return nil, errors.New("the queue does not answer")
 	}
+}
+
+// left returns how many jobs the list leaves out.
+func (q *queueJobs) left() int {
+	if e, ok := q.engine.(interface{ Left() int }); ok {
+		return e.Left()
+	}
+	return 0
 }
 
 func (q *queueJobs) stop() {
@@ -76,6 +87,7 @@ func (q *queueJobs) list() (status.List, error) {
 	if err != nil {
 		return status.List{}, err
 	}
+	q.hear(workers)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	now := time.Now()
@@ -83,9 +95,32 @@ func (q *queueJobs) list() (status.List, error) {
 	jobs := q.tally.Jobs(now, nil)
 	for i, j := range jobs {
 		jobs[i].Stored = sizes[j.ID]
-		jobs[i].Alone = !j.State.Ended() && !tasks.Served(workers, j.Site)
+		jobs[i].Wait(workers)
 	}
 	return status.List{Count: len(jobs), Jobs: jobs, Totals: q.tally.Totals(now, false), Note: heldNote(workers)}, q.err
+}
+
+// hearWithin is how long workers may take to say what they do. They do so at least every second.
+const hearWithin = 1200 * time.Millisecond
+
+// hear waits at the beginning until all tasks at work are known.
+func (q *queueJobs) hear(workers []queue.WorkerStatus) {
+	busy := 0
+	for _, w := range workers {
+		busy += w.Busy
+	}
+	for time.Since(q.began) < hearWithin {
+		q.mu.Lock()
+		known := 0
+		for _, j := range q.tally.Jobs(time.Now(), func(s queue.Status) bool { return s.State == queue.Running }) {
+			known += len(j.Active)
+		}
+		q.mu.Unlock()
+		if known >= busy {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
 }
 
 // heldNote names the workers that take no tasks.
@@ -99,14 +134,32 @@ func heldNote(workers []queue.WorkerStatus) string {
 	return strings.Join(held, "; ")
 }
 
-func (q *queueJobs) cancel(id string) error { return tasks.Cancel(context.Background(), q.engine, id) }
+func (q *queueJobs) cancel(id, reason string) error {
+	return tasks.Cancel(context.Background(), q.engine, id, reason)
+}
 
 func (q *queueJobs) retry(id string) (waits string, err error) {
 	if err := tasks.Retry(context.Background(), q.engine, id); err != nil {
 		return "", err
 	}
-	return tasks.Nobody(context.Background(), q.engine, id)
+	return tasks.Waits(context.Background(), q.engine, id)
 }
+
+func (q *queueJobs) pause(id string, on bool) error {
+	name, of := strings.CutPrefix(id, ofWorker)
+	if !of && id != pki.All {
+		return q.engine.Pause(context.Background(), id, on)
+	}
+	e, ok := q.engine.(interface {
+		PauseWorkers(ctx context.Context, name string, on bool) error
+	})
+	if !ok {
+		return errors.New("only the workers of vidfilter serve are paused")
+	}
+	return e.PauseWorkers(context.Background(), name, on)
+}
+
+func (q *queueJobs) log(id string) (string, error) { return q.engine.Log(context.Background(), id) }
 
 func (q *queueJobs) remove(id string) error { return tasks.Remove(context.Background(), q.engine, id) }
 

@@ -103,7 +103,7 @@ func (o *ServeOptions) run(ctx context.Context, s cli.Stdio) error {
 		q := status.Follow(engine, sums)
 		defer q.Close()
 		about.Status, end, err = o.status.serve(ctx, q, status.Options{
-			Version: cli.Version(), Private: o.Private, Health: server.Health, Limits: server.Limits, Retry: retry(engine), Store: server.Store,
+			Version: cli.Version(), Private: o.Private, Health: server.Health, Limits: server.Limits, Retry: retry(engine), Store: server.Store, Sizes: server.Sizes,
 			FreeDisk: func() (int64, error) { free, _, err := durable.Space(o.State); return free, err },
 		}, log)
 		if err != nil {

@@ -23,7 +23,7 @@ func (o *statusOptions) flags(t cli.Table) {
 	t.Add(cli.String(&o.Cert, "FILE"), "status-cert", "", "its certificate, for access from other machines")
 	t.Add(cli.String(&o.Key, "FILE"), "status-key", "", "key of --status-cert")
 	t.Add(cli.NewRepeated(&o.Hosts, "NAME"), "status-host", "", "further host name, as of a proxy; repeatable")
-	t.Add(cli.String(&o.Token, "TOKEN"), "token", "", "token to cancel, retry, or read from other machines; 16 characters or more")
+	t.Add(cli.String(&o.Token, "TOKEN"), "token", "", "token to change jobs, see logs, or read from other machines; 16 characters or more")
 }
 
 // beyond reports whether other machines can reach the page. Then it needs TLS, and its token to

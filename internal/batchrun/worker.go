@@ -68,7 +68,7 @@ func RunWorker(o *WorkerOptions, s cli.Stdio) error {
 
 func (o *WorkerOptions) run(ctx context.Context, s cli.Stdio) error {
 	log := cli.NewLogger(s.Err, o.Quiet)
-	e, err := o.connect(jetstream.Options{Log: log}, "worker")
+	e, err := o.connect(jetstream.Options{Log: log}, "worker", shownDone)
 	if err != nil {
 		return err
 	}

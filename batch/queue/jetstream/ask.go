@@ -74,9 +74,15 @@ type (
 		request
 		Name string `json:"name,omitempty"` // of a credential
 	}
+	pauseRequest struct {
+		request
+		On     bool   `json:"on,omitempty"`
+		Worker string `json:"worker,omitempty"` // credential; pki.All for all
+	}
 	jobsRequest struct {
 		request
 		Since uint64 `json:"since,omitempty"`
+		Most  int    `json:"most,omitempty"` // of those that are done or cancelled; 0 for all
 	}
 	fileRequest struct {
 		request
@@ -113,7 +119,9 @@ type answer struct {
 	Workers []seenWorker               `json:"workers,omitempty"`
 	Records []storedRecord             `json:"records,omitempty"`
 	More    bool                       `json:"more,omitempty"`
+	Left    int                        `json:"left,omitempty"`  // out, because of Most
 	Sizes   map[string]int64           `json:"sizes,omitempty"` // by job
+	Log     string                     `json:"log,omitempty"`
 
 	Names []string              `json:"names,omitempty"`
 	Info  *jetstream.ObjectInfo `json:"info,omitempty"`

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -272,12 +273,42 @@ func TestFlood(t *testing.T) {
 	seen := 0
 	for at, more := uint64(0), true; more; {
 		var some []storedRecord
-		some, more = f.head.board.since(at, 5000, caller{role: pki.Observer}, nil)
+		some, more, _ = f.head.board.since(at, 5000, 0, caller{role: pki.Observer}, nil)
 		seen += len(some)
 		at = some[len(some)-1].At
 	}
 	if seen != 20 {
 		t.Errorf("%d records", seen)
+	}
+}
+
+// A watch may begin with the latest of the jobs that are done or cancelled, and counts the others.
+func TestMost(t *testing.T) {
+	f := newFleet(t, ServeOptions{})
+	owner := f.client("owner", pki.Submitter)
+	for i := range 12 {
+		f.task(owner, fmt.Sprint("job-", i))
+	}
+	for i := range 8 {
+		e2e.Must(t, owner.Cancel(t.Context(), fmt.Sprint("job-", 7-i), "x"))
+	}
+	owner.most = 3
+	all, want := map[string]bool{}, []string{"job-0", "job-1", "job-10", "job-11", "job-2", "job-8", "job-9"}
+	ctx, stop := context.WithCancel(t.Context())
+	_ = owner.Watch(ctx, func(s queue.Status) { all[s.Job.ID] = true }, stop)
+	if got := slices.Sorted(maps.Keys(all)); !slices.Equal(got, want) || owner.Left() != 5 {
+		t.Errorf("%q, and %d left out", got, owner.Left())
+	}
+	seen := map[string]bool{}
+	for at, more := uint64(0), true; more; {
+		var some []storedRecord
+		some, more, _ = f.head.board.since(at, 500, 3, caller{role: pki.Observer}, nil)
+		for _, r := range some {
+			seen[r.Key], at = true, r.At
+		}
+	}
+	if got := slices.Sorted(maps.Keys(seen)); !slices.Equal(got, want) {
+		t.Errorf("in small pieces: %q", got)
 	}
 }
 

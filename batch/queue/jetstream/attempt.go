@@ -48,6 +48,7 @@ type effort struct {
 	recheck    chan struct{} // check now whether the task is still wanted
 	publishNow chan struct{}
 	report     progress
+	said       tail
 }
 
 // grace is how long a stopping worker tries to deliver a result or to return a task.
@@ -92,6 +93,7 @@ func (p *workerPool) do(ctx context.Context, m message) {
 	defer p.leave(a)
 	o, err, cause := a.handle(ctx)
 	end, crowded := p.crowded(err, endingOf(o, err, cause, ctx.Err() != nil))
+	end.Log = a.said.of(a.attempt, p.w.Name, end)
 	err = p.desk.settle(settle, a.attempt, end)
 	p.ended(kindOf(c.task), end, crowded)
 	switch {
@@ -159,7 +161,7 @@ func (a *effort) handle(ctx context.Context) (o queue.Outcome, err, cause error)
 	var beside sync.WaitGroup
 	beside.Go(func() { a.watch(ctx, stop) })
 	beside.Go(func() { a.publish(ctx) })
-	o, err = a.pool.h(a.pool.desk.context(ctx, a.attempt), a.job, a.t, a.report.set)
+	o, err = a.pool.h(queue.Hearing(a.pool.desk.context(ctx, a.attempt), a.said.add), a.job, a.t, a.report.set)
 	cause = context.Cause(ctx)
 	stop(nil)
 	beside.Wait()

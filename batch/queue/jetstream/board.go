@@ -223,17 +223,26 @@ func (b *board) file(name string, size int64) {
 }
 
 // since returns the records that changed after a revision, the oldest change first, until they
-// have about size bytes. Those of others are without what public takes away.
-func (b *board) since(at uint64, size int, by caller, public func(queue.Job) queue.Job) (found []storedRecord, more bool) {
+// have about size bytes. Those of others are without what public takes away. If most is not 0, only
+// so many are of jobs that are done or cancelled, the latest; left counts the others if at is 0.
+func (b *board) since(at uint64, size, most int, by caller, public func(queue.Job) queue.Job) (found []storedRecord, more bool, left int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	from := b.latest(most)
+	if at == 0 {
+		for _, p := range b.order[:from] {
+			if p.isOver() {
+				left++
+			}
+		}
+	}
 	i, _ := slices.BinarySearchFunc(b.order, at+1, func(p *posting, at uint64) int { return cmp.Compare(p.At, at) })
-	for _, p := range b.order[i:] {
-		if p.stale {
+	for k, p := range b.order[i:] {
+		if p.stale || i+k < from && p.isOver() {
 			continue
 		}
 		if size < 0 {
-			return found, true
+			return found, true, left
 		}
 		r := p.storedRecord
 		if public != nil && !p.Gone && !by.owns(p.of) {
@@ -247,7 +256,25 @@ func (b *board) since(at uint64, size int, by caller, public func(queue.Job) que
 		found = append(found, r)
 		size -= len(r.Value) + len(r.Key)
 	}
-	return found, false
+	return found, false, left
+}
+
+// isOver reports whether the job is done or cancelled. There may be many.
+func (p *posting) isOver() bool {
+	return !p.stale && !p.Gone && (p.of.State == queue.Done || p.of.State == queue.Cancelled)
+}
+
+// latest returns the place in b.order before which jobs are left out, so that at most so many that
+// are over stay; 0 is all.
+func (b *board) latest(most int) int {
+	for k, n := len(b.order)-1, 0; k >= 0 && most > 0; k-- {
+		if b.order[k].isOver() {
+			if n++; n > most {
+				return k + 1
+			}
+		}
+	}
+	return 0
 }
 
 // usage returns what a credential has.

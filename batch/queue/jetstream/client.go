@@ -23,13 +23,19 @@ type client struct {
 	protocol int
 	head     string // its version
 	door     *door
+
+	most int          // see ConnectOptions.Most
+	left atomic.Int64 // see Left
 }
+
+// Left returns how many jobs a watch has left out; see ConnectOptions.Most.
+func (c *client) Left() int { return int(c.left.Load()) }
 
 var _ queue.Engine = (*client)(nil)
 
 // newClient takes the connection.
 func newClient(nc *nats.Conn, o ConnectOptions, who caller, d *door) (*client, error) {
-	c := &client{link: newLink(nc, o.Options), who: who, version: o.Version, door: d, protocol: cmp.Or(o.protocol, queue.Protocol)}
+	c := &client{link: newLink(nc, o.Options), who: who, version: o.Version, most: o.Most, door: d, protocol: cmp.Or(o.protocol, queue.Protocol)}
 	c.drains = append(c.drains, who.name)
 	c.door.watch(nc)
 	if o.lease || o.Replicas != 0 {
@@ -250,12 +256,19 @@ func (c *client) Watch(ctx context.Context, f func(s queue.Status), live func())
 
 // changes takes the records that changed after a revision.
 func (c *client) changes(ctx context.Context, w *watcher, since *uint64) error {
+	most := 0
+	if w.live != nil { // else they have just ended
+		most = c.most
+	}
 	for {
-		a, err := c.insist(ctx, "reading jobs", "jobs", &jobsRequest{Since: *since})
+		a, err := c.insist(ctx, "reading jobs", "jobs", &jobsRequest{Since: *since, Most: most})
 		if ctx.Err() != nil {
 			return ctx.Err()
 		} else if err != nil {
 			return fmt.Errorf("queue: watching: %w", err)
+		}
+		if a.Left > 0 {
+			c.left.Store(int64(a.Left))
 		}
 		for _, r := range a.Records {
 			*since = max(*since, r.At)

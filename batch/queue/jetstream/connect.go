@@ -19,6 +19,9 @@ import (
 // ConnectOptions are the options of Connect.
 type ConnectOptions struct {
 	Options
+	// Most is how many jobs that are done or cancelled a watch begins with, the latest; 0 is all.
+	Most int
+
 	Name    string // shown in the server's lists
 	Version string // of the program
 	// with one of which the credentials of Serve will do; nil: any

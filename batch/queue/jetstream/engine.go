@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -22,16 +23,20 @@ type Engine struct {
 	records jetstream.Stream // of jobs
 	results jetstream.KeyValue
 	workers jetstream.KeyValue
+	logs    jetstream.KeyValue
 	objects jetstream.ObjectStore
 
 	conducts conducts // of workers whose attempts end here
 	// encodes the site of a credential's task; siteToken but at a head
 	token func(user, site string) string
+	// why the workers of a credential get no tasks, or ""; may be nil
+	heldFor func(credential string) string
 	// told of each file and its size, or -1 if it is gone; may be nil
 	fileChanged func(name string, size int64)
 
 	alone    bool        // embedded: no other client can connect
 	maxBytes int         // of a message
+	tight    atomic.Bool // the store is nearly full: no logs are kept
 	forgets  atomic.Bool // there may be markers of jobs that Forget removed
 }
 
@@ -95,16 +100,19 @@ func (e *Engine) setUp(ctx context.Context) (err error) {
 	}); err != nil {
 		return err
 	}
-	if e.jobs, err = e.bucket(ctx, e.names.jobs(), 0); err != nil {
+	if e.jobs, err = e.bucket(ctx, e.names.jobs(), 0, 0); err != nil {
 		return err
 	}
 	if e.records, err = e.js.Stream(ctx, "KV_"+e.names.jobs()); err != nil {
 		return err
 	}
-	if e.results, err = e.bucket(ctx, e.names.results(), 0); err != nil {
+	if e.results, err = e.bucket(ctx, e.names.results(), 0, 0); err != nil {
 		return err
 	}
-	if e.workers, err = e.bucket(ctx, e.names.workers(), e.o.AckWait); err != nil {
+	if e.workers, err = e.bucket(ctx, e.names.workers(), e.o.AckWait, 0); err != nil {
+		return err
+	}
+	if e.logs, err = e.bucket(ctx, e.names.logs(), 0, mostLogs); err != nil {
 		return err
 	}
 	if err := e.lease(ctx); err != nil {
@@ -140,11 +148,15 @@ func (e *Engine) replicate(ctx context.Context, s jetstream.Stream) error {
 	return err
 }
 
-// bucket returns a key-value bucket. Unlike those of nats.go, it reads keys from the leader only:
-// a lagging replica would miss a job that was just submitted. It is created like that rather than
-// changed later, since a kill while a server rewrites a stream's configuration makes it drop the
-// stream.
-func (e *Engine) bucket(ctx context.Context, name string, ttl time.Duration) (jetstream.KeyValue, error) {
+// bucket returns a key-value bucket, of the latest entries if most is not 0. Unlike those of
+// nats.go, it reads keys from the leader only: a lagging replica would miss a job that was just
+// submitted. It is created like that rather than changed later, since a kill while a server
+// rewrites a stream's configuration makes it drop the stream.
+func (e *Engine) bucket(ctx context.Context, name string, ttl time.Duration, most int64) (jetstream.KeyValue, error) {
+	discard := jetstream.DiscardNew
+	if most > 0 {
+		discard = jetstream.DiscardOld
+	}
 	window := 2 * time.Minute
 	if ttl > 0 {
 		window = min(window, ttl)
@@ -159,7 +171,8 @@ func (e *Engine) bucket(ctx context.Context, name string, ttl time.Duration) (je
 		Replicas:          max(1, e.o.Replicas),
 		AllowRollup:       true,
 		DenyDelete:        true,
-		Discard:           jetstream.DiscardNew,
+		Discard:           discard,
+		MaxMsgs:           cmp.Or(most, -1),
 	}); err != nil {
 		return nil, err
 	}

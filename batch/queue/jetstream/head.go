@@ -30,6 +30,7 @@ type head struct {
 	places places
 	desk   tickets
 	log    auditLog
+	paused paused
 
 	full atomic.Bool // the store has reached its limit
 
@@ -53,7 +54,7 @@ func newHead(e *Engine, key []byte, o ServeOptions) *head {
 		e: e, key: key, o: o, quota: quota{Quota: o.Quota, uploads: map[string]*upload{}}, board: newBoard(e),
 		places: places{e: e, open: map[string]*place{}}, desk: tickets{given: map[string]given{}, present: map[string]time.Time{}}, log: auditLog{to: o.Audit, refused: map[string]*refusals{}, minute: map[string]*noted{}},
 	}
-	e.token = h.token
+	e.token, e.heldFor = h.token, h.paused.why
 	return h
 }
 
@@ -61,6 +62,9 @@ func newHead(e *Engine, key []byte, o ServeOptions) *head {
 func (h *head) listen() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	h.stop = cancel
+	if err := h.paused.load(h.o.Dir); err != nil {
+		return err
+	}
 	first, done := context.WithTimeout(ctx, time.Minute)
 	defer done()
 	var err error
@@ -177,6 +181,8 @@ var verbs = map[string]verb{
 	"cancel": verbOf((*head).cancel, making),
 	"finish": verbOf((*head).finish, making),
 	"forget": verbOf((*head).forget, making),
+	"pause":  verbOf((*head).pause, making),
+	"log":    verbOf((*head).said, making),
 	"give":   verbOf((*head).handOver, []pki.Role{pki.Operator}),
 
 	"get":     verbOf((*head).get, reading),
@@ -186,7 +192,7 @@ var verbs = map[string]verb{
 }
 
 // changing are the verbs whose effect the next request must show.
-var changing = map[string]bool{"submit": true, "cancel": true, "finish": true, "forget": true, "give": true}
+var changing = map[string]bool{"submit": true, "cancel": true, "finish": true, "forget": true, "give": true, "pause": true}
 
 func (h *head) do(ctx context.Context, by caller, what string, m *nats.Msg) (answer, error) {
 	var q request
@@ -475,7 +481,7 @@ const answerSize = 256 << 10
 
 // jobs returns the records that changed after a revision, the oldest change first.
 func (h *head) jobs(_ context.Context, by caller, q *jobsRequest) (a answer, err error) {
-	a.Records, a.More = h.board.since(q.Since, min(answerSize, h.e.maxBytes/2), by, h.o.Public)
+	a.Records, a.More, a.Left = h.board.since(q.Since, min(answerSize, h.e.maxBytes/2), q.Most, by, h.o.Public)
 	return a, nil
 }
 

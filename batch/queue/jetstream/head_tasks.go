@@ -39,6 +39,9 @@ func (h *head) fetch(ctx context.Context, by caller, q *fetchRequest) (answer, e
 	if !h.desk.mayFetch(by.name, h.e.o.AckWait) {
 		return answer{}, fmt.Errorf("%w: %q has fetched %d tasks and taken none of them", ErrRefused, by.name, mostGiven)
 	}
+	if h.paused.why(by.name) != "" {
+		return answer{}, nil
+	}
 	d, err := h.places.streams(ctx, h.tokens(by, q))
 	if err != nil {
 		return answer{}, err
@@ -95,6 +98,7 @@ type places struct {
 	e    *Engine
 	mu   sync.Mutex
 	open map[string]*place // by the site's token
+	turn int
 }
 
 type place struct {
@@ -106,7 +110,8 @@ type place struct {
 func (p *places) streams(ctx context.Context, tokens []string) (*streams, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := &streams{e: p.e, sites: tokens}
+	s := &streams{e: p.e, sites: tokens, turn: p.turn}
+	p.turn++
 	for _, class := range classes {
 		for _, token := range tokens {
 			at := p.open[token]
@@ -308,7 +313,9 @@ func (h *head) settle(ctx context.Context, by caller, q *settleRequest) (answer,
 	case err != nil:
 		return answer{}, err
 	}
-	a.job = r.Job
+	if a.job = r.Job; end.Log != "" && !by.owns(r) {
+		end.Log = "by the credential " + by.name + ":\n" + lastOf(end.Log, mostLog)
+	}
 	about := Note{Task: a.c.task, Why: end.Reason}
 	if o := end.Outcome; o != nil {
 		if !by.owns(r) && (o.End || len(followers(*o)) > 0) {

@@ -21,6 +21,7 @@ func (h *head) tidy(ctx context.Context) {
 		try, cancel := context.WithTimeout(ctx, time.Minute)
 		if i, err := h.e.js.AccountInfo(try); err == nil {
 			h.full.Store(i.Limits.MaxStore > 0 && int64(i.Store) > i.Limits.MaxStore/100*99)
+			h.e.tight.Store(i.Limits.MaxStore > 0 && int64(i.Store) > i.Limits.MaxStore/100*90)
 		}
 		h.places.close(try, h.needed(), h.e.o.AckWait)
 		err := h.expire(try)

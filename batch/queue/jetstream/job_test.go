@@ -427,6 +427,27 @@ func TestSites(t *testing.T) {
 	})
 }
 
+// Jobs with a priority come before others that wait for longer, which get every fourth turn.
+func TestPriority(t *testing.T) {
+	e := embedded(t, quick)
+	for i := range 12 {
+		submit(t, e, queue.Job{ID: fmt.Sprint("low-", i)}, false)
+	}
+	for i := range 6 {
+		submit(t, e, queue.Job{ID: fmt.Sprint("high-", i), Priority: 10}, false)
+	}
+	var did log
+	work(t, e, queue.Worker{Any: true}, func(_ context.Context, j queue.Job, _ queue.Task, _ func(queue.Progress)) (queue.Outcome, error) {
+		did.add(strings.TrimRight(j.ID, "-0123456789"))
+		return queue.Outcome{End: true}, nil
+	})
+	awaitEnd(t, e, "low-11")
+	order := strings.Join(did.all(), " ")
+	if n := strings.Count(order[:strings.LastIndex(order, "high")], "low"); n < 1 || n > 3 {
+		t.Errorf("%d others came before the last with a priority: %s", n, order)
+	}
+}
+
 // The tasks of a stopping worker go to the next one, and cost no attempt.
 func TestStop(t *testing.T) {
 	e := embedded(t, quick)

@@ -17,15 +17,18 @@ func (n names) tasks() string   { return string(n) + "-tasks" }
 func (n names) jobs() string    { return string(n) + "-jobs" }
 func (n names) results() string { return string(n) + "-results" }
 func (n names) workers() string { return string(n) + "-workers" }
+func (n names) logs() string    { return string(n) + "-logs" }
 func (n names) blobs() string   { return string(n) + "-blobs" }
 
-// Classes of tasks: those of started jobs come first, so that jobs get finished.
+// Classes of tasks. Those of jobs with a priority come first, then those of started jobs, so that
+// jobs get finished.
 const (
-	classNew = "new"
-	classOn  = "on"
+	classFirst = "first"
+	classOn    = "on"
+	classNew   = "new"
 )
 
-var classes = []string{classOn, classNew}
+var classes = []string{classFirst, classOn, classNew}
 
 const all = "*"
 

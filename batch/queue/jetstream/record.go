@@ -86,7 +86,7 @@ func (r *record) finish(task string, o queue.Outcome) {
 }
 
 func (r *record) end(s queue.State, reason string) {
-	r.State, r.Reason, r.Ended = s, oneLine(reason), time.Now().UTC()
+	r.State, r.Reason, r.Ended, r.Paused = s, oneLine(reason), time.Now().UTC(), false
 }
 
 // failAt ends the job at a task.

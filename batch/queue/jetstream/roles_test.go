@@ -203,8 +203,13 @@ func TestRolesAtHead(t *testing.T) {
 			_, err := (&counter{c: c, w: queue.Worker{Sites: []string{"none"}}}).next(ctx)
 			return err
 		}},
-		"write a file":  {"operator", func(c *client) error { return c.Blobs().Put(ctx, "a/in/0001", strings.NewReader("x")) }},
-		"read a file":   {"operator", func(c *client) error { err := c.Blobs().Get(ctx, "a/in/0002", io.Discard); return absent(err) }},
+		"write a file": {"operator", func(c *client) error { return c.Blobs().Put(ctx, "a/in/0001", strings.NewReader("x")) }},
+		"read a file":  {"operator", func(c *client) error { err := c.Blobs().Get(ctx, "a/in/0002", io.Discard); return absent(err) }},
+		"pause":        {"operator", func(c *client) error { return errors.Join(c.Pause(ctx, "a", true), c.Pause(ctx, "a", false)) }},
+		"pause workers": {"operator", func(c *client) error {
+			return errors.Join(c.PauseWorkers(ctx, "none", true), c.PauseWorkers(ctx, "none", false))
+		}},
+		"read the log":  {"operator", func(c *client) error { _, err := c.Log(ctx, "a"); return err }},
 		"list files":    {"operator", func(c *client) error { _, err := c.Blobs().List(ctx, "a/"); return err }},
 		"remove a file": {"operator", func(c *client) error { return c.Blobs().Delete(ctx, "a/out/0001.1-x") }},
 		"nothing":       {"", func(c *client) error { _, err := c.ask(ctx, "sing", &request{}); return err }},

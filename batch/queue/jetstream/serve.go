@@ -164,6 +164,9 @@ func (s *Server) Store() (used, limit int64, err error) {
 	return int64(info.Store), info.Limits.MaxStore, nil
 }
 
+// Sizes returns the bytes that the files of jobs take in the store.
+func (s *Server) Sizes() map[string]int64 { return s.head.board.bytes() }
+
 // Close ends the server. Workers finish their tasks and wait for the next server.
 func (s *Server) Close() error { return s.e.Close() }
 

@@ -21,6 +21,7 @@ type ending struct {
 	Reason  string         `json:"reason,omitempty"`
 	Code    string         `json:"code,omitempty"` // see queue.CodeOf
 	Delay   time.Duration  `json:"delay,omitempty"`
+	Log     string         `json:"log,omitempty"` // what the task's processes said
 }
 
 // Ways in which an attempt ends.
@@ -73,6 +74,7 @@ func (e ending) err() error {
 // counts.
 func (a *attempt) settle(ctx context.Context, end ending) error {
 	defer a.over()
+	a.e.addLog(ctx, a.c.job, lastOf(end.Log, mostLog))
 	switch end.How {
 	case endDone:
 		return a.deliver(ctx, *end.Outcome)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,8 +18,9 @@ import (
 // streams is the desk of an engine.
 type streams struct {
 	e         *Engine
-	sites     []string // tokens, in order of priority
-	from      []jetstream.Consumer
+	sites     []string             // tokens, in order of priority
+	from      []jetstream.Consumer // by class, then by site
+	turn      int
 	returning sync.WaitGroup // of messages that arrived too late
 }
 
@@ -52,9 +54,16 @@ func (s *streams) consumers(ctx context.Context) error {
 	return nil
 }
 
+// lastTurn is the turn in which tasks of jobs with a priority come last, so that others go on.
+const lastTurn = 4
+
 // next implements desk. It recreates consumers that somebody has deleted.
 func (s *streams) next(ctx context.Context) (message, error) {
-	for _, c := range s.from {
+	from, first := s.from, len(s.sites)
+	if s.turn++; s.turn%lastTurn == 0 {
+		from = slices.Concat(from[first:], from[:first])
+	}
+	for _, c := range from {
 		m, err := s.fetchOne(ctx, c)
 		if m != nil {
 			return m, nil

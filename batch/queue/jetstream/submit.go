@@ -130,6 +130,9 @@ func (e *Engine) Forget(ctx context.Context, id string) error {
 			return err
 		}
 	}
+	if err := e.purge(ctx, "KV_"+e.names.logs(), "$KV."+e.names.logs()+"."+id); err != nil {
+		return err
+	}
 	// Watches hear of it by a marker, which Sweep removes later.
 	e.forgets.Store(true)
 	err = e.jobs.Purge(ctx, id, jetstream.LastRevision(revision))
@@ -203,13 +206,19 @@ func (e *Engine) putGroup(ctx context.Context, r *record, g group) error {
 }
 
 func (e *Engine) put(ctx context.Context, r *record, t queue.Task) error {
+	if r.Paused {
+		return nil
+	}
 	t.Job = r.Job.ID
 	b, err := json.Marshal(t)
 	if err != nil {
 		return err
 	}
 	class := classOn
-	if t.Name == r.Job.First.Name {
+	switch {
+	case r.Job.Priority > 0:
+		class = classFirst
+	case t.Name == r.Job.First.Name:
 		class = classNew
 	}
 	site := e.token(r.Job.User, t.Site)
@@ -254,6 +263,21 @@ func (e *Engine) isThere(ctx context.Context, c claim) bool {
 func (e *Engine) Cancel(ctx context.Context, id, reason string) error {
 	always := func(*record) bool { return true }
 	return e.end(ctx, id, always, func(r *record) { r.end(queue.Cancelled, reason) })
+}
+
+// Pause implements queue.Engine. The tasks of a paused job leave the queue when workers reach them.
+func (e *Engine) Pause(ctx context.Context, id string, on bool) error {
+	r, err := e.update(ctx, id, func(r *record) error {
+		if !r.live() {
+			return fmt.Errorf("job %s has already ended: it is %s", id, r.State)
+		}
+		r.Paused = on
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return e.putOpen(ctx, r)
 }
 
 // Finish implements queue.Engine.

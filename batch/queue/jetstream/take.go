@@ -38,7 +38,7 @@ func (a *attempt) tryTake(ctx context.Context) error {
 	switch {
 	case err != nil:
 		return err
-	case r.Epoch != a.c.epoch || !r.live():
+	case r.Epoch != a.c.epoch || !r.live() || r.Paused: // Pause puts it in the queue again
 		return errGone
 	case r.group(a.c.task) < 0:
 		return errFinished

@@ -54,6 +54,9 @@ func (e *Engine) Workers(ctx context.Context) (found []queue.WorkerStatus, err e
 		var w queue.WorkerStatus
 		if decode(s, &w) == nil && isPresence(w) { // else no worker has written it
 			w.Seen = s.at
+			if e.heldFor != nil {
+				w.Held = cmp.Or(e.heldFor(w.Credential), w.Held)
+			}
 			found = append(found, w)
 		}
 		return nil

@@ -56,7 +56,8 @@ func (l listing) id(t *testing.T, title string) string {
 func TestCancel(t *testing.T) {
 	e2e.Start(t, true)
 	in, out, told := folder(t, "long.mp4", "short.mp4"), filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "r.json")
-	b := begin(t, job(in, "-o", out, "--report", told)...)
+	ends := filepath.Join(t.TempDir(), "ends")
+	b := begin(t, job(in, "-o", out, "--report", told, "--on-done", `echo "$VF_EVENT $VF_STATE" >> `+ends)...)
 	b.Until("a finished part", func() bool { return finishedParts(out) > 0 })
 	l := jobs(t, out)
 	if !l.Running || l.state("long.mp4") != "running" || l.state("short.mp4") != "queued" {
@@ -73,6 +74,9 @@ func TestCancel(t *testing.T) {
 	_, rows := readReport(t, told)
 	if rows["long.mp4"].State != "cancelled" || rows["short.mp4"].State != "done" {
 		t.Errorf("%+v", rows)
+	}
+	if got := string(e2e.Read(t, ends)); got != "job cancelled\njob done\nbatch failed\n" {
+		t.Errorf("told of %q", got)
 	}
 	l = jobs(t, out)
 	if l.Running || l.state("long.mp4") != "cancelled" || l.state("short.mp4") != "done" || e2e.Exists(filepath.Join(out, "long.mp4")) {
@@ -95,6 +99,12 @@ func TestRetry(t *testing.T) {
 	begin(t, "jobs", out, "--cancel", jobs(t, out).id(t, "a.mp4")).end(0)
 	b.Says("cancelled: a.mp4")
 	b.Says("failed: bad.mp4")
+	hasLog := func() {
+		said := begin(t, "jobs", out, "--log", jobs(t, out).id(t, "bad.mp4"))
+		said.end(0)
+		contains(t, said.Out.String(), "damaged or incomplete", "plan, attempt 1, on ")
+	}
+	hasLog()
 	e2e.Put(t, bad, good)
 	l := jobs(t, out)
 	begin(t, "jobs", out, "--retry", l.id(t, "bad.mp4"), "--retry", l.id(t, "a.mp4")).end(0)
@@ -103,6 +113,8 @@ func TestRetry(t *testing.T) {
 	if r.Totals.States["done"] != 3 {
 		t.Errorf("%+v", rows)
 	}
+	tidy(t, out)
+	hasLog() // from the queue in the folder
 	tidy(t, out)
 	contains(t, begin(t, "jobs", out, "--retry", l.id(t, "a.mp4")).end(2), "no batch runs", "--retry-failed")
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"vidfilter/batch/queue"
 	"vidfilter/internal/e2e"
 )
 
@@ -143,10 +144,16 @@ func TestCancelAndRetry(t *testing.T) {
 	}
 	jobs(t, s).named(t, "long.mp4", "cancelled")
 	storeIsEmpty(t, s.engine())
-	if said := run(t, slices.Concat([]string{"jobs", "--retry", id}, s.link())...).exit(0); !strings.Contains(said, "nobody who is connected has its files") {
+	if said := run(t, slices.Concat([]string{"jobs", "--retry", id}, s.link())...).exit(0); !strings.Contains(said, "no connected worker has its files") {
 		t.Error(said)
 	}
 	jobs(t, s, "--state", "queued").named(t, "long.mp4", "queued")
+	b = s.batch(in, out)
+	w.caught("--part=")
+	run(t, slices.Concat([]string{"jobs", "--cancel", queue.BatchOf(id)}, s.link())...).exit(0)
+	if said := b.exit(1); !strings.Contains(said, "the batch was cancelled") {
+		t.Error(said)
+	}
 	s.batch(in, out).exit(0)
 	whole(t, out)
 	storeIsEmpty(t, s.engine())
