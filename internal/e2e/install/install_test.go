@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"vidfilter/internal/e2e"
@@ -149,14 +150,28 @@ func checkInstalled(t *testing.T, m machine, prefix, zsh string) {
 	}
 }
 
+var pack sync.Mutex
+
+// deb returns the path of the package, in a folder of its own.
+func deb(t *testing.T) string {
+	t.Helper()
+	pack.Lock()
+	defer pack.Unlock()
+	folder := filepath.Join(e2e.Work, "deb")
+	if names, _ := filepath.Glob(folder + "/*.deb"); names != nil {
+		return names[0]
+	}
+	e2e.Must(t, os.MkdirAll(folder, 0o755))
+	return run(t, scripts+"package.sh", "deb", e2e.Program, folder)
+}
+
 // TestDeb installs the package, runs the demo with it, and removes it.
 func TestDeb(t *testing.T) {
 	needsRoot(t, "debootstrap", "systemd-analyze")
 	t.Parallel()
-	deb := run(t, scripts+"package.sh", "deb", e2e.Program, t.TempDir())
 	m := newMachine(t)
 	before := listing(t, m.dir)
-	m.put(t, "", deb)
+	m.put(t, "", deb(t))
 	m.run(t, "dpkg -i *.deb && dpkg --verify vidfilter")
 	checkInstalled(t, m, "/usr", "zsh/vendor-completions/_vidfilter")
 
@@ -204,8 +219,7 @@ func TestDist(t *testing.T) {
 func TestImage(t *testing.T) {
 	needsRoot(t, "debootstrap", "buildah")
 	t.Parallel()
-	work, context := t.TempDir(), t.TempDir()
-	run(t, scripts+"package.sh", "deb", e2e.Program, context)
+	work, context := t.TempDir(), filepath.Dir(deb(t))
 	buildah := func(args ...string) string {
 		t.Helper()
 		return run(t, "buildah", append([]string{"--storage-driver=vfs", "--root=" + work + "/store", "--runroot=" + work + "/run"}, args...)...)
