@@ -13,13 +13,16 @@ import (
 )
 
 func newVersionCommand(s cli.Stdio) *cobra.Command {
-	fs := pflag.NewFlagSet("version", pflag.ContinueOnError)
-	all := fs.Bool("licenses", false, "print the licences of everything that is linked into the program")
+	var all bool
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	cli.NewTable(fs, "Options").Flag(&all, "licenses", "", "print the licences of all parts of the program")
 	return withFlags(&cobra.Command{
-		Use: "version [--licenses]", Short: "Print the version, or the licences", Long: "Print the version, as vidfilter --version does, or the licences.",
+		Use: "version [--licenses]", Short: "Print the version, or the licences",
+		Long: "Print the version, as vidfilter --version does. With --licenses, print a list of\n" +
+			"everything that is linked into the program, and the licences.",
 		RunE: func(*cobra.Command, []string) error {
 			text := versionLine()
-			if *all {
+			if all {
 				text = licenses.Text
 			}
 			_, err := io.WriteString(s.Out, text)
