@@ -9,7 +9,7 @@
 set -eu
 umask 022
 here=$(cd "$(dirname "$0")/.." && pwd)
-level=${XZ_LEVEL:-9}
+level=${XZ_LEVEL:-6}
 # With the time of the commit as the time of all files, the same program gives the same package.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$here" log -1 --format=%ct 2>/dev/null || date +%s)}
 export SOURCE_DATE_EPOCH
@@ -128,7 +128,7 @@ and to remove it:
 share/doc/vidfilter/README.md describes the program, share/doc/vidfilter/copyright has the licences.
 EOF
 	out=$2/$name.tar.xz
-	tar -C "$work" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -c "$name" | xz "-$level" >"$out.part"
+	tar -C "$work" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -c "$name" | xz -T0 "-$level" >"$out.part"
 	mv "$out.part" "$out"
 	echo "$out"
 }

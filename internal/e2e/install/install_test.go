@@ -38,6 +38,10 @@ func run(t *testing.T, name string, args ...string) string {
 
 // needsRoot skips a test that cannot change its root folder.
 func needsRoot(t *testing.T, programs ...string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("-short")
+	}
 	e2e.Note(t)
 	e2e.Needs(t, programs...)
 	if os.Getuid() != 0 {
