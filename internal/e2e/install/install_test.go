@@ -64,7 +64,7 @@ func newMachine(t *testing.T) machine {
 func (m machine) run(t *testing.T, script string) string {
 	t.Helper()
 	return run(t, "env", "-i", "PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-		"unshare", "--mount", "--pid", "--fork", "--root="+m.dir, "--mount-proc", "bash", "-ec", "cd /tmp; "+script)
+		"unshare", "--mount", "--root="+m.dir, "--mount-proc", "bash", "-ec", "cd /tmp; "+script)
 }
 
 // put copies files and folders to a folder below /tmp in the machine.
