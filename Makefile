@@ -107,8 +107,9 @@ dist: build ## pack an archive for any Linux with glibc into bin
 
 BASE ?= debian:12-slim
 IMAGE ?= vidfilter
-image: deb ## build a container image with podman, docker or buildah (IMAGE=vidfilter, BASE=debian:12-slim)
-	@$$(command -v podman || command -v docker || echo buildah) build -f deploy/Containerfile --build-arg "BASE=$(BASE)" -t "$(IMAGE)" bin
+BUILDER ?= $(firstword $(foreach p,podman docker buildah,$(shell command -v $(p))) podman)
+image: deb ## build a container image IMAGE on BASE (debian:12-slim), with BUILDER (podman, docker or buildah)
+	@$(BUILDER) build -f deploy/Containerfile --build-arg "BASE=$(BASE)" -t "$(IMAGE)" bin
 
 clean: ## remove the files built in the tree
 	rm -rf bin demo samples/4k.mp4 samples/8k.mp4
