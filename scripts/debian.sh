@@ -14,18 +14,16 @@ if [ ! -f "$file" ]; then
 		echo "vidfilter: apt knows no server of Debian" >&2
 		exit 1
 	fi
-	sudo=
-	if [ "$(id -u)" != 0 ]; then sudo=sudo; fi
 	mkdir -p "$cache"
 	work=$(mktemp -d)
-	trap '$sudo rm -rf "$work"' EXIT
+	trap 'rm -rf "$work"' EXIT
 	chmod 755 "$work"
-	if ! $sudo debootstrap --variant=minbase "$suite" "$work/root" "$site" >"$cache/debian.log" 2>&1; then
+	if ! debootstrap --variant=minbase "$suite" "$work/root" "$site" >"$cache/debian.log" 2>&1; then
 		tail -n 5 "$cache/debian.log" >&2
 		echo "vidfilter: debootstrap failed; the whole log is $cache/debian.log" >&2
 		exit 1
 	fi
-	$sudo tar -C "$work/root" --exclude './var/cache/apt/*' --exclude './var/lib/apt/lists/*' -c . | gzip -1 >"$file.part"
+	tar -C "$work/root" --exclude './var/cache/apt/*' --exclude './var/lib/apt/lists/*' -c . | gzip -1 >"$file.part"
 	mv "$file.part" "$file"
 fi
 echo "$file"

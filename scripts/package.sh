@@ -38,6 +38,7 @@ tree() {
 	"$program" version --licenses >"$doc/copyright"
 	cp -R --no-preserve=mode "$here/README.md" "$here/ARCHITECTURE.md" "$here/CHANGELOG.md" "$here/PERFORMANCE.md" "$here/LICENSE" \
 		"$here/docs" "$here/deploy" "$doc"
+	rm "$doc"/deploy/*.service # in lib
 	touch "$dest/$list"
 	(cd "$dest" && find . -type f | cut -c 3- | LC_ALL=C sort) >"$work/list"
 	cp "$work/list" "$dest/$list"
