@@ -7,6 +7,9 @@ suite=${1:-$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)}
 cache=$("$here/ffmpeg.sh" --cache)
 file=$cache/debian-$suite.tar.gz
 
+mkdir -p "$cache"
+exec 9>"$file.lock"
+flock 9 # tests ask for it at the same time
 if [ ! -f "$file" ]; then
 	# shellcheck disable=SC2016 # apt's own variables
 	site=$(apt-get indextargets --format '$(SITE) $(COMPONENT) $(CREATED_BY)' 'Label: Debian' | awk '$2 == "main" && $3 == "Packages" { print $1; exit }')
@@ -14,7 +17,6 @@ if [ ! -f "$file" ]; then
 		echo "vidfilter: apt knows no server of Debian" >&2
 		exit 1
 	fi
-	mkdir -p "$cache"
 	work=$(mktemp -d)
 	trap 'rm -rf "$work"' EXIT
 	chmod 755 "$work"
