@@ -1,7 +1,7 @@
 # `make help` lists the targets. Each target installs or builds what it lacks on a fresh Debian 12 or 13.
 .DEFAULT_GOAL := build
 SHELL := /bin/sh
-.PHONY: build lib demo test test-soak latency sandbox-cost test-damage test-asan test-faults test-fuzz test-gpu lab quality ptx lint fmt bench samples install install-lib uninstall clean distclean env help setup setup-test
+.PHONY: build lib demo test test-soak latency sandbox-cost test-damage test-asan test-faults test-fuzz test-gpu lab quality ptx licenses lint fmt bench samples install uninstall install-lib uninstall-lib deb dist image clean distclean env help setup setup-test
 
 PREFIX ?= /usr/local
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -79,9 +79,12 @@ MKPTX = go run ./kernels/mkptx -cache "$$(scripts/ffmpeg.sh --cache)/ptx"
 ptx: setup-test ## compile the CUDA kernels again
 	@$(RUN) $(MKPTX)
 
-lint: setup-test ## gofmt, go vet, staticcheck, shellcheck; compare the PTX with its sources
+licenses: setup ## write internal/licenses/licenses.txt again
+	@$(RUN) go run ./internal/licenses/gather
+
+lint: setup-test ## gofmt, go vet, staticcheck, shellcheck; compare PTX and licences with their sources
 	@test -z "$$(gofmt -l $(GOFILES))" || { echo "not gofmt-ed:"; gofmt -l $(GOFILES); exit 1; }
-	@$(RUN) go vet ./... && go tool staticcheck ./... && $(MKPTX) -check
+	@$(RUN) go vet ./... && go tool staticcheck ./... && $(MKPTX) -check && go run ./internal/licenses/gather -check
 	@shellcheck scripts/*.sh samples/*.sh gpu/libcuda/*.sh .ci/run
 
 fmt: ## format the Go sources
@@ -94,23 +97,27 @@ bench: build ## time the CPU filter beside OpenCV and FFmpeg's bilateral
 samples: build setup-test ## check the sample clips, and make 4k.mp4 and 8k.mp4 for benchmarks
 	@$(RUN) go test -count=1 ./samples/... && samples/make.sh bench
 
-# sudo only if the folder needs it, and never for the build: root has another cache.
-SUDO = $$(mkdir -p "$(DEST)" 2>/dev/null; [ -w "$(DEST)" ] || echo sudo)
-DEST = $(DESTDIR)$(PREFIX)
-COMPLETIONS = $(DEST)/share/bash-completion/completions/vidfilter \
-	$(DEST)/share/zsh/site-functions/_vidfilter $(DEST)/share/fish/vendor_completions.d/vidfilter.fish
+install: build ## install program, completions, manual, units and documents below PREFIX (/usr/local)
+	@scripts/package.sh install bin/vidfilter "$(PREFIX)" "$(DESTDIR)"
 
-MANUAL = $(DEST)/share/man/man1
+uninstall: ## remove the files of install
+	@scripts/package.sh uninstall "$(PREFIX)" "$(DESTDIR)"
 
-install: build ## install program, completions and manual below PREFIX (/usr/local)
-	@sudo=$(SUDO); $$sudo install -D -m 755 bin/vidfilter "$(DEST)/bin/vidfilter"; \
-	set -- bash zsh fish; for f in $(COMPLETIONS); do \
-		bin/vidfilter completion $$1 | $$sudo install -D -m 644 /dev/stdin "$$f" || exit 1; shift; done; \
-	pages=$$(mktemp -d) && bin/vidfilter man "$$pages" && $$sudo install -d "$(MANUAL)" && \
-		$$sudo install -m 644 "$$pages"/*.1 "$(MANUAL)" && rm -r "$$pages"
-	@echo "installed $(DEST)/bin/vidfilter"
+deb: build ## pack a Debian package into bin, for this release of Debian and newer ones
+	@rm -f bin/vidfilter_*.deb && scripts/package.sh deb bin/vidfilter bin
+
+dist: build ## pack an archive for any Linux with glibc into bin
+	@rm -f bin/vidfilter-*.tar.xz && scripts/package.sh dist bin/vidfilter bin
+
+BASE ?= debian:12-slim
+IMAGE ?= vidfilter
+BUILDER ?= $(firstword $(foreach p,podman docker buildah,$(shell command -v $(p))) podman)
+image: deb ## build a container image IMAGE on BASE (debian:12-slim), with BUILDER (podman, docker or buildah)
+	@$(BUILDER) build -f deploy/Containerfile --build-arg "BASE=$(BASE)" -t "$(IMAGE)" bin
 
 LIBRARY = libvidfilter.so.1 frei0r-1/vidfilter.so vapoursynth/vidfilter.so
+DEST = $(DESTDIR)$(PREFIX)
+SUDO = $$(mkdir -p "$(DEST)" 2>/dev/null; [ -w "$(DEST)" ] || echo sudo)
 
 install-lib: lib ## install the library, its header and the plugins below PREFIX
 	@sudo=$(SUDO); for f in $(LIBRARY); do $$sudo install -D -m 644 "bin/lib/$$f" "$(DEST)/lib/$$f" || exit 1; done; \
@@ -118,9 +125,8 @@ install-lib: lib ## install the library, its header and the plugins below PREFIX
 		$$sudo install -D -m 644 bin/lib/vidfilter.h "$(DEST)/include/vidfilter.h"
 	@echo "installed $(DEST)/lib/libvidfilter.so"
 
-uninstall: ## remove the files of install and install-lib
-	@sudo=$(SUDO); $$sudo rm -f "$(DEST)/bin/vidfilter" $(COMPLETIONS) "$(MANUAL)"/vidfilter.1 "$(MANUAL)"/vidfilter-*.1 \
-		$(addprefix "$(DEST)"/lib/,$(LIBRARY) libvidfilter.so) "$(DEST)/include/vidfilter.h"
+uninstall-lib: ## remove the files of install-lib
+	@sudo=$(SUDO); $$sudo rm -f $(addprefix "$(DEST)"/lib/,$(LIBRARY) libvidfilter.so) "$(DEST)/include/vidfilter.h"
 
 clean: ## remove the files built in the tree
 	rm -rf bin demo samples/4k.mp4 samples/8k.mp4

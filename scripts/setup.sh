@@ -49,6 +49,9 @@ for group in "$@"; do
 		need clang-19 clang-19
 		need chromium chromium
 		need firefox-esr firefox-esr
+		need debootstrap debootstrap
+		need buildah buildah
+		need systemd-analyze systemd
 		;;
 	bench)
 		need ffmpeg ffmpeg

@@ -39,6 +39,7 @@ func TestCommands(t *testing.T) {
 		{"info --help", 0, "usage: ", ""},
 		{"-i a -o b.mp4 -h", 0, "usage: ", ""},
 		{"version", 0, "vidfilter ", ""},
+		{"version --licenses", 0, "GNU General Public License, version 3", ""},
 		{"--version", 0, "vidfilter ", ""},
 		{"devices", 0, "cpu ", ""},
 		{"devices --compile", 5, "", "hint: "},

@@ -6,19 +6,29 @@ import (
 	"runtime"
 
 	"vidfilter/internal/cli"
+	"vidfilter/internal/licenses"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
 func newVersionCommand(s cli.Stdio) *cobra.Command {
+	var all bool
+	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	cli.NewTable(fs, "Options").Flag(&all, "licenses", "", "print the licences of all parts of the program")
 	return withFlags(&cobra.Command{
-		Use: "version", Short: "Print the version", Long: "Print the version, as vidfilter --version does.",
+		Use: "version [--licenses]", Short: "Print the version, or the licences",
+		Long: "Print the version, as vidfilter --version does. With --licenses, print a list of\n" +
+			"everything that is linked into the program, and the licences.",
 		RunE: func(*cobra.Command, []string) error {
-			_, err := io.WriteString(s.Out, versionLine())
+			text := versionLine()
+			if all {
+				text = licenses.Text
+			}
+			_, err := io.WriteString(s.Out, text)
 			return err
 		},
-	}, new(pflag.FlagSet), nil)
+	}, fs, nil)
 }
 
 func versionLine() string {
