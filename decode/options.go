@@ -42,6 +42,7 @@ type Options struct {
 	Device     Device
 	MustDevice bool   // an error if it cannot, and even where results differ a little
 	Spare      *Spare // keeps its decoder for the next input; may be nil
+	OnHost     bool   // the device leaves samples in host memory, where they may get more bits
 	Quantisers bool   // Frame.Quantiser is needed also where each block has its own
 
 	Start    time.Duration // skip all before it; times then count from here

@@ -147,7 +147,7 @@ func (d *videoDecoder) deviceDecodes(codec string) error {
 	if !native || !d.takes(l) {
 		return fmt.Errorf("pictures of %s are not filtered as they are", format)
 	}
-	if _, more := d.deeper(pipeline.Format{Layout: l, Width: width, Height: height, FullRange: full || par.color_range == C.AVCOL_RANGE_JPEG}); more {
+	if _, more := d.deeper(pipeline.Format{Layout: l, Width: width, Height: height, FullRange: full || par.color_range == C.AVCOL_RANGE_JPEG}); more && !o.OnHost {
 		return errDeepened
 	}
 	return o.Device.Supports(codec, l, width, height)
@@ -228,7 +228,7 @@ func (d *videoDecoder) takeSurface(c *C.AVFrame) error {
 	if !native || d.format != (pipeline.Format{}) && src != d.format {
 		return fallbackReason{errors.New("the format of the pictures changes")}
 	}
-	if _, more := d.deeper(src); more {
+	if _, more := d.deeper(src); more && !d.opts.OnHost {
 		return fallbackReason{errDeepened}
 	}
 	var from pipeline.Surface

@@ -37,6 +37,7 @@ type Options struct {
 	PixelFormat   string // "" keeps the frames' own
 	Depth         int    // bits of the samples that are coded; 0: those of the frames
 	LeastDepth    int    // the same for frames with fewer; not with Depth
+	SourceDepth   int    // most bits that the frames count as, 0: as many as they have
 	// Device is for encoders that work on one, nil: there is none.
 	Device  Device
 	Threads int // 0: one per core

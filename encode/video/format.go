@@ -35,7 +35,7 @@ func (e *encoder) codedFormat(codec *astiav.Codec, f *pipeline.Frame) (codedForm
 	if err != nil {
 		return codedFormat{}, err
 	}
-	if has, gets := av.Depth(av.PixelFormat(f.Layout)), av.Depth(want); gets < has && e.PixelFormat == "" && e.Depth == 0 {
+	if has, gets := e.knownDepth(av.Depth(av.PixelFormat(f.Layout))), av.Depth(want); gets < has && e.PixelFormat == "" && e.Depth == 0 {
 		e.Told.Add(fidelity.Video, "", "depth")
 		how := ""
 		if pipeline.Dither(gets) > 0 {
@@ -226,7 +226,12 @@ func (o *encoder) offered(codec *astiav.Codec, depth int) []astiav.PixelFormat {
 }
 
 // codedDepth returns how many bits are coded of samples with so many, as far as options say it.
-func (o *encoder) codedDepth(has int) int { return max(cmp.Or(o.Depth, has), o.LeastDepth) }
+func (o *encoder) codedDepth(has int) int {
+	return max(cmp.Or(o.Depth, o.knownDepth(has)), o.LeastDepth)
+}
+
+// knownDepth returns how many bits samples with so many count as.
+func (o *encoder) knownDepth(has int) int { return min(has, max(cmp.Or(o.SourceDepth, has), bits)) }
 
 // ResultDepth returns how many bits the samples of a filter's results need, of a source with so
 // many, for the encoder to get all that it codes: more than the source has if they are asked for,

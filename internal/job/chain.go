@@ -20,7 +20,7 @@ func (o *Options) passes() bool { return len(o.filters()) == 0 }
 
 // takes reports whether the job's first filter takes frames of a layout.
 func (o *Options) takes(l pipeline.Layout) bool {
-	if l == pipeline.RGBA && max(o.depth(), o.leastDepth()) > 8 { // which has no more bits: its planes do
+	if l == pipeline.RGBA && (o.deepens() || max(o.depth(), o.leastDepth()) > 8) { // which has no more bits: its planes do
 		return false
 	}
 	all := o.filters()

@@ -45,19 +45,43 @@ func (o *Options) checkDepth() error {
 	return nil
 }
 
+// deepens reports whether frames get more bits for the filters, which the output does not have: a
+// filter before the denoiser changes all samples, and rounding them to 8 bits would be noise. A
+// user's graph chooses bits itself.
+func (o *Options) deepens() bool {
+	var steadies, denoises bool
+	for _, s := range o.filters() {
+		_, is := s.(kernels.Denoise)
+		denoises = denoises || is
+		switch s.Filter().Place {
+		case kernels.PlaceBefore, kernels.PlaceAfter:
+			return false
+		case kernels.PlaceDeflicker:
+			steadies = true
+		}
+	}
+	return steadies && denoises
+}
+
 // filteredDepth returns the bits that the samples of frames get before the filter. The denoiser's
 // results have as many as the encoder needs, by a shift: where the largest sample is white, frames
 // get them first. Other filters have as many as their frames. Where bits are lost afterwards,
 // results of most bits are rounded once.
 func (o *Options) filteredDepth(f pipeline.Format) int {
-	const most = 16
+	const most, between = 16, 12
 	has, want := f.Layout.Info().Depth, max(o.depth(), o.leastDepth())
 	ends := f.FullRange || f.Layout.Info().RGB
 	denoises := slices.ContainsFunc(o.filters(), func(s kernels.Stage) bool { _, is := s.(kernels.Denoise); return is })
+	least := has
+	if o.deepens() {
+		least = max(has, between)
+	}
 	switch {
 	case denoises && ends:
-		return max(has, video.ResultDepth(o.encodeOptions(nil), has))
-	case denoises, want == 0, o.passes() && want < has:
+		return max(least, video.ResultDepth(o.encodeOptions(nil), has))
+	case denoises:
+		return least
+	case want == 0, o.passes() && want < has:
 		return has
 	case o.depth() > 0 && o.depth() < has:
 		return most

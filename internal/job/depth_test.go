@@ -3,6 +3,7 @@ package job
 import (
 	"encoding/binary"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -61,6 +62,98 @@ func TestDepth(t *testing.T) {
 		}
 		if shallow > 0.25 || deep > bound || shallow < 4*deep {
 			t.Errorf("%s: the square of the error is %.4f at 8 bits and %.4f at 10", name, shallow, deep)
+		}
+	}
+}
+
+// Frames have 12 bits from --deflicker to the denoiser, so 8 bits of the source give the results of
+// 12, on the CPU and on a GPU. The output has the source's layout, and frames without flicker or
+// noise keep their samples.
+func TestDeepens(t *testing.T) {
+	if !testdriver.OnDevice(t, "") {
+		return
+	}
+	const width, height, frames = 96, 64, 12
+	for _, c := range []struct {
+		layout, deep string
+		full         bool
+		fields       string
+		most         float64 // of full range, depths differ by rounding
+	}{
+		{"420", "420p12", false, "progressive", 0.001}, {"422", "422p12", false, "tff", 0.001}, {"mono", "mono12", true, "progressive", 0.2},
+	} {
+		dir := t.TempDir()
+		video := func(name, layout string, depth int, flicker float64) string {
+			path := filepath.Join(dir, name)
+			out := []byte("YUV4MPEG2 W96 H64 F25:1 Ip A1:1 C" + layout + "\n")
+			random := rand.New(rand.NewPCG(1, 2))
+			for n := range frames {
+				out = append(out, "FRAME\n"...)
+				gain := 1 + flicker*float64(n*7%5-2)/2
+				for i, size := range map[string][]int{"420": {1, 4, 4}, "422": {1, 2, 2}, "mono": {1}}[c.layout] {
+					for at := range width * height / size {
+						v := 128
+						if i == 0 {
+							v = int(16 + (40+20*math.Sin(float64(at%width)/5)+float64(at/width))*gain + 40*flicker*random.NormFloat64())
+						}
+						if depth > 8 && c.full {
+							v = (v*4095 + 127) / 255
+						} else {
+							v <<= depth - 8
+						}
+						if out = append(out, byte(v)); depth > 8 {
+							out = append(out, byte(v>>8))
+						}
+					}
+				}
+			}
+			e2e.Must(t, os.WriteFile(path, out, 0o666))
+			return path
+		}
+		job := func(in, out string, with ...string) string {
+			args := slices.Concat(quiet, []string{"-i", in, "-o", filepath.Join(dir, out), "--codec", "ffv1", "--deflicker", "--quality", "fast", "--field-order", c.fields}, with)
+			if code, said := runJob(t, args...); code != 0 {
+				t.Fatalf("%s: exit code %d:\n%s", c.layout, code, said)
+			}
+			return filepath.Join(dir, out)
+		}
+		shallow, deep := video("8.y4m", c.layout, 8, 0.08), video("12.y4m", c.deep, 12, 0.08)
+		want := job(deep, "want.mkv", "--noise", "3", "--depth", "16", "--device", "cpu")
+		if e := squareError(t, job(shallow, "deep.mkv", "--noise", "3", "--depth", "16", "--device", "cpu"), want); e > c.most {
+			t.Errorf("%s: the square of the difference to a source of 12 bits is %.4f", c.layout, e)
+		}
+		for _, device := range []string{"cpu", "cuda"} {
+			out := job(shallow, device+".mkv", "--noise", "3", "--device", device)
+			if e := squareError(t, out, want); e < 0.01 || e > 0.25 {
+				t.Errorf("%s: 8 bits on %s differ by %.4f", c.layout, device, e)
+			}
+			clip, source := openClip(t, out, nil, hostPool(t), nil), openClip(t, shallow, nil, hostPool(t), nil)
+			f, g := next(t, clip), next(t, source)
+			if f.Layout != g.Layout || f.FullRange != g.FullRange {
+				t.Errorf("%s: the output is %v, the input %v", c.layout, f.Format, g.Format)
+			}
+			f.Release()
+			g.Release()
+			clip.Close()
+			source.Close()
+		}
+		still := video("still.y4m", c.layout, 8, 0)
+		if e := squareError(t, job(still, "still.mkv", "--device", "cpu"), still); e != 0 {
+			t.Errorf("%s: a clean and steady video has changed by %g", c.layout, e)
+		}
+	}
+}
+
+// Only --deflicker before the denoiser has frames deepened, and no user's graph may be there.
+func TestDeepensFor(t *testing.T) {
+	for args, want := range map[string]bool{
+		"--deflicker": true, "--footage film": true, "": false, "--repair auto": false, "-r 2 --deflicker": false,
+		"--deflicker --before vflip": false, "--deflicker --after vflip": false, "--deflicker --scale 0.5": true,
+	} {
+		o, err := Parse(base(strings.Fields(args)...), nil)
+		e2e.Must(t, err)
+		if got := o.filteredDepth(pipeline.Format{Layout: pipeline.YUV420P}) == 12; got != want || o.deepens() != want {
+			t.Errorf("%s: %t", args, got)
 		}
 	}
 }

@@ -96,7 +96,7 @@ func (j *job) decodeOptions(filters kernels.Backend) (o decode.Options, d *gpu.D
 		j.ui.Debugf("decoding on the CPU: %v", err)
 		return o, nil, nil
 	}
-	o.Device, o.MustDevice = d, must
+	o.Device, o.MustDevice, o.OnHost = d, must, host != nil
 	p, denoises := j.o.denoiser()
 	o.Quantisers = denoises && p.Noise == 0 && p.Known == nil
 	return o, d, nil

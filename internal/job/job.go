@@ -369,6 +369,9 @@ func (o *Options) encodeOptions(log *slog.Logger) encode.Options {
 func (j *job) encodeOptions(log *slog.Logger) encode.Options {
 	o := j.o.encodeOptions(log)
 	o.Undecided = j.undecided != nil
+	if j.o.deepens() {
+		o.SourceDepth = j.sourceDepth()
+	}
 	switch {
 	case j.late != nil:
 		o.Interlaced, o.TopFieldFirst = true, j.late.TopFieldFirst

@@ -389,6 +389,7 @@ func TestJobWithNVDEC(t *testing.T) {
 		{name: "bilateral", clip: "h264.mp4", args: "-r 1", says: "decoding h264 on the GPU"},
 		{name: "deep", clip: "hevc10.mp4", args: "-r 1", says: "decoding hevc on the GPU"},
 		{name: "denoiser", clip: "hevc.mp4", args: "--quality fast --frames 5", says: "decoding hevc on the GPU"},
+		{name: "deepened", clip: "hevc.mp4", args: "--quality fast --deflicker --frames 9", says: "decoding hevc on the GPU"},
 		{name: "compare", clip: "crop.mkv", args: "-r 1 --compare side", says: "decoding hevc on the GPU"},
 		{name: "start", clip: "hevc.mp4", decoder: "first=12", args: "-r 1 --start 0.6", says: "decoding hevc on the GPU"}, // the key frame before
 		{name: "damage before the start", clip: "hevc.mp4", decoder: "first=12,corrupt=2", args: "-r 1 --start 0.6", says: "the video seems to be damaged"},

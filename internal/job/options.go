@@ -195,6 +195,10 @@ func (o *Options) filterMemory() (sum int) {
 			sum += k.PixelMemory()
 		}
 	}
+	if o.deepens() {
+		const deeper = 100 // measured
+		sum += deeper
+	}
 	return sum
 }
 
