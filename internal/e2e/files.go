@@ -40,7 +40,7 @@ func Put(t testing.TB, name string, data []byte) {
 // Run runs a program, which must succeed, and returns its standard output.
 func Run(t testing.TB, name string, args ...string) []byte {
 	t.Helper()
-	out, said, err := output(name, args...)
+	out, said, err := Output(name, args...)
 	if err != nil {
 		t.Fatalf("%s %s: %v: %s", name, strings.Join(args, " "), err, said)
 	}
@@ -82,7 +82,7 @@ func Clip(t testing.TB, name, args string) string {
 			return os.WriteFile(path, b, 0o666)
 		}
 		list := append([]string{"-v", "error", "-nostdin", "-y", "-threads", "1"}, Fields(args)...)
-		_, said, err := output("ffmpeg", append(list, "file:"+path)...)
+		_, said, err := Output("ffmpeg", append(list, "file:"+path)...)
 		if err != nil {
 			return fmt.Errorf("ffmpeg %s: %w: %s", strings.Join(list, " "), err, said)
 		}
@@ -104,7 +104,7 @@ func keptClip(name, args string) string {
 }
 
 var ffmpegVersion = sync.OnceValue(func() string {
-	out, _, _ := output("ffmpeg", "-version")
+	out, _, _ := Output("ffmpeg", "-version")
 	return string(out)
 })
 

@@ -15,10 +15,10 @@ import (
 	"syscall"
 )
 
-// output runs a program without input, and returns its standard output and error. ffmpeg and
+// Output runs a program without input, and returns its standard output and error. ffmpeg and
 // ffprobe are copies of a process that is linked already: they link 200 libraries, which takes
 // longer than most of their runs here.
-func output(name string, args ...string) (out, said []byte, err error) {
+func Output(name string, args ...string) (out, said []byte, err error) {
 	var stdout, stderr bytes.Buffer
 	run := func() error {
 		cmd := exec.Command(name, args...)

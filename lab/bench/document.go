@@ -46,9 +46,9 @@ func (s *DenoiseSection) section() report.Section {
 		Title: "The denoiser, the default filter; ms a frame from memory to memory, copies included",
 		Table: t,
 		Notes: []string{fmt.Sprintf(`The noise is given (--noise 10), not measured. kernels: ms of the GPU's kernels alone. floor: the frame read and written at
-%.0f GB/s, or the operations of the passes' transforms, weights and means (the search is left out) at %.0f GFLOP/s, which all threads of this
-CPU reach; on a GPU by its own copies and its clock. nlmeans: ms of ffmpeg's filter, 8 bits only, and how many times as long as ours it
-takes. "differ" and "by": samples that differ from the reference's, and by how many levels at most.`, s.Peak.Bytes, s.Peak.Operations)},
+%.0f GB/s, or the operations of the passes' transforms, weights and means at %.0f GFLOP/s, and the differences of the search at %.0f G/s, which
+all threads of this CPU reach; on a GPU by its own copies and its clock, without the search. nlmeans: ms of ffmpeg's filter, 8 bits only, and how many times as long as ours it
+takes. "differ" and "by": samples that differ from the reference's, and by how many levels at most.`, s.Peak.Bytes, s.Peak.Operations, s.Peak.Differences)},
 	}
 }
 
@@ -125,7 +125,7 @@ func (s *StepSection) section() report.Section {
 }
 
 func (s *EndSection) section() report.Section {
-	t := text.NewTable(4, "clip", "size", "r", "by", "frames", "plain s", "job s", "+-%", "ratio", "fps")
+	t := text.NewTable(4, "clip", "size", "r", "by", "frames", "plain s", "job s", "+-%", "floor s", "ratio", "fps")
 	var skipped []string
 	for _, row := range s.Rows {
 		clip, by := text.Cut(row.Clip, 20), fmt.Sprintf("%s %s %s", row.Decoder, row.Device, row.Encoder)
@@ -134,12 +134,12 @@ func (s *EndSection) section() report.Section {
 			continue
 		}
 		t.Add(clip, row.Size.String(), fmt.Sprint(row.Radius), by, fmt.Sprint(row.Frames), seconds(row.Plain),
-			seconds(row.Time), report.Spread(row.Time), fmt.Sprintf("%.3f", row.Ratio), fmt.Sprintf("%.1f", row.FPS))
+			seconds(row.Time), report.Spread(row.Time), fmt.Sprintf("%.2f", row.Floor/1000), fmt.Sprintf("%.3f", row.Ratio), fmt.Sprintf("%.1f", row.FPS))
 	}
 	return report.Section{
 		Title: "Whole jobs: decode, filter, encode (H.264, medium, crf 18), nothing written",
 		Table: t,
-		Notes: append([]string{"by: the decoder, the filter, the encoder. plain: the same without the filter."}, skipped...),
+		Notes: append([]string{"by: the decoder, the filter, the encoder. plain: the same without the filter. floor: the job's processor time, spread over all cores."}, skipped...),
 	}
 }
 
