@@ -125,7 +125,7 @@ func (s *StepSection) section() report.Section {
 }
 
 func (s *EndSection) section() report.Section {
-	t := text.NewTable(4, "clip", "size", "r", "by", "frames", "plain s", "job s", "+-%", "floor s", "ratio", "fps")
+	t := text.NewTable(4, "clip", "size", "r", "by", "frames", "plain s", "job s", "+-%", "ratio", "fps")
 	var skipped []string
 	for _, row := range s.Rows {
 		clip, by := text.Cut(row.Clip, 20), fmt.Sprintf("%s %s %s", row.Decoder, row.Device, row.Encoder)
@@ -134,24 +134,28 @@ func (s *EndSection) section() report.Section {
 			continue
 		}
 		t.Add(clip, row.Size.String(), fmt.Sprint(row.Radius), by, fmt.Sprint(row.Frames), seconds(row.Plain),
-			seconds(row.Time), report.Spread(row.Time), fmt.Sprintf("%.2f", row.Floor/1000), fmt.Sprintf("%.3f", row.Ratio), fmt.Sprintf("%.1f", row.FPS))
+			seconds(row.Time), report.Spread(row.Time), fmt.Sprintf("%.3f", row.Ratio), fmt.Sprintf("%.1f", row.FPS))
 	}
 	return report.Section{
 		Title: "Whole jobs: decode, filter, encode (H.264, medium, crf 18), nothing written",
 		Table: t,
-		Notes: append([]string{"by: the decoder, the filter, the encoder. plain: the same without the filter. floor: the job's processor time, spread over all cores."}, skipped...),
+		Notes: append([]string{"by: the decoder, the filter, the encoder. plain: the same without the filter."}, skipped...),
 	}
 }
 
 func (s *EndSection) stages() report.Section {
-	t := text.NewTable(4, "clip", "size", "r", "by", "decode", "filter", "encode")
+	t := text.NewTable(4, "clip", "size", "r", "by", "decode", "filter", "encode", "job", "floor")
 	for _, row := range s.Rows {
 		if row.Skipped == "" {
 			t.Add(text.Cut(row.Clip, 20), row.Size.String(), fmt.Sprint(row.Radius), row.Decoder+" "+row.Device+" "+row.Encoder,
-				report.Milliseconds(row.Stages[0]), report.Milliseconds(row.Stages[1]), report.Milliseconds(row.Stages[2]))
+				report.Milliseconds(row.Stages[0]), report.Milliseconds(row.Stages[1]), report.Milliseconds(row.Stages[2]),
+				report.Milliseconds(row.Time.Median/float64(row.Frames)), report.Milliseconds(row.Floor/float64(row.Frames)))
 		}
 	}
-	return report.Section{Title: "Stages of these jobs: ms of a frame in which each was busy, beside the others", Table: t}
+	return report.Section{
+		Title: "Stages of these jobs: ms of a frame in which each was busy, beside the others", Table: t,
+		Notes: []string{"floor: the job's processor time, spread over all cores."},
+	}
 }
 
 func (s *CPUSection) section() report.Section {
