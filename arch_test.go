@@ -274,7 +274,7 @@ var rules = []rule{
 		imports: []string{"internal/text", "lab/measure"},
 		why:     "lays out numbers and measures nothing"},
 	{folder: "lab/bench", what: "vidfilter bench: denoiser, filters, kernels, copies, whole jobs, CPU, live, start",
-		imports: []string{"decode", "encode", "gpu", "internal/text", "kernels", "lab/measure", "lab/report", "live", "live/preview", "pipeline", "repair", "samples/scene"},
+		imports: []string{"decode", "denoise/motion", "encode", "gpu", "internal/machine", "internal/text", "kernels", "lab/measure", "lab/report", "live", "live/preview", "pipeline", "repair", "samples/scene"},
 		why:     "measures the parts together"},
 	{folder: "lab/quality", what: "the denoiser beside ffmpeg's, on clips with noise",
 		imports: []string{"decode", "denoise", "denoise/cpu", "denoise/noise", "denoise/plane", "encode", "internal/isa", "internal/text", "kernels", "lab/measure", "lab/report", "pipeline", "pipeline/quality", "samples/scene", "golang.org/x/sync"},

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 	"unsafe"
 
 	"gorgonia.org/cu"
@@ -583,7 +582,7 @@ func TestDenoiseFaults(t *testing.T) {
 			if !onDriver(t, test.driver) {
 				return
 			}
-			b := open(t, Options{Patience: 300 * time.Millisecond})
+			b := open(t, Options{Patience: patience(test.driver)})
 			_, err := onDevice(b, denoiseOptions(denoise.Fast), noisyClip{yuv(pipeline.YUV420P, 40, 32), 6, false})
 			if !errors.Is(err, ErrDevice) || !strings.Contains(fmt.Sprint(err), test.want) || strings.Contains(fmt.Sprint(err), "not released") {
 				t.Errorf("error %v", err)

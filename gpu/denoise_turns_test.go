@@ -124,7 +124,7 @@ func TestDenoiseTurnsFaults(t *testing.T) {
 			if !onDriver(t, options) {
 				return
 			}
-			b := openAll(t, 300*time.Millisecond)
+			b := openAll(t, patience(driver))
 			if driver == "silent" {
 				b.units[1].giveUp()
 			}

@@ -173,7 +173,7 @@ func TestCancel(t *testing.T) {
 	if err := show(t, ctx, b, film, s, kernels.DefaultBilateral(1), 2); !errors.Is(err, cause) {
 		t.Error(err)
 	}
-	if d := time.Since(began); d > 2*time.Second {
+	if d := time.Since(began); d > 10*time.Second { // a quarter of the film
 		t.Errorf("took %v", d)
 	}
 }

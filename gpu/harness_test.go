@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -35,6 +36,14 @@ func oneDevice() string {
 		return "devices=1"
 	}
 	return ""
+}
+
+// patience is short with a driver that does not answer. Otherwise a busy machine has time.
+func patience(driver string) time.Duration {
+	if strings.HasPrefix(driver, "hang") {
+		return 300 * time.Millisecond
+	}
+	return defaultPatience
 }
 
 // compares skips a test of results under -short, which the race detector runs with: it slows the

@@ -21,7 +21,7 @@ filter:
   filters  the deinterlacer and the repair, beside a floor
   kernel   the GPU's kernels alone, beside a floor
   step     copy in, kernel, copy out, beside the bus
-  end      whole jobs by stage, beside the same without a filter
+  end      whole jobs by stage, beside the same without a filter and a floor
   cpu      the CPU's filter beside the GPU's
   live     the age of a camera's picture when it goes to a viewer
   start    the program's start, and a job of one picture`, contract.ExitInput, contract.ExitOutput, contract.ExitDevice, contract.ExitInterrupt),

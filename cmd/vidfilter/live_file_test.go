@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/binary"
 	"math"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -23,9 +22,7 @@ func TestRecordFile(t *testing.T) {
 	dir := t.TempDir()
 	uneven := []string{"-v", "error", "-nostdin", "-f", "lavfi", "-i", "testsrc2=s=320x180:r=30:d=1", "-vf", `select='lt(n,9)+not(mod(n,4))'`,
 		"-fps_mode", "vfr", "-pix_fmt", "yuv420p", "-c:v", "libx264", "-preset", "ultrafast", filepath.Join(dir, "in.mp4")}
-	if out, err := exec.Command("ffmpeg", uneven...).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	e2e.Run(t, "ffmpeg", uneven...)
 	want := pictureTimes(t, filepath.Join(dir, "in.mp4"))
 	if len(want) < 12 {
 		t.Fatalf("the clip has %d pictures", len(want))
@@ -92,9 +89,7 @@ func TestRecordSound(t *testing.T) {
 	} {
 		in := c.sound + c.in
 		made := slices.Concat(clip, []string{"-c:v", "libx264", "-preset", "ultrafast", "-c:a", c.sound, filepath.Join(dir, in)})
-		if out, err := exec.Command("ffmpeg", made...).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
+		e2e.Run(t, "ffmpeg", made...)
 		out := c.sound + "-" + c.out
 		p := vidfilterIn(t, dir, "live", "--no-open", "--listen", "127.0.0.1:0", "-i", in, "--record", out, "-r", "1", "--device", "cpu", "--loop").start()
 		p.awaitTimes(in+": ", 3)
@@ -163,10 +158,10 @@ func TestRecordStdinSound(t *testing.T) {
 func flashTimes(t *testing.T, file string) (times []float64) {
 	t.Helper()
 	start := wantFloat(t, ffprobe(t, "-select_streams", "v", "-show_entries", "stream=start_time", file))
-	luma, err := exec.Command("ffmpeg", "-v", "error", "-i", file, "-an", "-fps_mode", "passthrough", "-vf", "scale=1:1", "-pix_fmt", "gray", "-f", "rawvideo", "-").Output()
+	luma := e2e.Run(t, "ffmpeg", "-v", "error", "-i", file, "-an", "-fps_mode", "passthrough", "-vf", "scale=1:1", "-pix_fmt", "gray", "-f", "rawvideo", "-")
 	at := pictureTimes(t, file)
-	if err != nil || len(luma) != len(at) {
-		t.Fatalf("%d pictures at %d times, %v", len(luma), len(at), err)
+	if len(luma) != len(at) {
+		t.Fatalf("%d pictures at %d times", len(luma), len(at))
 	}
 	for i := 1; i < len(luma); i++ {
 		if luma[i] > 128 && luma[i-1] <= 128 {
@@ -180,8 +175,7 @@ func flashTimes(t *testing.T, file string) (times []float64) {
 func beepTimes(t *testing.T, file string) (times []float64) {
 	t.Helper()
 	const rate = 8000
-	pcm, err := exec.Command("ffmpeg", "-v", "error", "-i", file, "-vn", "-af", "aresample=async=1:first_pts=0", "-ac", "1", "-ar", "8000", "-f", "s16le", "-").Output()
-	e2e.Must(t, err)
+	pcm := e2e.Run(t, "ffmpeg", "-v", "error", "-i", file, "-vn", "-af", "aresample=async=1:first_pts=0", "-ac", "1", "-ar", "8000", "-f", "s16le", "-")
 	quiet := rate
 	for i := 0; i+1 < len(pcm); i += 2 {
 		if s := int16(binary.LittleEndian.Uint16(pcm[i:])); s > 3000 || s < -3000 {

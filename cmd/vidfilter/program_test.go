@@ -99,11 +99,7 @@ func (p *program) wantExit(want int) {
 func ffprobe(t *testing.T, args ...string) string {
 	t.Helper()
 	e2e.Needs(t, "ffprobe")
-	out, err := exec.Command("ffprobe", append([]string{"-v", "error", "-of", "csv=p=0"}, args...)...).Output()
-	if err != nil {
-		t.Fatalf("ffprobe %q: %v", args, err)
-	}
-	return strings.TrimSpace(string(out))
+	return strings.TrimSpace(string(e2e.Run(t, "ffprobe", append([]string{"-v", "error", "-of", "csv=p=0"}, args...)...)))
 }
 
 func wantFloat(t *testing.T, s string) float64 {

@@ -87,9 +87,9 @@ func videoArgs(size string, seconds float64) []string {
 
 func makeClip(path, size string, seconds float64, args ...string) error {
 	all := append(videoArgs(size, seconds), args...)
-	out, err := exec.Command("ffmpeg", append(all, path)...).CombinedOutput()
+	_, said, err := e2e.Output("ffmpeg", append(all, path)...)
 	if err != nil {
-		return fmt.Errorf("ffmpeg %s: %w: %s", path, err, out)
+		return fmt.Errorf("ffmpeg %s: %w: %s", path, err, said)
 	}
 	return nil
 }
@@ -175,7 +175,7 @@ func scriptPictures(ts *testscript.TestScript, neg bool, args []string) {
 func pictureHashes(file string, options ...string) (hashes []string, err error) {
 	args := append([]string{"-v", "error", "-nostdin", "-i", file, "-map", "0:v:0"}, options...)
 	args = append(args, "-fps_mode", "passthrough", "-f", "framemd5", "-")
-	out, err := exec.Command("ffmpeg", args...).Output()
+	out, _, err := e2e.Output("ffmpeg", args...)
 	if err != nil {
 		return nil, fmt.Errorf("ffmpeg -i %s: %w", file, err)
 	}

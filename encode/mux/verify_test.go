@@ -3,7 +3,6 @@ package mux
 import (
 	"net/http"
 	"net/http/httptest"
-	"os/exec"
 	"strconv"
 	"strings"
 	"testing"
@@ -24,8 +23,7 @@ func TestVerifyCountsWhatTheEncoderGave(t *testing.T) {
 // disconnects.
 func TestInspectFailsHalfway(t *testing.T) {
 	e2e.Needs(t, "ffmpeg")
-	file, err := exec.Command("ffmpeg", "-v", "error", "-i", "../../samples/noisy.mp4", "-c", "copy", "-f", "mpegts", "pipe:1").Output()
-	e2e.Must(t, err)
+	file := e2e.Run(t, "ffmpeg", "-v", "error", "-i", "../../samples/noisy.mp4", "-c", "copy", "-f", "mpegts", "pipe:1")
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", strconv.Itoa(len(file)+188))
 		_, _ = w.Write(file)

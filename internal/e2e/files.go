@@ -1,14 +1,12 @@
 package e2e
 
 import (
-	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -42,12 +40,9 @@ func Put(t testing.TB, name string, data []byte) {
 // Run runs a program, which must succeed, and returns its standard output.
 func Run(t testing.TB, name string, args ...string) []byte {
 	t.Helper()
-	cmd := exec.Command(name, args...)
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, err := cmd.Output()
+	out, said, err := Output(name, args...)
 	if err != nil {
-		t.Fatalf("%s %s: %v: %s", name, strings.Join(args, " "), err, &stderr)
+		t.Fatalf("%s %s: %v: %s", name, strings.Join(args, " "), err, said)
 	}
 	return out
 }
@@ -87,9 +82,9 @@ func Clip(t testing.TB, name, args string) string {
 			return os.WriteFile(path, b, 0o666)
 		}
 		list := append([]string{"-v", "error", "-nostdin", "-y", "-threads", "1"}, Fields(args)...)
-		out, err := exec.Command("ffmpeg", append(list, "file:"+path)...).CombinedOutput()
+		_, said, err := Output("ffmpeg", append(list, "file:"+path)...)
 		if err != nil {
-			return fmt.Errorf("ffmpeg %s: %w: %s", strings.Join(list, " "), err, out)
+			return fmt.Errorf("ffmpeg %s: %w: %s", strings.Join(list, " "), err, said)
 		}
 		if b, err := os.ReadFile(path); err == nil && kept != "" && len(b) <= 4<<20 {
 			keep(kept, b)
@@ -109,7 +104,7 @@ func keptClip(name, args string) string {
 }
 
 var ffmpegVersion = sync.OnceValue(func() string {
-	out, _ := exec.Command("ffmpeg", "-version").Output()
+	out, _, _ := Output("ffmpeg", "-version")
 	return string(out)
 })
 

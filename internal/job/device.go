@@ -25,7 +25,7 @@ type (
 	threaded interface{ Threads() int }
 	// forecaster backends know their frames per second ahead: as asked, and at fast quality.
 	forecaster interface {
-		Expect(p kernels.Denoise, width, height int) (asked, fast float64)
+		Expect(p kernels.Denoise, cores, width, height int) (asked, fast float64)
 	}
 	// coder backends have devices that decode and encode video.
 	coder interface {

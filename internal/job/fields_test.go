@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -19,10 +18,7 @@ func TestMeasureFields(t *testing.T) {
 	dir := t.TempDir()
 	clip := func(name, graph string) string {
 		path := filepath.Join(dir, name+".mkv")
-		out, err := exec.Command("ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=352x288:r=50:d=1", "-vf", graph, "-c:v", "ffv1", path).CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
+		e2e.Run(t, "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=352x288:r=50:d=1", "-vf", graph, "-c:v", "ffv1", path)
 		return path
 	}
 	const top, bottom = "tinterlace=interleave_top", "tinterlace=interleave_bottom"

@@ -62,6 +62,7 @@ type job struct {
 	in       *decode.Input
 	to       turned // of in, by the filters
 	trial    bool   // filters are opened to try them on a blank picture
+	tried    work   // at good quality, by settleQuality; 0: not measured
 	out      *encode.Output
 	unwatch  func() // ends untilStop
 	rest     func() // ends progress reports to the parent, unless nil

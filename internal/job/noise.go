@@ -8,6 +8,7 @@ import (
 	"vidfilter/denoise/noise"
 	"vidfilter/internal/av"
 	"vidfilter/internal/contract"
+	"vidfilter/internal/machine"
 	"vidfilter/pipeline"
 )
 
@@ -118,7 +119,11 @@ func (j *job) tellSlow() {
 		return
 	}
 	v := j.in.Video().CodecParameters()
-	asked, fast := b.Expect(p, v.Width(), v.Height())
+	asked, fast := b.Expect(p, machine.Cores(), v.Width(), v.Height())
+	if j.tried.filter > 0 {
+		good := j.goodRate()
+		asked, fast = j.tried.rate(asked/good), j.tried.rate(fast/good)
+	}
 	if asked >= min(j.in.FrameRate().Float64(), 24) {
 		return
 	}

@@ -10,7 +10,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -85,23 +84,8 @@ func TestDeviceClips(t *testing.T) {
 		t.Skip("asks for what only the test driver has: ffmpeg")
 	}
 	for name, c := range deviceClips {
-		makeClip(t, folder, name, c)
+		e2e.Clip(t, filepath.Join(folder, name), c.args)
 	}
-}
-
-// makeClip returns the path of a clip in a folder, and makes it if it is not there.
-func makeClip(t *testing.T, folder, name string, c deviceClip) string {
-	t.Helper()
-	path := filepath.Join(folder, name)
-	if e2e.Exists(path) {
-		return path
-	}
-	e2e.Must(t, os.MkdirAll(folder, 0o777))
-	args := append([]string{"-v", "error", "-nostdin", "-y", "-threads", "1"}, e2e.Fields(c.args)...)
-	if out, err := exec.Command("ffmpeg", append(args, path)...).CombinedOutput(); err != nil {
-		t.Fatalf("ffmpeg: %v\n%s", err, out)
-	}
-	return path
 }
 
 // onNVDEC runs the rest of a test with a clip where NVDEC is: on this machine's GPU, or in a child
@@ -120,13 +104,14 @@ func withNVDEC(t *testing.T, folder, name string, options string) (clip string) 
 		if given := os.Getenv(clipFolder); given != "" {
 			clip = filepath.Join(given, name)
 		} else {
-			e2e.NeedsFFmpeg(t)
-			clip = makeClip(t, folder, name, c)
+			clip = e2e.Clip(t, filepath.Join(folder, name), c.args)
 		}
 		t.Setenv(nvdecFile, clip)
 		if os.Getenv(testdriver.RealDevice) != "1" {
-			file := filepath.Join(t.TempDir(), "surfaces")
-			writeSurfaces(t, clip, file, c)
+			file := clip + ".surfaces"
+			if !e2e.Exists(file) {
+				writeSurfaces(t, clip, file, c)
+			}
 			configured := strings.TrimSuffix("frames="+file+","+options, ",")
 			if c.keys > 0 {
 				configured += ",starts=" + startsOf(t, clip, c.keys)

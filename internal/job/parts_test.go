@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -132,9 +131,7 @@ func TestStopInDamagedPart(t *testing.T) {
 	e2e.NeedsFFmpeg(t)
 	clip := filepath.Join(t.TempDir(), "clip.mp4")
 	args := e2e.Fields("-v error -f lavfi -i testsrc2=s=320x180:r=10:d=24,noise=alls=20:allf=t -c:v libx264 -preset veryfast -g 50 -sc_threshold 0 -pix_fmt yuv420p")
-	if out, err := exec.Command("ffmpeg", append(args, clip)...).CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
+	e2e.Run(t, "ffmpeg", append(args, clip)...)
 	data := e2e.Read(t, clip)
 	for i := range 60_000 { // some frames
 		data[len(data)/10+i] ^= byte(i * i >> 3)

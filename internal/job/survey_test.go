@@ -2,7 +2,6 @@ package job
 
 import (
 	"context"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,9 +19,7 @@ func TestSurvey(t *testing.T) {
 	clip := func(name, source, codec string) string {
 		path := filepath.Join(t.TempDir(), name)
 		args := append([]string{"-v", "error", "-f", "lavfi", "-i", source + ",format=yuv420p"}, strings.Fields(codec)...)
-		if out, err := exec.Command("ffmpeg", append(args, path)...).CombinedOutput(); err != nil {
-			t.Fatalf("%v: %s", err, out)
-		}
+		e2e.Run(t, "ffmpeg", append(args, path)...)
 		return path
 	}
 	short := clip("bars.mkv", "testsrc2=s=160x72:r=25:d=1,pad=160:96:0:12", "-c:v ffv1")

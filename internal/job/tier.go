@@ -50,6 +50,7 @@ func (j *job) settleQuality(ctx context.Context) error {
 		j.ui.Debugf("--quality auto is fast: %v", err)
 		return nil
 	}
+	j.tried = w
 	j.settle(w)
 	return nil
 }
@@ -91,7 +92,7 @@ func (j *job) goodRate() float64 {
 	p, _ := j.o.denoiser()
 	p.Quality = kernels.Good
 	v := j.in.Video().CodecParameters()
-	rate, _ := j.backend.(forecaster).Expect(p, v.Width(), v.Height())
+	rate, _ := j.backend.(forecaster).Expect(p, machine.Cores(), v.Width(), v.Height())
 	return rate
 }
 
@@ -102,6 +103,12 @@ func (w work) ratio(cores int) float64 {
 		cores = all
 	}
 	return float64(w.filter) / float64(max(w.encode, 1)) * float64(min(cores, all)) / float64(all)
+}
+
+// rate returns about how many frames a job does in a second on all cores, with filters that are
+// so many times faster.
+func (w work) rate(faster float64) float64 {
+	return float64(runtime.GOMAXPROCS(0)) / (w.filter.Seconds()/faster + w.encode.Seconds())
 }
 
 // tryGood measures the job at good quality on frames of several places.

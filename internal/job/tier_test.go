@@ -1,7 +1,9 @@
 package job
 
 import (
+	"math"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -29,6 +31,17 @@ func TestTierByTimes(t *testing.T) {
 	} {
 		if got := (work{c.filter, c.encode}).ratio(c.cores) <= 1; got != c.want {
 			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+// The forecast counts the encoder, which shares the cores.
+func TestForecast(t *testing.T) {
+	const ms = time.Millisecond
+	cores := float64(runtime.GOMAXPROCS(0))
+	for faster, want := range map[float64]float64{1: 5 * cores, 3: 10 * cores} {
+		if got := (work{150 * ms, 50 * ms}).rate(faster); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%v times faster: %v frames a second instead of %v", faster, got, want)
 		}
 	}
 }

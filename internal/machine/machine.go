@@ -84,6 +84,19 @@ func CoreLimit() int {
 	return 0
 }
 
+// Cores returns how many cores the machine has, of which each may run several threads; GOMAXPROCS
+// if it is less.
+func Cores() int { return min(runtime.GOMAXPROCS(0), physical(files)) }
+
+// physical takes the other cores to run as many threads as the first. It is 1 << 20 if unknown.
+func physical(root fs.FS) int {
+	perCore := spans(root, "sys/devices/system/cpu/cpu0/topology/thread_siblings_list")
+	if n := online(root); n > 0 && perCore > 0 {
+		return max(1, n/perCore)
+	}
+	return 1 << 20
+}
+
 // KilledForMemory returns how many processes of our control group, or else of the machine, the
 // kernel has killed for lack of memory; 0 if unknown.
 func KilledForMemory() int64 {
@@ -148,8 +161,11 @@ func threads(root fs.FS, n int64) (free int64) {
 }
 
 // online returns how many cores the machine has; 0 if unknown.
-func online(root fs.FS) (n int) {
-	b, _ := fs.ReadFile(root, "sys/devices/system/cpu/online") // 0-3,6
+func online(root fs.FS) int { return spans(root, "sys/devices/system/cpu/online") }
+
+// spans counts the numbers of a list such as 0-3,6.
+func spans(root fs.FS, name string) (n int) {
+	b, _ := fs.ReadFile(root, name)
 	for span := range strings.SplitSeq(string(b), ",") {
 		var first, last int
 		switch read, _ := fmt.Sscanf(span, "%d-%d", &first, &last); read {

@@ -89,9 +89,16 @@ func TestCores(t *testing.T) {
 			t.Errorf("%q: %d cores instead of %d", text, got, want)
 		}
 	}
+	const cpu = "sys/devices/system/cpu/"
+	for siblings, want := range map[string]int{"0": 8, "0,4": 4, "0-7": 1, "0-15": 1, "": 1 << 20} {
+		root := rootOf(map[string]string{cpu + "online": "0-7", cpu + "cpu0/topology/thread_siblings_list": siblings})
+		if got := physical(root); got != want {
+			t.Errorf("siblings %q: %d cores instead of %d", siblings, got, want)
+		}
+	}
 	all := runtime.GOMAXPROCS(1)
 	defer runtime.GOMAXPROCS(all)
-	if n := CoreLimit(); n != 1 && runtime.NumCPU() > 1 {
-		t.Errorf("libraries may use %d cores", n)
+	if n := CoreLimit(); n != 1 && runtime.NumCPU() > 1 || Cores() != 1 {
+		t.Errorf("libraries may use %d cores, of %d", n, Cores())
 	}
 }

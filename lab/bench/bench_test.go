@@ -103,7 +103,7 @@ func holdDenoise(t *testing.T, s *DenoiseSection, devices ...string) {
 
 func holdFilters(t *testing.T, s *FiltersSection, rows int) {
 	t.Helper()
-	if len(s.Rows) != rows || s.Peak.Operations <= 0 || s.Peak.Bytes <= 0 {
+	if len(s.Rows) != rows || s.Peak.Operations <= 0 || s.Peak.Bytes <= 0 || s.Peak.Differences <= 0 {
 		t.Fatalf("%+v", s)
 	}
 	for _, row := range s.Rows {
@@ -194,7 +194,7 @@ func holdJobs(t *testing.T, s *EndSection, rows int) {
 	for _, row := range all {
 		holdStat(t, "job", row.Time)
 		holdStat(t, "job without a filter", row.Plain)
-		if row.Frames != 24 || row.Ratio != row.Time.Median/row.Plain.Median || row.FPS <= 0 || row.Skipped != "" || min(row.Stages[0], row.Stages[1], row.Stages[2]) <= 0 {
+		if row.Frames != 24 || row.Ratio != row.Time.Median/row.Plain.Median || row.FPS <= 0 || row.Skipped != "" || row.Floor <= 0 || row.Floor > 1.2*row.Time.Most || min(row.Stages[0], row.Stages[1], row.Stages[2]) <= 0 {
 			t.Errorf("%+v", row)
 		}
 	}

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"math"
 	"os/exec"
 	"strconv"
 	"time"
 
+	"vidfilter/denoise/motion"
 	"vidfilter/gpu"
 	"vidfilter/kernels"
 	"vidfilter/lab/measure"
@@ -28,7 +30,7 @@ type DenoiseRow struct {
 	Quality string  `json:"quality"`
 	Time    Stat    `json:"time"` // between results, copies included, by the host's clock
 	FPS     float64 `json:"fps"`
-	Floor   float64 `json:"floor_ms"` // see denoiseOperations
+	Floor   float64 `json:"floor_ms"` // see denoiseOperations; on the CPU with searchDifferences
 	Check   Check   `json:"check"`
 
 	Kernels *Stat         `json:"kernels"`              // of the GPU alone; nil on the CPU
@@ -53,7 +55,7 @@ var depths = []pipeline.Layout{pipeline.YUV420P, pipeline.YUV420P.At(10)}
 
 // denoiseOperations counts the operations on floats that the passes cannot do without: of each
 // coefficient of a patch, its share of the fast transforms (10 at 8x8, 14 at 16x16) in each frame
-// and back, and 12 for its weight and mean in each frame. The search, in integers, is left out.
+// and back, and 12 for its weight and mean in each frame.
 func denoiseOperations(p kernels.Denoise, f pipeline.Format) float64 {
 	const first, second, average = 10, 14, 12
 	s, samples := p.Denoising(0).Settings, float64(measure.FrameBytes(f)/f.Layout.Info().SampleBytes())
@@ -66,6 +68,26 @@ func denoiseOperations(p kernels.Denoise, f pipeline.Format) float64 {
 		all += pass(16, s.Second.Stride, s.Far, second, 2) // the pilot is transformed, too
 	}
 	return all * samples
+}
+
+// searchDifferences counts the differences of samples that the search of a frame cannot do without:
+// of cells that do not move, on each level of the pyramid, and where there are two passes of the
+// refinement, each time 8 whole and 8 half steps around.
+func searchDifferences(p kernels.Denoise, f pipeline.Format) float64 {
+	const window, all, around = 16 * 16, 13 * 13, 8
+	s := p.Denoising(0).Settings
+	cells := float64(f.Width*f.Height) / float64(s.Motion.Cell*s.Motion.Cell)
+	coarsest := motion.Levels(f.Width, f.Height) - 1
+	found := 1.0 + 2*around
+	for level := 1; level < coarsest; level++ {
+		found += (1 + around) / math.Pow(4, float64(level))
+	}
+	found += all / math.Pow(4, float64(coarsest))
+	windows := 2 * float64(s.Near) * found
+	if s.TwoPasses {
+		windows += 2 * float64(s.Far) * (1 + 2*around)
+	}
+	return window * cells * windows
 }
 
 // denoiseBound allows for the order of additions on each device.
@@ -130,7 +152,7 @@ func (r *run) denoiseRow(ctx context.Context, b kernels.Backend, p kernels.Denoi
 	}
 	row.FPS = 1000 / row.Time.Median
 	operations, bytes := denoiseOperations(p, f), float64(2*measure.FrameBytes(f))
-	row.Floor = r.peak().Floor(operations, bytes)
+	row.Floor = r.peak().Floor(operations, bytes) + searchDifferences(p, f)/r.peak().Differences/1e6
 	g, ok := b.(*gpu.Backend)
 	if !ok {
 		return row, nil

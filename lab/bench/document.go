@@ -46,9 +46,9 @@ func (s *DenoiseSection) section() report.Section {
 		Title: "The denoiser, the default filter; ms a frame from memory to memory, copies included",
 		Table: t,
 		Notes: []string{fmt.Sprintf(`The noise is given (--noise 10), not measured. kernels: ms of the GPU's kernels alone. floor: the frame read and written at
-%.0f GB/s, or the operations of the passes' transforms, weights and means (the search is left out) at %.0f GFLOP/s, which all threads of this
-CPU reach; on a GPU by its own copies and its clock. nlmeans: ms of ffmpeg's filter, 8 bits only, and how many times as long as ours it
-takes. "differ" and "by": samples that differ from the reference's, and by how many levels at most.`, s.Peak.Bytes, s.Peak.Operations)},
+%.0f GB/s, or the operations of the passes' transforms, weights and means at %.0f GFLOP/s, and the differences of the search at %.0f G/s, which
+all threads of this CPU reach; on a GPU by its own copies and its clock, without the search. nlmeans: ms of ffmpeg's filter, 8 bits only, and how many times as long as ours it
+takes. "differ" and "by": samples that differ from the reference's, and by how many levels at most.`, s.Peak.Bytes, s.Peak.Operations, s.Peak.Differences)},
 	}
 }
 
@@ -144,14 +144,18 @@ func (s *EndSection) section() report.Section {
 }
 
 func (s *EndSection) stages() report.Section {
-	t := text.NewTable(4, "clip", "size", "r", "by", "decode", "filter", "encode")
+	t := text.NewTable(4, "clip", "size", "r", "by", "decode", "filter", "encode", "job", "floor")
 	for _, row := range s.Rows {
 		if row.Skipped == "" {
 			t.Add(text.Cut(row.Clip, 20), row.Size.String(), fmt.Sprint(row.Radius), row.Decoder+" "+row.Device+" "+row.Encoder,
-				report.Milliseconds(row.Stages[0]), report.Milliseconds(row.Stages[1]), report.Milliseconds(row.Stages[2]))
+				report.Milliseconds(row.Stages[0]), report.Milliseconds(row.Stages[1]), report.Milliseconds(row.Stages[2]),
+				report.Milliseconds(row.Time.Median/float64(row.Frames)), report.Milliseconds(row.Floor/float64(row.Frames)))
 		}
 	}
-	return report.Section{Title: "Stages of these jobs: ms of a frame in which each was busy, beside the others", Table: t}
+	return report.Section{
+		Title: "Stages of these jobs: ms of a frame in which each was busy, beside the others", Table: t,
+		Notes: []string{"floor: the job's processor time, spread over all cores."},
+	}
 }
 
 func (s *CPUSection) section() report.Section {

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"vidfilter/decode"
 	"vidfilter/encode"
 	"vidfilter/gpu"
+	"vidfilter/internal/machine"
 	"vidfilter/kernels"
 	"vidfilter/lab/measure"
 	"vidfilter/pipeline"
@@ -33,9 +35,10 @@ type EndRow struct {
 	Encoder string `json:"encoder"` // x264 or nvenc
 	// The same decode and encode without a filter, alternating with the job.
 	Plain Stat    `json:"plain"`
-	Time  Stat    `json:"time"`  // of the job
-	Ratio float64 `json:"ratio"` // of the medians; 1 for a filter that costs nothing
-	FPS   float64 `json:"fps"`   // of the job
+	Time  Stat    `json:"time"`     // of the job
+	Floor float64 `json:"floor_ms"` // if no core waited: the least processor time, spread over all cores
+	Ratio float64 `json:"ratio"`    // of the medians; 1 for a filter that costs nothing
+	FPS   float64 `json:"fps"`      // of the job
 	// Busy milliseconds a frame of the decoder, the filter and the encoder in the last run, which
 	// overlap and use threads of their own.
 	Stages  [3]float64 `json:"stages_ms"`
@@ -280,6 +283,7 @@ type endJob struct {
 	format  pipeline.Format
 
 	times  []time.Duration
+	busy   time.Duration // of all cores, in the run that took the least; 0: none yet
 	frames int64
 	stages [3]float64
 }
@@ -294,12 +298,15 @@ func (j *endJob) String() string {
 
 // run runs the job once.
 func (j *endJob) run(ctx context.Context, clip string, most int64) error {
-	start := time.Now()
+	start, busy := time.Now(), machine.ProcessorTime()
 	frames, err := j.filter(ctx, clip, most)
 	if err != nil {
 		return fmt.Errorf("%s, %s: %w", filepath.Base(clip), j, err)
 	}
 	j.times, j.frames = append(j.times, max(time.Since(start), 1)), frames
+	if busy = machine.ProcessorTime() - busy; j.busy == 0 || busy < j.busy {
+		j.busy = busy
+	}
 	return nil
 }
 
@@ -373,6 +380,7 @@ func (j *endJob) row(clip string) (EndRow, error) {
 		return row, fmt.Errorf("bench: %s, %s: %d frames, without a filter %d", row.Clip, j, j.frames, j.plain.frames)
 	}
 	row.Plain, row.Time = measure.StatOf(j.plain.times), measure.StatOf(j.times)
+	row.Floor = measure.Milliseconds(j.busy) / float64(runtime.GOMAXPROCS(0))
 	row.Ratio = row.Time.Median / row.Plain.Median
 	row.FPS, row.Stages = 1000*float64(j.frames)/row.Time.Median, j.stages
 	return row, nil

@@ -25,6 +25,44 @@ PEAK(peak8, 8, __attribute__((target("avx2,fma"))))
 PEAK(peak16, 16, __attribute__((target("avx512f"))))
 #endif
 
+// Adds up absolute differences of bytes, one side of which stays in a register as in a search.
+#define DIFFERENCES(name, lanes, sad, attributes) \
+	attributes static long long name(const char *from, long rounds) \
+	{ \
+		typedef char vector __attribute__((vector_size(lanes))); \
+		typedef long long sums __attribute__((vector_size(lanes))); \
+		sums all[4] = {}; \
+		for (long n = 0; n < rounds; n++) { \
+			__asm__ volatile("" : "+r"(from) : : "memory"); \
+			_Pragma("GCC unroll 16") for (int i = 0; i < 16; i++) \
+				all[i % 4] += (sums)sad((vector){}, *(const vector *)(from + i * lanes)); \
+		} \
+		all[0] += all[1] + all[2] + all[3]; \
+		return all[0][0]; \
+	}
+#ifdef __x86_64__
+DIFFERENCES(differences16, 16, __builtin_ia32_psadbw128, )
+DIFFERENCES(differences32, 32, __builtin_ia32_psadbw256, __attribute__((target("avx2"))))
+DIFFERENCES(differences64, 64, __builtin_ia32_psadbw512, __attribute__((target("avx512bw"))))
+#else
+#define SAD(a, b) ((a) > (b) ? (a) - (b) : (b) - (a))
+DIFFERENCES(differences16, 16, SAD, )
+#endif
+
+// Returns how many differences of bytes the rounds were.
+static double vf_differences(int set, long rounds, long long *sink)
+{
+	static char from[16 * 64] __attribute__((aligned(64)));
+#ifdef __x86_64__
+	if (set > 0) {
+		*sink = set > 1 ? differences64(from, rounds) : differences32(from, rounds);
+		return 16.0 * (set > 1 ? 64 : 32) * rounds;
+	}
+#endif
+	*sink = differences16(from, rounds);
+	return 16.0 * 16 * rounds;
+}
+
 // Returns how many operations on floats the rounds were.
 static double vf_peak(int set, long rounds, float *sink)
 {
@@ -51,6 +89,8 @@ import (
 type Peak struct {
 	Operations float64 `json:"gflop_per_s"` // on floats; a multiply-add is two
 	Bytes      float64 `json:"gb_per_s"`    // read and written by a copy
+
+	Differences float64 `json:"differences_per_s,omitempty"` // of bytes, absolute and added up; not of a GPU
 }
 
 // Floor returns the least milliseconds for this many operations and bytes.
@@ -82,6 +122,11 @@ func PeakOfCPU(threads, size int) (p Peak) {
 		counts[i] = float64(C.vf_peak(C.int(isa.Fastest()), C.long(size/16), &sink))
 	})
 	p.Operations = float64(threads) * counts[0] / took
+	took = best(func(i int) {
+		var sink C.longlong
+		counts[i] = float64(C.vf_differences(C.int(isa.Fastest()), C.long(size/64), &sink))
+	})
+	p.Differences = float64(threads) * counts[0] / took
 	took = best(func(i int) { copy(to[i], from[i]) })
 	p.Bytes = float64(threads) * float64(2*size) / took
 	return p

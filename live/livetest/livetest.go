@@ -3,11 +3,9 @@
 package livetest
 
 import (
-	"bytes"
 	"context"
 	"math"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -105,13 +103,11 @@ func YUV420(w, h int) pipeline.Format {
 func Program(t *testing.T, name string, args ...string) []byte {
 	t.Helper()
 	e2e.Needs(t, name)
-	var out, said bytes.Buffer
-	cmd := exec.Command(name, args...)
-	cmd.Stdout, cmd.Stderr = &out, &said
-	if err := cmd.Run(); err != nil || said.Len() > 0 {
-		t.Errorf("%s: %v: %s", name, err, said.Bytes())
+	out, said, err := e2e.Output(name, args...)
+	if err != nil || len(said) > 0 {
+		t.Errorf("%s: %v: %s", name, err, said)
 	}
-	return out.Bytes()
+	return out
 }
 
 // ShownAt returns the display times of a file's frames, in seconds.

@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -165,8 +164,8 @@ func tidy(t *testing.T, out string) {
 // playable fails the test unless ffmpeg decodes a file to its end without a message.
 func playable(t *testing.T, name string) {
 	t.Helper()
-	out, err := exec.Command("ffmpeg", "-v", "error", "-xerror", "-nostdin", "-threads", "1", "-i", name, "-f", "null", "-").CombinedOutput()
-	if err != nil || len(out) > 0 {
-		t.Errorf("%s: %v: %s", name, err, out)
+	_, said, err := e2e.Output("ffmpeg", "-v", "error", "-xerror", "-nostdin", "-threads", "1", "-i", name, "-f", "null", "-")
+	if err != nil || len(said) > 0 {
+		t.Errorf("%s: %v: %s", name, err, said)
 	}
 }

@@ -289,38 +289,35 @@ func (d damageTry) looksWhole(in, said string) bool {
 }
 
 func formatOf(path string) string {
-	out, _ := exec.Command("ffprobe", "-v", "quiet", "-show_entries", "format=format_name", "-of", "csv=p=0", path).Output()
+	out, _, _ := e2e.Output("ffprobe", "-v", "quiet", "-show_entries", "format=format_name", "-of", "csv=p=0", path)
 	return strings.TrimSpace(string(out))
 }
 
 // beginsWithKey reports whether the first packet of the video is a key frame.
 func beginsWithKey(path string) bool {
-	out, _ := exec.Command("ffprobe", "-v", "quiet", "-select_streams", "V:0", "-show_entries", "packet=flags", "-read_intervals", "%+#1", "-of", "csv=p=0", path).Output()
+	out, _, _ := e2e.Output("ffprobe", "-v", "quiet", "-select_streams", "V:0", "-show_entries", "packet=flags", "-read_intervals", "%+#1", "-of", "csv=p=0", path)
 	return strings.HasPrefix(string(out), "K")
 }
 
 // countPackets returns the number of the video's packets, -1 if ffprobe reports errors.
 func countPackets(path string, args ...string) int {
 	args = append(args, "-v", "error", "-count_packets", "-select_streams", "V", "-show_entries", "stream=nb_read_packets", "-of", "csv=p=0", path)
-	out, _ := exec.Command("ffprobe", args...).CombinedOutput()
+	out, said, _ := e2e.Output("ffprobe", args...)
 	n, err := strconv.Atoi(strings.Trim(string(out), ",\n"))
-	if err != nil {
+	if err != nil || len(said) > 0 {
 		return -1
 	}
 	return n
 }
 
 func decodedHashes(in string) (hashes []string, said string) {
-	cmd := exec.Command("ffmpeg", "-v", "error", "-nostdin", "-threads", "1", "-i", in, "-map", "0:V:0", "-fps_mode", "passthrough", "-f", "framemd5", "-")
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, _ := cmd.Output()
+	out, stderr, _ := e2e.Output("ffmpeg", "-v", "error", "-nostdin", "-threads", "1", "-i", in, "-map", "0:V:0", "-fps_mode", "passthrough", "-f", "framemd5", "-")
 	for line := range strings.Lines(string(out)) {
 		if !strings.HasPrefix(line, "#") {
 			hashes = append(hashes, line[strings.LastIndex(line, " ")+1:])
 		}
 	}
-	return hashes, stderr.String()
+	return hashes, string(stderr)
 }
 
 // TestRandomDamage damages files in many ways, the same in every run. Nothing may crash, hang,

@@ -3,7 +3,6 @@ package media
 import (
 	"encoding/json"
 	"math"
-	"os/exec"
 	"strings"
 	"testing"
 
@@ -80,9 +79,6 @@ func TestNoiseThroughCodecs(t *testing.T) {
 func played(t *testing.T, path string) string {
 	t.Helper()
 	out := output("mkv")
-	said, err := exec.Command("ffmpeg", "-v", "error", "-c:v", "libdav1d", "-i", path, "-fps_mode", "passthrough", "-c:v", "ffv1", "-y", out).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v: %s", err, said)
-	}
+	run(t, "ffmpeg", "-v", "error", "-c:v", "libdav1d", "-i", path, "-fps_mode", "passthrough", "-c:v", "ffv1", "-y", out)
 	return out
 }

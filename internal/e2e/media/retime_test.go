@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -136,7 +135,7 @@ var (
 func shown(t *testing.T, path, graph string) (s showing) {
 	t.Helper()
 	args := []string{"-v", "info", "-nostats", "-copyts", "-i", "file:" + path, "-map", "0:v:0", "-vf", graph + ",showinfo", "-map", "0:a:0", "-af", "ashowinfo", "-vsync", "0", "-f", "null", "-"}
-	said, err := exec.Command("ffmpeg", args...).CombinedOutput()
+	_, said, err := e2e.Output("ffmpeg", args...)
 	if err != nil {
 		t.Fatalf("ffmpeg: %v: %s", err, said)
 	}
