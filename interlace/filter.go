@@ -236,6 +236,14 @@ func (f *Filter) begin(ctx context.Context, emit pipeline.Emit, e *field, r *res
 	if !f.o.Single {
 		f.time(r.out, e)
 	}
+	if p, ok := r.out.Props().(pipeline.Woven); ok {
+		own, err := p.OfField(e.second == e.of.TopFieldFirst)
+		if err != nil {
+			r.out.Release()
+			return err
+		}
+		r.out.SetProps(own)
+	}
 	j := Job{Out: r.out}
 	for i := range j.Window {
 		if k := f.next + i - Reach; k >= 0 && k < len(f.window) {
