@@ -352,8 +352,8 @@ INLINE void fetch(const located *at, ptrdiff_t pitch, int from)
 		for (int j = from; j <= 4; j++) __builtin_prefetch(at->to[i] + j * pitch);
 }
 
-// fetch_line loads a cache line at x of each row that blocks without motion read. The processor does
-// not follow so many rows by itself.
+// fetch_line loads a cache line at x of each row that blocks without motion read. The processor
+// cannot follow all of these rows by itself.
 INLINE void fetch_line(const vi_pass *p, int x, int y)
 {
 	for (int j = 0; j < 4; j++) {

@@ -35,7 +35,7 @@ func (p *Props) KeepAlpha(f *astiav.Frame, to pipeline.Format) error {
 	return nil
 }
 
-// OfField implements pipeline.Woven. The rows between those of the field are means of the two around.
+// OfField implements pipeline.Woven. Rows between those of the field are means of the two around.
 func (p *Props) OfField(bottom bool) (pipeline.Props, error) {
 	if p == nil || p.alpha == nil {
 		return nil, nil
