@@ -384,7 +384,8 @@ const ofFields = 1.2
 // begin begins to take the noise out of a frame. An error leaves nothing behind.
 func (f *Filter) begin(ctx context.Context, emit pipeline.Emit, e *entry, r *result) (err error) {
 	r.of = e
-	if r.out, err = f.room(ctx, emit, f.opts.formatOf(e.frame.Format)); err != nil {
+	finish := func(left int) error { return f.finish(ctx, emit, left) }
+	if r.out, err = f.pool.FrameAfter(ctx, f.opts.formatOf(e.frame.Format), len(f.results), finish); err != nil {
 		return err
 	}
 	r.out.CopyTiming(e.frame)
@@ -434,19 +435,6 @@ func (o *Options) formatOf(f pipeline.Format) pipeline.Format {
 		f.Layout = deeper
 	}
 	return f
-}
-
-// room returns a frame for a result. Results under way make room if the pool has none.
-func (f *Filter) room(ctx context.Context, emit pipeline.Emit, format pipeline.Format) (*pipeline.Frame, error) {
-	for len(f.results) > 0 {
-		if out, err := f.pool.TryFrame(format); out != nil || err != nil {
-			return out, err
-		}
-		if err := f.finish(ctx, emit, len(f.results)-1); err != nil {
-			return nil, err
-		}
-	}
-	return f.pool.NewFrame(ctx, format)
 }
 
 // queue hands a frame, or its fields, to the engine.

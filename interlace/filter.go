@@ -228,13 +228,22 @@ func (f *Filter) fill(ctx context.Context, emit pipeline.Emit) (err error) {
 
 // begin starts the picture for field e in r. On an error it releases the frame.
 func (f *Filter) begin(ctx context.Context, emit pipeline.Emit, e *field, r *result) (err error) {
-	if r.out, err = f.room(ctx, emit, e.of.Format); err != nil {
+	finish := func(left int) error { return f.finish(ctx, emit, left) }
+	if r.out, err = f.pool.FrameAfter(ctx, e.of.Format, len(f.results), finish); err != nil {
 		return err
 	}
 	f.describe(r.out, e.of.Frame)
 	r.out.FromField = true
 	if !f.o.Single {
 		f.time(r.out, e)
+	}
+	if p, ok := r.out.Props().(pipeline.Woven); ok {
+		own, err := p.OfField(e.second == e.of.TopFieldFirst)
+		if err != nil {
+			r.out.Release()
+			return err
+		}
+		r.out.SetProps(own)
 	}
 	j := Job{Out: r.out}
 	for i := range j.Window {
@@ -286,19 +295,6 @@ func (f *Filter) time(out *pipeline.Frame, e *field) {
 	if !known {
 		out.Duration = 0
 	}
-}
-
-// room returns a frame for a picture. If the pool is empty, it first emits pictures in progress.
-func (f *Filter) room(ctx context.Context, emit pipeline.Emit, format pipeline.Format) (*pipeline.Frame, error) {
-	for len(f.results) > 0 {
-		if out, err := f.pool.TryFrame(format); out != nil || err != nil {
-			return out, err
-		}
-		if err := f.finish(ctx, emit, len(f.results)-1); err != nil {
-			return nil, err
-		}
-	}
-	return f.pool.NewFrame(ctx, format)
 }
 
 // finish waits for the oldest pictures and emits them until only left are in progress.

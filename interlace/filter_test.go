@@ -195,31 +195,36 @@ func TestTimes(t *testing.T) {
 
 // props counts its releases.
 type props struct {
-	again    bool
+	text     string
 	released *int
 }
 
 func (p props) Release()              { *p.released++ }
-func (p props) Again() pipeline.Props { return props{true, p.released} }
+func (p props) Again() pipeline.Props { return props{p.text + " again", p.released} }
+
+func (p props) OfField(bottom bool) (pipeline.Props, error) {
+	return props{fmt.Sprint(p.text, " bottom: ", bottom), p.released}, nil
+}
 
 func TestProps(t *testing.T) {
 	released := 0
-	in := clip(small, nil, shots("tp"))
-	for _, f := range in {
-		f.SetProps(props{false, &released})
+	in := clip(small, nil, shots("tpb"))
+	for i, f := range in {
+		f.SetProps(props{fmt.Sprint(i), &released})
 	}
-	var got []bool
+	var got []string
 	for _, f := range run(t, plain(interlace.Options{}), in) {
-		got = append(got, f.Props().(props).again)
-		if f.Planes[0].Data != nil && f.PTS < 80 {
+		got = append(got, f.Props().(props).text)
+		if f.FromField {
 			f.Release()
 		}
 	}
 	for _, f := range in {
 		f.Release()
 	}
-	if !slices.Equal(got, []bool{false, true, false}) || released != 3 {
-		t.Errorf("results of Again: %v; %d of 3 props released", got, released)
+	want := []string{"0 bottom: false", "0 again bottom: true", "1", "2 bottom: true", "2 again bottom: false"}
+	if !slices.Equal(got, want) || released != 9 {
+		t.Errorf("%q, not %q; %d of 9 props released", got, want, released)
 	}
 }
 

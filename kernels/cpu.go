@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	interlace "vidfilter/interlace/cpu"
 	"vidfilter/internal/isa"
 	"vidfilter/pipeline"
 )
@@ -104,8 +105,13 @@ func countThreads(n int) string {
 // Input returns the CPU itself: it has only one kind of memory.
 func (c *CPU) Input() pipeline.Allocator { return c }
 
-// Held returns 0.
-func (c *CPU) Held(Stage) int { return 0 }
+// Held returns the deinterlacer's pictures in progress. Other filters keep no results.
+func (c *CPU) Held(s Stage) int {
+	if _, is := s.(Deinterlace); is {
+		return interlace.Depth
+	}
+	return 0
+}
 
 // Host allocates memory of the C heap, aligned to pipeline.PitchAlign and not cleared.
 type Host struct{}

@@ -32,8 +32,8 @@ func (d Deinterlace) options() interlace.Options {
 // Window implements Stage.
 func (d Deinterlace) Window() pipeline.Window { return d.options().Reads() }
 
-// PixelMemory implements Keeper. It is the CPU engine's: eleven estimates of fields in 4:4:4.
-func (Deinterlace) PixelMemory() int { return 190 }
+// PixelMemory implements Keeper. It is the CPU engine's: up to 15 estimates of fields in 4:4:4.
+func (Deinterlace) PixelMemory() int { return 280 }
 
 // On returns the filter with an engine.
 func (d Deinterlace) On(e interlace.Engine, pool *pipeline.Pool) pipeline.Filter {

@@ -291,6 +291,20 @@ func (p *Pool) TryFrame(format Format) (*Frame, error) {
 	return m.frame(format, nil, put), nil
 }
 
+// FrameAfter is NewFrame for a filter with results in progress, which are blocks of the pool. While
+// all blocks are out, it calls finish with one result less to leave in progress.
+func (p *Pool) FrameAfter(ctx context.Context, format Format, results int, finish func(left int) error) (*Frame, error) {
+	for ; results > 0; results-- {
+		if out, err := p.TryFrame(format); out != nil || err != nil {
+			return out, err
+		}
+		if err := finish(results - 1); err != nil {
+			return nil, err
+		}
+	}
+	return p.NewFrame(ctx, format)
+}
+
 // TakeFrame is NewFrame without the limit, like Take. The frame takes props, but not if there is
 // an error.
 func (p *Pool) TakeFrame(format Format, props Props) (*Frame, error) {

@@ -56,21 +56,16 @@ type Vector struct{ X, Y int16 }
 
 // Search finds the vectors between two pictures, and gives the same vectors as motion.Search.
 type Search struct {
-	isa  isa.ISA
-	Cell int
-	c    C.vd_search
+	isa isa.ISA
+	c   C.vd_search
 }
 
 // NewSearch returns a search of the picture from in the picture to. Their smoothed levels come
 // finest first. half holds the finest level of to and its half-pel planes, by phase. fields holds a
 // vector per cell for each level. fields[0] receives the result. The caller owns all the memory.
 func NewSearch(set isa.ISA, s *motion.Search, from, to []Plane, half [4]Plane, fields []*Vector) *Search {
-	out := &Search{isa: set, Cell: s.Cell, c: C.vd_search{
-		levels: C.int(len(from)), cell: C.int(s.Cell), penalty: C.int(s.Penalty), refine: C.int(s.Refined), pilot: from[0].c(),
-	}}
-	for i, v := range s.Length {
-		out.c.length[i] = C.int(v)
-	}
+	out := &Search{isa: set, c: searchOf(s, len(from))}
+	out.c.pilot = from[0].c()
 	for i := range from {
 		out.c.from[i], out.c.to[i] = from[i].c(), to[i].c()
 		out.c.field[i] = (*C.vd_vector)(unsafe.Pointer(fields[i]))

@@ -31,8 +31,8 @@ void NAME(vd_halve)(vd_plane to, vd_plane from, int y0, int y1)
 }
 #endif
 
-// interpolate sets samples half way between p[x] and p[x + step].
-INLINE void interpolate(sample *restrict out, const sample *p, ptrdiff_t step, int width, int most)
+// interpolate_few sets samples half way between p[x] and p[x + step]; interpolate does any number.
+INLINE void interpolate_few(sample *restrict out, const sample *p, ptrdiff_t step, int width, int most)
 {
 	for (int x = 0; x < width; x++) {
 		wide sum = 40 * (p[x] + p[x + step]) - 11 * (p[x - step] + p[x + 2 * step]) +
@@ -42,6 +42,44 @@ INLINE void interpolate(sample *restrict out, const sample *p, ptrdiff_t step, i
 		out[x] = sum > most ? most : sum;
 	}
 }
+
+#if SAMPLE_BITS == 8 && (defined VD_ISA_AVX2 || defined VD_ISA_AVX512)
+
+// add_two adds the products of two weights and the samples at p and q.
+INLINE void add_two(__m256i sum[2], const uint8_t *p, const uint8_t *q, int weight, int weight2)
+{
+	__m256i a = _mm256_loadu_si256((const __m256i *)p), b = _mm256_loadu_si256((const __m256i *)q);
+	__m256i weights = _mm256_set1_epi16((weight & 255) | weight2 * 256);
+	sum[0] = _mm256_add_epi16(sum[0], _mm256_maddubs_epi16(_mm256_unpacklo_epi8(a, b), weights));
+	sum[1] = _mm256_add_epi16(sum[1], _mm256_maddubs_epi16(_mm256_unpackhi_epi8(a, b), weights));
+}
+
+INLINE void interpolate_32(uint8_t *out, const uint8_t *p, ptrdiff_t step)
+{
+	__m256i half = _mm256_set1_epi16(32), sum[2] = {half, half};
+	add_two(sum, p - 3 * step, p - 2 * step, -1, 4);
+	add_two(sum, p - step, p, -11, 40);
+	add_two(sum, p + step, p + 2 * step, 40, -11);
+	add_two(sum, p + 3 * step, p + 4 * step, 4, -1);
+	__m256i made = _mm256_packus_epi16(_mm256_srai_epi16(sum[0], 6), _mm256_srai_epi16(sum[1], 6));
+	_mm256_storeu_si256((__m256i *)out, made);
+}
+
+INLINE void interpolate(sample *restrict out, const sample *p, ptrdiff_t step, int width, int most)
+{
+	enum { AT_ONCE = 32 };
+	int last = width - AT_ONCE;
+	if (last < 0) {
+		interpolate_few(out, p, step, width, most);
+		return;
+	}
+	for (int x = 0; x < last; x += AT_ONCE) interpolate_32(out + x, p + x, step);
+	interpolate_32(out + last, p + last, step);
+}
+
+#else
+#define interpolate interpolate_few
+#endif
 
 void NAME(vd_right)(vd_plane to, vd_plane from, int y0, int y1)
 {

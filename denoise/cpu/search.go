@@ -7,9 +7,20 @@ import (
 	"slices"
 	"sync/atomic"
 	"unsafe"
+
+	"vidfilter/denoise/motion"
 )
 
 func cells(samples, cell int) int { return (samples + cell - 1) / cell }
+
+// searchOf returns a search without planes and vectors.
+func searchOf(s *motion.Search, levels int) C.vd_search {
+	out := C.vd_search{levels: C.int(levels), cell: C.int(s.Cell), penalty: C.int(s.Penalty), refine: C.int(s.Refined)}
+	for i, v := range s.Length {
+		out.length[i] = C.int(v)
+	}
+	return out
+}
 
 // newSearch sets up the search from the frame to a neighbour. One without planes gets them later,
 // and only for the refinement.
@@ -27,13 +38,7 @@ func (f *filter) newSearch(n *neighbour) error {
 		return err
 	}
 	s := (*C.vd_search)(b.take(C.sizeof_vd_search))
-	*s = C.vd_search{
-		levels: C.int(len(levels)), cell: C.int(cell),
-		penalty: C.int(f.search.Penalty), refine: C.int(f.search.Refined),
-	}
-	for i, v := range f.search.Length {
-		s.length[i] = C.int(v)
-	}
+	*s = searchOf(f.search, len(levels))
 	for l, p := range levels {
 		s.from[l] = p
 		if n.planes != nil {

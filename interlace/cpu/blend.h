@@ -352,9 +352,19 @@ INLINE void fetch(const located *at, ptrdiff_t pitch, int from)
 		for (int j = from; j <= 4; j++) __builtin_prefetch(at->to[i] + j * pitch);
 }
 
+// fetch_line loads a cache line at x of each row that blocks without motion read. The processor
+// cannot follow all of these rows by itself.
+INLINE void fetch_line(const vi_pass *p, int x, int y)
+{
+	for (int j = 0; j < 4; j++) {
+		__builtin_prefetch(row_of(p->now, y + 2 + j) + x);
+		for (int i = 0; i < VI_NEIGHBOURS; i++) __builtin_prefetch(row_of(p->to[i].half[0], y + j) + x);
+	}
+}
+
 // vi_blend locates blocks AHEAD of their turn, to fetch their samples in time. Earlier blocks have
 // fetched the rows above.
-enum { AHEAD = 8 };
+enum { AHEAD = 16, LINE = 64 / sizeof(sample) };
 
 void NAME(vi_blend)(const vi_pass *p, int y0, int y1)
 {
@@ -369,6 +379,7 @@ void NAME(vi_blend)(const vi_pass *p, int y0, int y1)
 				located *next = &ring[i % (2 * AHEAD)];
 				locate(next, p, parity, i * ACROSS, y);
 				fetch(next, p->now.pitch, y < y0 + 4 ? -2 : 1);
+				if (i * ACROSS % LINE == 0) fetch_line(p, i * ACROSS + LINE, y);
 			}
 			if (i >= AHEAD) blend_block(p, &ring[(i - AHEAD) % (2 * AHEAD)], parity, (i - AHEAD) * ACROSS, y);
 		}

@@ -5,10 +5,13 @@ package cpu
 import "C"
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sort"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	motion "vidfilter/denoise/cpu"
@@ -19,7 +22,11 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Engine is the interlace.Engine for the CPU. Its pictures are complete when Fill returns.
+// Depth is the number of pictures in progress. While one waits for its slowest rows, the rows of
+// others keep the cores busy.
+const Depth = 2
+
+// Engine is the interlace.Engine for the CPU. It makes estimates and pictures in the background.
 type Engine struct {
 	isa    C.int
 	make   motion.Planes
@@ -30,7 +37,7 @@ type Engine struct {
 var _ interlace.Engine = (*Engine)(nil)
 
 // Each calls do for 0 to n-1, in any order and concurrently, and waits for the calls. When the
-// context ends, it starts no more calls.
+// context ends, it starts no more calls. It must be safe for concurrent use.
 type Each func(ctx context.Context, n int, do func(i int))
 
 // The kinds of memory blocks: rows of a field, estimates by pass, and a result.
@@ -89,8 +96,16 @@ func (s shape) size() int { return s.pitch() * (s.height + 2*pad) * ((s.depth + 
 
 // block is memory to be divided into planes. at is the start of the unused part.
 type block struct {
-	at      unsafe.Pointer
-	release func()
+	at    unsafe.Pointer
+	free  func()
+	users atomic.Int32
+}
+
+// release frees the block after its last user.
+func (b *block) release() {
+	if b.users.Add(-1) == 0 {
+		b.free()
+	}
 }
 
 func (e *Engine) alloc(kind, size int) (*block, error) {
@@ -98,7 +113,7 @@ func (e *Engine) alloc(kind, size int) (*block, error) {
 	if err != nil {
 		return nil, fmt.Errorf("interlace: %w", err)
 	}
-	return &block{unsafe.Pointer(unsafe.SliceData(memory)), release}, nil
+	return &block{at: unsafe.Pointer(unsafe.SliceData(memory)), free: release}, nil
 }
 
 func (b *block) take(size int) unsafe.Pointer {
@@ -121,8 +136,49 @@ func (b *block) halves(p motion.Plane, s shape) halves {
 	return halves{p, b.plane(s), b.plane(s), b.plane(s)}
 }
 
+// work is in progress or done.
+type work struct {
+	done chan struct{} // closed at the end
+	err  error         // to be read after done is closed
+}
+
+// begin calls do in the background when the estimates that it reads are complete. It keeps their
+// memory and the block to, which do writes.
+func begin(to *block, reads []*estimate, do func() error) *work {
+	w := &work{done: make(chan struct{})}
+	to.users.Add(1)
+	for _, s := range reads {
+		s.own.users.Add(1)
+	}
+	go func() {
+		defer close(w.done)
+		defer to.release()
+		for _, s := range reads {
+			<-s.done
+			w.err = cmp.Or(w.err, s.err)
+		}
+		if w.err == nil {
+			w.err = do()
+		}
+		for _, s := range reads {
+			s.own.release()
+		}
+	}()
+	return w
+}
+
+func (w *work) wait(ctx context.Context) error {
+	select {
+	case <-w.done:
+		return w.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // estimate is a full picture for a field, with the data that the next pass derives from it.
 type estimate struct {
+	*work
 	parts    []halves
 	levels   []motion.Plane               // for the search, finest first
 	searched int                          // index of the component for the search
@@ -141,14 +197,16 @@ type field struct {
 	shiftX    int
 	shiftY    int
 	bottom    bool
-	estimates [interlace.Passes]*estimate
+	estimates [interlace.Passes]*estimate // nil before their pass, and when no picture needs them
+	read      *work                       // the first estimate
 }
 
-// Retire implements interlace.Field. Jobs end with Fill.
+// Retire implements interlace.Field. Fill drops estimates that no later picture reads.
 func (*field) Retire() {}
 
-// Release frees the estimates.
+// Release waits until the first estimate, which reads the frame, is complete.
 func (f *field) Release() {
+	<-f.read.done
 	for pass := range f.estimates {
 		f.drop(pass)
 	}
@@ -182,8 +240,11 @@ func placeOf(c plane.Component) C.vi_place {
 
 func shapeOf(c plane.Component) shape { return shape{c.Width, c.Height, c.Depth} }
 
-// Prepare computes the first estimate of a field.
+// Prepare begins the first estimate of a field.
 func (e *Engine) Prepare(ctx context.Context, f *pipeline.Frame, which plane.Field) (interlace.Field, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	info := f.Layout.Info()
 	out := &field{
 		engine: e, parts: interlace.ComponentsOf(f, plane.Whole), searched: interlace.Searched(f.Layout),
@@ -194,36 +255,34 @@ func (e *Engine) Prepare(ctx context.Context, f *pipeline.Frame, which plane.Fie
 	for _, c := range own {
 		size += shapeOf(c).size()
 	}
-	b, err := e.alloc(ofLines, size)
-	if err != nil {
-		return nil, err
-	}
-	defer b.release()
-	lines := make([]motion.Plane, len(own))
-	for i, c := range own {
-		lines[i] = b.plane(shapeOf(c))
-	}
-	e.rows(ctx, lines, func(i int, y0, y1 int) {
-		C.vi_load(e.isa, c(lines[i]), (*C.uint8_t)(&own[i].Data[0]), placeOf(own[i]), C.int(y0), C.int(y1))
-	})
-	e.pad(ctx, lines...)
 	first, err := out.newEstimate(0)
 	if err != nil {
 		return nil, err
 	}
-	e.rows(ctx, first.planes(), func(i int, y0, y1 int) {
-		C.vi_estimate(e.isa, c(first.parts[i][0]), c(lines[i]), out.parity(i), &C.vi_learned.net, C.int(y0), C.int(y1))
+	first.work = begin(first.own, nil, func() error {
+		b, err := e.alloc(ofLines, size)
+		if err != nil {
+			return err
+		}
+		defer b.free()
+		lines := make([]motion.Plane, len(own))
+		for i, c := range own {
+			lines[i] = b.plane(shapeOf(c))
+		}
+		e.rows(ctx, lines, func(i int, y0, y1 int) {
+			C.vi_load(e.isa, c(lines[i]), (*C.uint8_t)(&own[i].Data[0]), placeOf(own[i]), C.int(y0), C.int(y1))
+		})
+		e.pad(ctx, lines...)
+		e.rows(ctx, first.planes(), func(i int, y0, y1 int) {
+			C.vi_estimate(e.isa, c(first.parts[i][0]), c(lines[i]), out.parity(i), &C.vi_learned.net, C.int(y0), C.int(y1))
+		})
+		return first.finish(ctx, e)
 	})
-	first.finish(ctx, e)
-	out.estimates[0] = first
-	if ctx.Err() != nil {
-		out.Release()
-		return nil, context.Cause(ctx)
-	}
+	out.read = first.work
 	return out, nil
 }
 
-// newEstimate allocates an estimate. Only the estimate of pass 0 has all levels of the search.
+// newEstimate allocates an estimate of the field. Only that of pass 0 has all levels of the search.
 func (f *field) newEstimate(pass int) (*estimate, error) {
 	luma := shapeOf(f.parts[f.searched])
 	luma = shape{max(luma.width, interlace.LeastSearched), max(luma.height, interlace.LeastSearched), depthSearched}
@@ -244,6 +303,8 @@ func (f *field) newEstimate(pass int) (*estimate, error) {
 		return nil, err
 	}
 	out := &estimate{own: b}
+	b.users.Add(1)
+	f.estimates[pass] = out
 	for _, p := range f.parts {
 		s := shapeOf(p)
 		out.parts = append(out.parts, b.halves(b.plane(s), s))
@@ -275,7 +336,7 @@ func (s *estimate) planes() (all []motion.Plane) {
 }
 
 // finish derives the padding, the search levels and the half-pel planes for the next pass.
-func (s *estimate) finish(ctx context.Context, e *Engine) {
+func (s *estimate) finish(ctx context.Context, e *Engine) error {
 	e.pad(ctx, s.planes()...)
 	e.rows(ctx, s.levels[:1], func(_, y0, y1 int) { e.make.Smooth(s.levels[0], s.parts[s.searched][0], y0, y1) })
 	e.pad(ctx, s.levels[0])
@@ -295,40 +356,31 @@ func (s *estimate) finish(ctx context.Context, e *Engine) {
 		e.make.Down(all[i][3], all[i][1], y0, y1)
 	})
 	e.pad(ctx, rest...)
+	return context.Cause(ctx)
 }
 
-// Fill completes the picture before it returns. After an error it may be called again.
+// Fill begins the picture, and the second estimates that it reads.
 func (e *Engine) Fill(ctx context.Context, j interlace.Job) (interlace.Wait, error) {
-	var window [2*interlace.Reach + 1]*field
+	var window window
 	for i, f := range j.Window {
 		window[i], _ = f.(*field)
 	}
 	const reach = interlace.Reach / interlace.Passes
 	for n := interlace.Reach - reach; n <= interlace.Reach+reach; n++ {
-		f := window[n]
-		if f == nil || f.estimates[1] != nil {
-			continue
+		if f := window[n]; f != nil && f.estimates[1] == nil {
+			second, err := f.newEstimate(1)
+			if err != nil {
+				return nil, err
+			}
+			p := window.pass(n, 0)
+			second.work = begin(second.own, p.reads(), func() error {
+				p.run(ctx, e, second.planes(), second)
+				return second.finish(ctx, e)
+			})
 		}
-		second, err := f.newEstimate(1)
-		if err != nil {
-			return nil, err
-		}
-		var found [neighbours]*motion.Vector
-		for i, levels := range second.vectors {
-			found[i] = levels[0]
-		}
-		e.better(ctx, &window, n, 0, second.planes(), found)
-		second.finish(ctx, e)
-		if ctx.Err() != nil {
-			second.own.release()
-			return nil, context.Cause(ctx)
-		}
-		f.estimates[1] = second
 	}
 	now := window[interlace.Reach]
-	luma := now.estimates[1].levels[0]
-	vectors := vectorsSize(shape{width: int(luma.Width), height: int(luma.Height)})
-	size := neighbours * vectors
+	size := 0
 	for _, p := range now.parts {
 		size += shapeOf(p).size()
 	}
@@ -336,25 +388,19 @@ func (e *Engine) Fill(ctx context.Context, j interlace.Job) (interlace.Wait, err
 	if err != nil {
 		return nil, err
 	}
-	defer b.release()
-	var out []motion.Plane
-	for _, p := range now.parts {
-		out = append(out, b.plane(shapeOf(p)))
-	}
-	var found [neighbours]*motion.Vector // refined from a copy, so that another attempt can begin anew
-	for i, levels := range now.estimates[1].vectors {
-		at := b.take(vectors)
-		copy(unsafe.Slice((*byte)(at), vectors), unsafe.Slice((*byte)(unsafe.Pointer(levels[0])), vectors))
-		found[i] = (*motion.Vector)(at)
-	}
-	e.better(ctx, &window, interlace.Reach, 1, out, found)
-	parts := interlace.ComponentsOf(j.Out, plane.Whole)
-	e.rows(ctx, out, func(i, y0, y1 int) {
-		C.vi_save(e.isa, (*C.uint8_t)(&parts[i].Data[0]), placeOf(parts[i]), c(out[i]), C.int(y0), C.int(y1))
+	p := window.pass(interlace.Reach, 1)
+	result := begin(b, p.reads(), func() error {
+		var out []motion.Plane
+		for _, p := range now.parts {
+			out = append(out, b.plane(shapeOf(p)))
+		}
+		p.run(ctx, e, out, p.now)
+		parts := interlace.ComponentsOf(j.Out, plane.Whole)
+		e.rows(ctx, out, func(i, y0, y1 int) {
+			C.vi_save(e.isa, (*C.uint8_t)(&parts[i].Data[0]), placeOf(parts[i]), c(out[i]), C.int(y0), C.int(y1))
+		})
+		return context.Cause(ctx)
 	})
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
 	// Later pictures do not read these estimates.
 	for n, f := range window[:interlace.Reach+1] {
 		if f != nil {
@@ -364,62 +410,80 @@ func (e *Engine) Fill(ctx context.Context, j interlace.Job) (interlace.Wait, err
 			f.drop(1)
 		}
 	}
-	return nil, nil
+	return result.wait, nil
 }
 
-// better runs a pass for field n of the window. The result goes to the planes out, and the vectors
-// to found. The last pass refines the vectors there.
-func (e *Engine) better(ctx context.Context, window *[2*interlace.Reach + 1]*field, n, pass int, out []motion.Plane, found [neighbours]*motion.Vector) {
-	f := window[n]
-	now := f.estimates[pass]
-	there := func(place int) bool { return place >= 0 && place < len(window) && window[place] != nil }
-	var to [neighbours]*field
-	var real [neighbours]bool
-	var searches [neighbours]*motion.Search
-	for i := range to {
+type window [2*interlace.Reach + 1]*field
+
+// pass is a pass for a field.
+type pass struct {
+	number int
+	field  *field
+	now    *estimate
+	to     [neighbours]*field    // the neighbours or their stand-ins
+	others [neighbours]*estimate // of them
+	real   [neighbours]bool      // they are no stand-ins
+}
+
+// pass returns a pass for field n.
+func (w *window) pass(n, number int) *pass {
+	p := &pass{number: number, field: w[n], now: w[n].estimates[number]}
+	there := func(place int) bool { return place >= 0 && place < len(w) && w[place] != nil }
+	for i := range p.to {
 		place := interlace.StandIn(i, n, there)
-		to[i], real[i] = window[place], place == n+interlace.Neighbours[i]
-		vectors := append([]*motion.Vector{found[i]}, now.vectors[i][1:]...)
-		other := to[i].estimates[pass]
-		searches[i] = motion.NewSearch(isa.ISA(e.make), interlace.Search, now.levels, other.levels, other.half, vectors)
+		p.to[i], p.others[i], p.real[i] = w[place], w[place].estimates[number], place == n+interlace.Neighbours[i]
 	}
-	for l := len(now.levels) - 1; l >= 0; l-- {
-		rows := cells(int(now.levels[l].Height))
+	return p
+}
+
+func (p *pass) reads() []*estimate { return append(p.others[:], p.now) }
+
+// run writes the planes out and the finest vectors of found. The last pass refines the vectors
+// there.
+func (p *pass) run(ctx context.Context, e *Engine, out []motion.Plane, found *estimate) {
+	var searches [neighbours]*motion.Search
+	for i, other := range p.others {
+		vectors := append([]*motion.Vector{found.vectors[i][0]}, p.now.vectors[i][1:]...)
+		searches[i] = motion.NewSearch(isa.ISA(e.make), interlace.Search, p.now.levels, other.levels, other.half, vectors)
+	}
+	for l, level := range slices.Backward(p.now.levels) {
+		rows := cells(int(level.Height))
 		each := (rows + cellRowsPerTask - 1) / cellRowsPerTask
 		e.each(ctx, each*neighbours, func(k int) {
 			y := k % each * cellRowsPerTask
-			if pass == 0 {
+			if p.number == 0 {
 				searches[k/each].Find(l, y, min(y+cellRowsPerTask, rows))
 			} else {
 				searches[k/each].Refine(y, min(y+cellRowsPerTask, rows))
 			}
 		})
 	}
+	luma := p.now.levels[0]
 	passes := make([]C.vi_pass, len(out))
 	for i := range passes {
-		p := &passes[i]
-		*p = C.vi_pass{
-			now: c(now.parts[i][0]), out: c(out[i]), parity: f.parity(i),
-			cells_x: C.int(cells(int(now.levels[0].Width))), cells_y: C.int(cells(int(now.levels[0].Height))),
-			learned: &C.vi_learned.pass[pass],
+		q := &passes[i]
+		*q = C.vi_pass{
+			now: c(p.now.parts[i][0]), out: c(out[i]), parity: p.field.parity(i),
+			cells_x: C.int(cells(int(luma.Width))), cells_y: C.int(cells(int(luma.Height))),
+			learned: &C.vi_learned.pass[p.number],
 		}
-		p.shift_x, p.shift_y = f.shifts(i)
-		for k, other := range to {
-			q := &p.to[k]
-			for phase, h := range other.estimates[pass].parts[i] {
-				q.half[phase] = c(h)
+		q.shift_x, q.shift_y = p.field.shifts(i)
+		for k, other := range p.others {
+			to := &q.to[k]
+			for phase, h := range other.parts[i] {
+				to.half[phase] = c(h)
 			}
-			q.field, q.parity = (*C.vi_vector)(unsafe.Pointer(found[k])), other.parity(i)
-			if real[k] {
-				q.there = 1
+			to.field, to.parity = (*C.vi_vector)(unsafe.Pointer(found.vectors[k][0])), p.to[k].parity(i)
+			if p.real[k] {
+				to.there = 1
 			}
 		}
 	}
 	e.rows(ctx, out, func(i, y0, y1 int) { C.vi_blend(e.isa, &passes[i], C.int(y0), C.int(y1)) })
 }
 
-// Depth returns 0 because Fill completes pictures.
-func (*Engine) Depth() int { return 0 }
+// Depth returns the number of pictures in progress.
+func (*Engine) Depth() int { return Depth }
 
 // Idle frees memory that is kept for reuse.
 func (e *Engine) Idle() {

@@ -113,6 +113,26 @@ int vf_alpha(const AVFrame *src, int w, int h, AVFrame **alpha)
 
 static int depth_of(const AVFrame *gray) { return av_pix_fmt_desc_get(gray->format)->comp[0].depth; }
 
+static const uint8_t *row_of(const AVFrame *f, int y) { return f->data[0] + (ptrdiff_t)y * f->linesize[0]; }
+
+AVFrame *vf_alpha_of_field(const AVFrame *alpha, int bottom)
+{
+	int width = alpha->width, last = alpha->height - 1, deep = depth_of(alpha) > 8;
+	AVFrame *f = picture(alpha->format, width, alpha->height);
+	for (int y = 0; f && y <= last; y++) {
+		int own = !last || (y & 1) == bottom;
+		const uint8_t *a = row_of(alpha, own ? y : y ? y - 1 : 1), *b = row_of(alpha, own ? y : y < last ? y + 1 : y - 1);
+		uint8_t *to = f->data[0] + (ptrdiff_t)y * f->linesize[0];
+		for (int x = 0; x < width; x++) {
+			if (deep)
+				AV_WL16(to + 2 * x, (AV_RL16(a + 2 * x) + AV_RL16(b + 2 * x) + 1) >> 1);
+			else
+				to[x] = (a[x] + b[x] + 1) >> 1;
+		}
+	}
+	return f;
+}
+
 // Adds a plane for alpha to a picture without one: that of alpha itself if it fits.
 static int add_plane(AVFrame *f, int depth, const AVFrame *alpha, int *done)
 {

@@ -4,6 +4,7 @@ package av
 import "C"
 
 import (
+	"errors"
 	"unsafe"
 
 	"github.com/asticode/go-astiav"
@@ -32,6 +33,23 @@ func (p *Props) KeepAlpha(f *astiav.Frame, to pipeline.Format) error {
 	C.av_frame_free(&p.alpha)
 	p.alpha = alpha
 	return nil
+}
+
+// OfField implements pipeline.Woven. Rows between those of the field are means of the two around.
+func (p *Props) OfField(bottom bool) (pipeline.Props, error) {
+	if p == nil || p.alpha == nil {
+		return nil, nil
+	}
+	first := C.int(0)
+	if bottom {
+		first = 1
+	}
+	of := &Props{frame: C.vf_props(p.frame), alpha: C.vf_alpha_of_field(p.alpha, first), Units: p.Units, Transfer: p.Transfer, Timecode: p.Timecode}
+	if of.frame == nil || of.alpha == nil {
+		of.Release()
+		return nil, errors.New("alpha: out of memory")
+	}
+	return of, nil
 }
 
 // alphaOf returns the alpha beside a frame's samples, nil for none. That of a picture of another

@@ -2,6 +2,7 @@ package av
 
 import (
 	"bytes"
+	"encoding/binary"
 	"testing"
 
 	"github.com/asticode/go-astiav"
@@ -97,6 +98,48 @@ func TestAlphaComesThrough(t *testing.T) {
 	}
 	if tried < 13 {
 		t.Errorf("only %d formats", tried)
+	}
+}
+
+// Alpha of a field has the field's rows and, between them, the means of the rows around.
+func TestAlphaOfField(t *testing.T) {
+	for i, height := range []int{1, 2, 3, 6, 11} {
+		for bottom := range 2 {
+			layout := pipeline.YUV444P.At([]int{8, 10}[(i+bottom)%2])
+			pf := WithAlpha(layout)
+			src := randomPicture(t, pf.Name(), 37, height)
+			f := beside(t, layout, src)
+			own, err := f.Props().(*Props).OfField(bottom == 1)
+			e2e.Must(t, err)
+			f.SetProps(own)
+			made := blankPicture(t, pf, 37, height)
+			e2e.Must(t, SetAlpha(made, f, pf))
+			all, got := alphaBytes(t, src), alphaBytes(t, made)
+			pitch := len(all) / height
+			at := func(x, y int) int {
+				if pitch == 37 {
+					return int(all[y*pitch+x])
+				}
+				return int(binary.LittleEndian.Uint16(all[y*pitch+2*x:]))
+			}
+			var want []byte
+			for y := range height {
+				above, below := y, y
+				if y%2 != bottom && height > 1 {
+					above, below = max(y-1, bottom), min(y+1, height-1)
+					if below%2 != bottom {
+						below = above
+					}
+				}
+				for x := range 37 {
+					v := (at(x, above) + at(x, below) + 1) / 2
+					want = append(want, byte(v), byte(v>>8))[:y*pitch+(x+1)*pitch/37]
+				}
+			}
+			if !bytes.Equal(got, want) {
+				t.Errorf("%v, height %d, bottom %d: %v, not %v", pf, height, bottom, got, want)
+			}
+		}
 	}
 }
 

@@ -52,6 +52,8 @@ int vf_colourless(AVFrame *f, int fmt);
 // Sets *alpha to the alpha of src as a gray picture of w by h, which the caller frees, or to NULL
 // if it has none that gray can hold.
 int vf_alpha(const AVFrame *src, int w, int h, AVFrame **alpha);
+// Returns the top or bottom rows of alpha, and the mean of the two around each of the other rows.
+AVFrame *vf_alpha_of_field(const AVFrame *alpha, int bottom);
 // Sets the alpha of f, which has pixel format fmt or lacks but the plane of alpha, to the samples
 // of a gray picture of its size, at the depth of fmt; opaque for NULL.
 int vf_set_alpha(AVFrame *f, int fmt, const AVFrame *alpha);
