@@ -1,6 +1,7 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"image"
@@ -25,6 +26,7 @@ import (
 type Preview struct {
 	Frames  int64         // of the whole job; 0 if unknown
 	Length  time.Duration // 0 if unknown
+	HDR     string        // "PQ" or "HLG" if pictures were mapped to SDR
 	Samples []PreviewSample
 	Jobs    []PreviewJob // one for each job
 }
@@ -449,6 +451,7 @@ func (p *previewer) run(ctx context.Context, o *Options, from *passage, coded bo
 	if to.picture == nil {
 		return nil, c, nil, decode.ErrUnreadable
 	}
+	p.result.HDR = cmp.Or(p.result.HDR, to.hdr)
 	c = to.cost
 	c.decode, c.filter = from.decode*time.Duration(len(from.frames)), j.meters.Filter.Busy()
 	return to.picture, c, j.noise.summary(), nil
@@ -486,6 +489,7 @@ type taker struct {
 	coder  *video.Coder // nil: the frames are not coded
 
 	picture image.Image
+	hdr     string
 	cost    cost
 }
 
@@ -503,6 +507,7 @@ func (t *taker) Put(ctx context.Context, f *pipeline.Frame) (err error) {
 		return err
 	}
 	width, height := pipeline.Display{Aspect: t.aspect}.Size(f.Width, f.Height)
+	t.hdr = av.HDR(f)
 	t.picture, err = av.Image(f, width, height, t.turn)
 	return err
 }
