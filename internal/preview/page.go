@@ -58,7 +58,9 @@ var fits = []struct {
 
 // Write writes a page. Its pictures are JPEGs of the best quality that fits; the middle of large
 // ones if none does.
-func Write(w io.Writer, p Page) error {
+func Write(w io.Writer, p Page) error { return write(w, p, MostBytes) }
+
+func write(w io.Writer, p Page, most int) error {
 	var coded [][]template.URL // of samples: before, then after
 	samples := p.Samples
 	for i := 0; i < len(fits); i++ {
@@ -66,7 +68,7 @@ func Write(w io.Writer, p Page) error {
 		var size int
 		var part float64
 		var err error
-		limit := MostBytes * 97 / 100
+		limit := most * 97 / 100
 		if i == len(fits)-1 {
 			limit = math.MaxInt
 		}
