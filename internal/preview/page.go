@@ -49,8 +49,9 @@ var page = sync.OnceValue(func() *template.Template {
 // MostBytes is the size that Write keeps a page below, if pictures of low quality suffice for that.
 const MostBytes = 10_000_000
 
-// fits are ways to code pictures, best first: the quality of JPEGs, the part of the width and height
-// that is shown, and about how the size compares with the first. Coarser JPEGs would hide the noise.
+// fits are ways to code pictures, best first: the quality of JPEGs, the part of the width and
+// height that is shown, and about how the size compares with the first. Coarser JPEGs would hide
+// the noise.
 var fits = []struct {
 	quality    int
 	part, size float64

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestPageFits: pictures are coded as well as the page's size allows, and cut to their middle before
-// noise would be lost.
+// TestPageFits: pictures are coded as well as the page's size allows, and cut to their middle
+// before noise would be lost.
 func TestPageFits(t *testing.T) {
 	noise := func() image.Image {
 		m := image.NewRGBA(image.Rect(0, 0, 240, 160))
