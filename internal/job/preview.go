@@ -373,7 +373,9 @@ func (p *previewer) passageFrom(ctx context.Context, o *Options, m moment, from 
 	if s.in, err = decode.Open(ctx, o.Input, p.pool, d); err != nil {
 		return nil, err
 	}
-	first, reach, began := int64(0), p.reach(), time.Time{}
+	reach := p.reach()
+	var first int64
+	var began time.Time
 	n := 0
 	for ; s.target < 0 || len(s.frames) <= s.target+reach.After; n++ {
 		f, err := s.in.Next(ctx)
