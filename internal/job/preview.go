@@ -120,8 +120,8 @@ type moment struct {
 
 const (
 	mapColumns, mapRows = 16, 9
-	fewFrames           = 300 // all frames of shorter videos are moments
-	mostMoments         = 24  // of longer ones
+	fewFrames           = 1000 // all frames of shorter videos are moments; seeks would decode as many
+	mostMoments         = 24   // of longer ones
 )
 
 // scan returns moments of the video in order of time.
