@@ -29,6 +29,27 @@ type Options = spec.Options
 // Template describes the input of an output.
 type Template = spec.Template
 
+// Source is an input, such as a decode.Input.
+type Source interface {
+	Context() *astiav.FormatContext
+	Video() *astiav.Stream
+	Others() []*astiav.Stream
+	Shift() int64
+	Part() (start, end int64)
+	Facts() fidelity.Facts
+	Look() *fidelity.Look
+}
+
+// TemplateOf returns the template of an output that keeps the streams and metadata of an input.
+// Options of the input that leave out frames need Template.Cut, too.
+func TemplateOf(in Source) Template {
+	start, end := in.Part()
+	return Template{
+		Context: in.Context(), Video: in.Video(), Others: in.Others(),
+		Shift: in.Shift(), Start: start, End: end, Facts: in.Facts, Look: in.Look,
+	}
+}
+
 // Output writes one file: a pipeline.Sink for frames, and WritePacket for the other streams. Its
 // coder codes the frames, and its muxer writes the packets.
 type Output struct {

@@ -3,51 +3,60 @@ package pipeline_test
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
+	"io"
 
-	"vidfilter/decode"
-	"vidfilter/encode"
-	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
 
-// A clip is read, filtered on the CPU and written with its audio.
+// A source draws gray frames, a filter keeps every second one, and a sink prints them.
 func Example() {
-	out := filepath.Join(os.TempDir(), fmt.Sprintf("example-%d.mp4", os.Getpid()))
-	defer os.Remove(out)
-	fmt.Println(filterClip(context.Background(), "../samples/clean.mp4", out))
-	// Output: 10 <nil>
+	src, sink := &gray{left: 6}, printer{}
+	if err := pipeline.Run(context.Background(), src, []pipeline.Filter{&halve{}}, sink, pipeline.Options{}); err != nil {
+		fmt.Println(err)
+	}
+	// Output:
+	// frame 0: gray 64x48, brightness 0
+	// frame 2: gray 64x48, brightness 20
+	// frame 4: gray 64x48, brightness 40
 }
 
-func filterClip(ctx context.Context, from, to string) (frames int64, err error) {
-	cpu, err := kernels.NewCPU(0, "") // all threads, the best instruction set
-	if err != nil {
-		return 0, err
+type gray struct{ left, next int }
+
+func (g *gray) Next(context.Context) (*pipeline.Frame, error) {
+	if g.next == g.left {
+		return nil, io.EOF
 	}
-	defer cpu.Close()
-	decoded, filtered := pipeline.NewPool(cpu.Input(), 1), pipeline.NewPool(cpu, 4)
-	defer decoded.Close()
-	defer filtered.Close()
-	filter, err := cpu.Filter(kernels.DefaultBilateral(3), filtered)
-	if err != nil {
-		return 0, err
+	f := pipeline.Blank(pipeline.Format{Layout: pipeline.GRAY, Width: 64, Height: 48})
+	for i := range f.Planes[0].Data {
+		f.Planes[0].Data[i] = byte(10 * g.next)
 	}
-	in, err := decode.Open(ctx, from, decoded, decode.Options{Frames: 10})
-	if err != nil {
-		return 0, err
-	}
-	defer in.Close()
-	out, err := encode.Create(to, encode.Template{
-		Context: in.Context(), Video: in.Video(), Others: in.Others(), Cut: true,
-	}, encode.Options{Format: "mp4", CRF: 18})
-	if err != nil {
-		return 0, err
-	}
-	defer out.Close()
-	in.OnPacket(out.WritePacket) // the other streams are copied
-	if err := pipeline.Run(ctx, in, []pipeline.Filter{filter}, out, pipeline.Options{}); err != nil {
-		return 0, err
-	}
-	return out.Frames(), out.Verify()
+	f.PTS = int64(g.next)
+	g.next++
+	return f, nil
 }
+
+// halve owns the frames that Process takes: it passes them on or releases them.
+type halve struct{ seen int }
+
+func (h *halve) Process(_ context.Context, f *pipeline.Frame, emit pipeline.Emit) error {
+	h.seen++
+	if h.seen%2 == 1 {
+		return emit(f)
+	}
+	f.Release()
+	return nil
+}
+
+func (*halve) Flush(context.Context, pipeline.Emit) error { return nil }
+
+func (*halve) Held() int { return 0 }
+
+type printer struct{}
+
+func (printer) Put(_ context.Context, f *pipeline.Frame) error {
+	defer f.Release()
+	fmt.Printf("frame %d: %v, brightness %d\n", f.PTS, f.Format, f.Planes[0].Data[0])
+	return nil
+}
+
+func (printer) Finish(context.Context) error { return nil }

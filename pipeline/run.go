@@ -1,6 +1,7 @@
 // Package pipeline moves frames from a source through filters into a sink: one goroutine per
 // stage, bounded channels between them, frames in memory that a backend allocated. It knows no
-// codec and no device: decode has sources, kernels filters and encode sinks, as the example shows.
+// codec and no device: decode has sources, kernels filters and encode sinks. The example of
+// package denoise joins them.
 package pipeline
 
 import (

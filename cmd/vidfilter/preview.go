@@ -109,6 +109,9 @@ func (o *previewOptions) run(fs *pflag.FlagSet, file string, s cli.Stdio) (err e
 		return err
 	}
 	page := preview.Page{Title: text.OneLine(filepath.Base(file)), Facts: []string{lengthOf(p)}}
+	if p.HDR != "" {
+		page.Facts = append(page.Facts, "The video is HDR ("+p.HDR+"). This page shows it mapped to SDR by the curve of BT.2390; the job keeps HDR.")
+	}
 	given := cli.Given(fs, previewGroup)
 	for i, label := range labels {
 		v := preview.Variant{Label: label, Command: commandOf(file, given, label)}

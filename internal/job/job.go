@@ -384,12 +384,10 @@ func (j *job) encodeOptions(log *slog.Logger) encode.Options {
 }
 
 func (j *job) template() encode.Template {
-	start, end := j.in.Part()
-	return encode.Template{
-		Context: j.in.Context(), Video: j.in.Video(), Others: j.in.Others(),
-		Shift: j.in.Shift(), Start: start, End: end, Cut: j.o.Start > 0 || j.o.Duration > 0 || j.o.Frames > 0,
-		Part: j.o.Part != nil, Tag: j.partTag, Facts: j.in.Facts, Look: j.in.Look, Allow: j.allow, Again: j.again(),
-	}
+	t := encode.TemplateOf(j.in)
+	t.Cut = j.o.Start > 0 || j.o.Duration > 0 || j.o.Frames > 0
+	t.Part, t.Tag, t.Allow, t.Again = j.o.Part != nil, j.partTag, j.allow, j.again()
+	return t
 }
 
 func (j *job) run(ctx context.Context) error {

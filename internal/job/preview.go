@@ -1,13 +1,14 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"image"
 	"io"
 	"math"
+	"reflect"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/asticode/go-astiav"
@@ -25,6 +26,7 @@ import (
 type Preview struct {
 	Frames  int64         // of the whole job; 0 if unknown
 	Length  time.Duration // 0 if unknown
+	HDR     string        // "PQ" or "HLG" if pictures were mapped to SDR
 	Samples []PreviewSample
 	Jobs    []PreviewJob // one for each job
 }
@@ -118,8 +120,8 @@ type moment struct {
 
 const (
 	mapColumns, mapRows = 16, 9
-	fewFrames           = 300 // all frames of shorter videos are moments
-	mostMoments         = 24  // of longer ones
+	fewFrames           = 1000 // all frames of shorter videos are moments; seeks would decode as many
+	mostMoments         = 24   // of longer ones
 )
 
 // scan returns moments of the video in order of time.
@@ -277,59 +279,160 @@ func (p *previewer) sample(ctx context.Context, m moment, coded bool) error {
 	if s.Why == other {
 		s.Why = ""
 	}
-	before, _, _, err := p.run(ctx, p.before, m, false)
-	if err != nil {
-		return err
-	}
-	s.Before = before
-	for i, o := range p.jobs {
-		after, c, noise, err := p.run(ctx, o, m, coded)
+	var from *passage
+	defer func() { from.close() }()
+	for i, o := range append([]*Options{p.before}, p.jobs...) {
+		if from == nil || !o.readsLike(from.of) {
+			from.close()
+			var err error
+			if from, err = p.passage(ctx, o, m, coded); err != nil {
+				return err
+			}
+		}
+		picture, c, noise, err := p.run(ctx, o, from, coded && i > 0)
 		if err != nil {
 			return err
 		}
 		if i == 0 {
+			s.Before = picture
+			continue
+		}
+		if i == 1 {
 			s.Noise = noise
 		}
-		s.After = append(s.After, after)
+		s.After = append(s.After, picture)
 		if coded {
-			p.costs[i] = p.costs[i].with(c)
+			p.costs[i-1] = p.costs[i-1].with(c)
 		}
 	}
 	p.result.Samples = append(p.result.Samples, s)
 	return nil
 }
 
-// run filters the frame of a moment in a job, and the frames around it. If it is to be coded, the
-// job's costs are measured.
-func (p *previewer) run(ctx context.Context, o *Options, m moment, coded bool) (picture image.Image, c cost, seen *contract.Noise, err error) {
-	from := time.Duration(0)
-	if rate := p.rate(); rate > 0 {
-		from = max(0, m.at-time.Duration(float64(max(lead, o.window().Before))/rate*float64(time.Second)))
-	}
-	picture, c, seen, err = p.runFrom(ctx, o, m, from, coded)
-	if err != nil && from > 0 && ctx.Err() == nil { // raw streams have no times to find
-		return p.runFrom(ctx, o, m, 0, coded)
-	}
-	return picture, c, seen, err
+// passage is the frame of a moment with the frames around it, decoded once for all jobs that read
+// the same frames.
+type passage struct {
+	of     *Options
+	in     *decode.Input
+	frames []*pipeline.Frame
+	target int           // index of the frame of the moment
+	decode time.Duration // of a frame
 }
 
-// runFrom is run with the frames from a time on.
-func (p *previewer) runFrom(
-	ctx context.Context, o *Options, m moment, from time.Duration, coded bool,
-) (picture image.Image, c cost, seen *contract.Noise, err error) {
-	j := &job{o: o, ui: p.ui, backend: p.backend, frames: p.pool, noise: &noiseSeen{}, flicker: &flickerSeen{}, repaired: &repairs{}}
-	defer func() {
-		j.backend, j.frames = nil, nil // of the previewer
-		j.close()
-	}()
-	after := o.window().After + 1
+func (s *passage) close() {
+	if s != nil {
+		releaseAll(s.frames)
+		s.in.Close()
+	}
+}
+
+// at returns the time of the frame of the moment.
+func (s *passage) at() time.Duration {
+	return timeOf(s.frames[s.target].PTS, s.frames[s.target].Video.TimeBase)
+}
+
+// readsLike reports whether two jobs on the same input read the same frames.
+func (o *Options) readsLike(p *Options) bool {
+	reads := func(o *Options) (d decode.Options, bits [2]int) {
+		d = o.decoding(nil)
+		d.Layouts, d.Depth, d.FilterMemory = nil, nil, 0
+		return d, [2]int{o.depth(), o.leastDepth()}
+	}
+	d, bits := reads(o)
+	e, others := reads(p)
+	return reflect.DeepEqual(d, e) && bits == others && !slices.ContainsFunc(pipeline.Layouts(), func(l pipeline.Layout) bool { return o.takes(l) != p.takes(l) })
+}
+
+// passage decodes the frames around a moment that the jobs need. If they are not coded, only the
+// frame of the moment has a result.
+func (p *previewer) passage(ctx context.Context, o *Options, m moment, coded bool) (s *passage, err error) {
+	from := time.Duration(0)
+	if rate := p.rate(); rate > 0 {
+		from = max(0, m.at-time.Duration(float64(p.reach().Before)/rate*float64(time.Second)))
+	}
+	s, err = p.passageFrom(ctx, o, m, from)
+	if err != nil && from > 0 && ctx.Err() == nil { // raw streams have no times to find
+		s, err = p.passageFrom(ctx, o, m, 0)
+	}
+	if err != nil {
+		return nil, err
+	}
+	retimed := slices.ContainsFunc(p.jobs, (*Options).mayRetime)
+	for i, f := range s.frames {
+		f.Context = i != s.target && !coded && !retimed
+	}
+	return s, nil
+}
+
+// passageFrom is passage with the frames from a time on.
+func (p *previewer) passageFrom(ctx context.Context, o *Options, m moment, from time.Duration) (_ *passage, err error) {
 	d := o.decoding(nil)
 	d.VideoOnly, d.Duration, d.Frames = true, 0, 0
 	d.Start += from
-	if j.in, err = decode.Open(ctx, o.Input, p.pool, d); err != nil {
-		return nil, c, nil, err
+	s := &passage{of: o, target: -1}
+	if s.in, err = decode.Open(ctx, o.Input, p.pool, d); err != nil {
+		return nil, err
 	}
-	j.inFlight = lead + after
+	reach := p.reach()
+	var first int64
+	var began time.Time
+	n := 0
+	for ; s.target < 0 || len(s.frames) <= s.target+reach.After; n++ {
+		f, err := s.in.Next(ctx)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			s.close()
+			return nil, err
+		}
+		if n == 0 {
+			first, began = f.PTS, time.Now()
+		}
+		s.frames = append(s.frames, f)
+		switch {
+		case s.target >= 0:
+		case timeOf(f.PTS-first, f.Video.TimeBase) >= m.at-from-early:
+			s.target = len(s.frames) - 1
+		case len(s.frames) > reach.Before:
+			s.frames[0].Release()
+			s.frames = s.frames[1:]
+		}
+	}
+	if s.target < 0 {
+		s.close()
+		return nil, decode.ErrUnreadable
+	}
+	s.decode = time.Since(began) / time.Duration(max(1, n-1))
+	return s, nil
+}
+
+// reach returns how many frames before and after a sample the jobs need.
+func (p *previewer) reach() pipeline.Window {
+	w := pipeline.Window{Before: lead}
+	for _, o := range p.jobs {
+		w.Before, w.After = max(w.Before, o.window().Before), max(w.After, o.window().After)
+	}
+	w.After++ // of filters that change times
+	return w
+}
+
+// mayRetime reports whether results may have other times than frames of the input.
+func (o *Options) mayRetime() bool {
+	return slices.ContainsFunc(o.filters(), func(s kernels.Stage) bool {
+		return slices.Contains([]kernels.Place{kernels.PlaceBefore, kernels.PlaceDeinterlace, kernels.PlaceRate, kernels.PlaceAfter}, s.Filter().Place)
+	})
+}
+
+// run filters the frame of a passage in a job. If all frames are to be coded, the job's costs are
+// measured.
+func (p *previewer) run(ctx context.Context, o *Options, from *passage, coded bool) (picture image.Image, c cost, seen *contract.Noise, err error) {
+	j := &job{o: o, ui: p.ui, backend: p.backend, frames: p.pool, in: from.in, noise: &noiseSeen{}, flicker: &flickerSeen{}, repaired: &repairs{}}
+	defer func() {
+		j.backend, j.frames, j.in = nil, nil, nil // of the previewer
+		j.close()
+	}()
+	j.inFlight = len(from.frames)
 	if err = j.foresee(ctx); err != nil {
 		return nil, c, nil, err
 	}
@@ -337,24 +440,35 @@ func (p *previewer) runFrom(
 	if err != nil {
 		return nil, c, nil, err
 	}
-	src := &around{Source: j.in, target: m.at - from - early, after: after}
-	src.pts.Store(math.MaxInt64)
-	to := &taker{at: src}
+	to := &taker{at: from.at()}
 	to.turn, to.aspect = j.in.Display()
 	if coded {
 		j.settleCodec()
 		to.coder = j.trialCoder(to.cost.add)
 		defer to.coder.Close()
 	}
-	if err = pipeline.Run(ctx, src, []pipeline.Filter{f}, to, pipeline.Options{Meters: &j.meters}); err != nil {
+	if err = pipeline.Run(ctx, &replay{from.frames}, []pipeline.Filter{f}, to, pipeline.Options{Meters: &j.meters}); err != nil {
 		return nil, c, nil, err
 	}
 	if to.picture == nil {
 		return nil, c, nil, decode.ErrUnreadable
 	}
+	p.result.HDR = cmp.Or(p.result.HDR, to.hdr)
 	c = to.cost
-	c.decode, c.filter = j.meters.Decode.Busy(), j.meters.Filter.Busy()
+	c.decode, c.filter = from.decode*time.Duration(len(from.frames)), j.meters.Filter.Busy()
 	return to.picture, c, j.noise.summary(), nil
+}
+
+// replay is a source of frames, which it borrows.
+type replay struct{ frames []*pipeline.Frame }
+
+func (r *replay) Next(context.Context) (*pipeline.Frame, error) {
+	if len(r.frames) == 0 {
+		return nil, io.EOF
+	}
+	f := r.frames[0]
+	r.frames = r.frames[1:]
+	return f.Retain(), nil
 }
 
 // rate returns the frames a second of the video, 0 if unknown.
@@ -365,50 +479,19 @@ func (p *previewer) rate() float64 {
 	return float64(p.result.Frames) / p.result.Length.Seconds()
 }
 
-// around is a source that ends some frames behind a time.
-type around struct {
-	pipeline.Source
-	target time.Duration // after the first frame
-	after  int           // frames behind it
-	frames int
-	first  int64
-	pts    atomic.Int64 // of the frame there, in nanoseconds; math.MaxInt64 before it is reached
-}
-
-func (a *around) Next(ctx context.Context) (*pipeline.Frame, error) {
-	reached := a.pts.Load() != math.MaxInt64
-	if reached && a.after == 0 {
-		return nil, io.EOF
-	}
-	f, err := a.Source.Next(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if a.frames == 0 {
-		a.first = f.PTS
-	}
-	a.frames++
-	switch base := f.Video.TimeBase; {
-	case reached:
-		a.after--
-	case timeOf(f.PTS-a.first, base) >= a.target:
-		a.pts.Store(int64(timeOf(f.PTS, base)))
-	}
-	return f, nil
-}
-
 func timeOf(pts int64, base pipeline.Ratio) time.Duration {
 	return time.Duration(float64(pts) * base.Float64() * float64(time.Second))
 }
 
-// taker is a sink that keeps the picture of a source's frame, and may code all frames.
+// taker is a sink that keeps the picture of a time, and may code all frames.
 type taker struct {
-	at     *around
+	at     time.Duration
 	turn   int
 	aspect float64
 	coder  *video.Coder // nil: the frames are not coded
 
 	picture image.Image
+	hdr     string
 	cost    cost
 }
 
@@ -422,10 +505,11 @@ func (t *taker) Put(ctx context.Context, f *pipeline.Frame) (err error) {
 		err = t.coder.Put(ctx, f.Retain())
 		t.cost.encode += time.Since(started)
 	}
-	if err != nil || t.picture != nil || int64(timeOf(f.PTS, f.Video.TimeBase)+early) < t.at.pts.Load() {
+	if err != nil || t.picture != nil || timeOf(f.PTS, f.Video.TimeBase)+early < t.at {
 		return err
 	}
 	width, height := pipeline.Display{Aspect: t.aspect}.Size(f.Width, f.Height)
+	t.hdr = av.HDR(f)
 	t.picture, err = av.Image(f, width, height, t.turn)
 	return err
 }

@@ -3,6 +3,7 @@ package job
 import (
 	"image"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,6 +32,23 @@ func TestPreview(t *testing.T) {
 	}
 	if j := p.Jobs; j[0].Bytes < j[1].Bytes || j[1].Bytes < 50_000 || j[0].Time <= 0 {
 		t.Errorf("costs: %v", j)
+	}
+}
+
+// TestPreviewHDR: pictures of HDR are mapped, and the preview says so.
+func TestPreviewHDR(t *testing.T) {
+	picture := func(hdr, options string) image.Image {
+		o, err := Parse(append([]string{"-i", "../../samples/clean.mp4", "-o", "x.mp4", "--device=cpu", "-r", "0"}, strings.Fields(options)...), nil)
+		e2e.Must(t, err)
+		p, err := PreviewOf(t.Context(), []*Options{o}, 1, cli.NewUI(cli.Stdio{}, cli.UIOptions{}))
+		e2e.Must(t, err)
+		if p.HDR != hdr {
+			t.Errorf("%q: the pictures are of %q, not %q", options, p.HDR, hdr)
+		}
+		return p.Samples[0].After[0]
+	}
+	if d := difference(picture("", ""), picture("PQ", "--before setparams=color_trc=smpte2084")); d < 5 {
+		t.Errorf("the picture of PQ differs from that of the same samples in SDR by %.2f levels", d)
 	}
 }
 
