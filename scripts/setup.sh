@@ -46,6 +46,9 @@ for group in "$@"; do
 		need clang-19 clang-19
 		need chromium chromium
 		need firefox-esr firefox-esr
+		need aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
+		[ "$(uname -m)" = aarch64 ] || need /usr/aarch64-linux-gnu/lib/libc.so libc6-dev-arm64-cross
+		need qemu-aarch64 qemu-user
 		;;
 	bench)
 		need ffmpeg ffmpeg
