@@ -98,8 +98,8 @@ INLINE void change_first(const vd_pass *p, first_patch *b, const first_places *a
 	b->whole[k] = total;
 }
 
-// weigh_first sets the weights of neighbour k: whole / (1 + c (mean - TWO_NOISY)), where the mean of
-// the squared changes around is TWO_NOISY at the least.
+// weigh_first sets the weights of neighbour k: whole / (1 + c (mean - TWO_NOISY)). The mean of the
+// squared changes around is TWO_NOISY at the least.
 INLINE void weigh_first(const vd_pass *p, first_patch *b, int k)
 {
 	vf e[8], *weight = b->near[k].weight, most = reciprocal(vmax(b->whole[k], splat(LEAST_WHOLE)));

@@ -27,7 +27,7 @@ INLINE vf splat(float x) { return x - (vf){}; }
 //   sum_rows         the sum of each row of 8, in all of its places
 //   sum_quads        the sum of each four, in all of their places
 //   sum_around       the sum of each place with those beside it in its row of 8
-//   sum_beside       the same from memory, with zeros beside a row if VL is 8: loads cost less than shuffles
+//   sum_beside       the same from memory, since loads cost less; zeros are beside rows if VL is 8
 //   transpose        rows of 8 become columns
 //   any_above        whether any number is above a bound
 //   add_row          adds whole numbers of one patch to 8 sums
