@@ -52,6 +52,9 @@ for group in "$@"; do
 		need debootstrap debootstrap
 		need buildah buildah
 		need systemd-analyze systemd
+		need aarch64-linux-gnu-gcc gcc-aarch64-linux-gnu
+		[ "$(uname -m)" = aarch64 ] || need /usr/aarch64-linux-gnu/lib/libc.so libc6-dev-arm64-cross
+		need qemu-aarch64 qemu-user
 		;;
 	bench)
 		need ffmpeg ffmpeg

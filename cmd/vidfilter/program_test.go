@@ -492,12 +492,12 @@ func TestClosedPipeIsQuiet(t *testing.T) {
 	old, err := syscall.Dup(1)
 	e2e.Must(t, err)
 	defer syscall.Close(old)
-	if err := syscall.Dup2(int(w.Fd()), 1); err != nil { // SIGPIPE kills Go only on fds 1 and 2
+	if err := syscall.Dup3(int(w.Fd()), 1, 0); err != nil { // SIGPIPE kills Go only on fds 1 and 2
 		t.Fatal(err)
 	}
 	said := new(strings.Builder)
 	code := run([]string{"help"}, cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: said, Env: nil})
-	e2e.Must(t, syscall.Dup2(old, 1))
+	e2e.Must(t, syscall.Dup3(old, 1, 0))
 	if code != contract.ExitPipe || said.Len() > 0 {
 		t.Errorf("exit code %d, want %d; it says %q", code, contract.ExitPipe, said.String())
 	}

@@ -102,6 +102,7 @@ typedef struct {
 	int past_reach;
 	float past_most;             // and where no more than this variance is left without them
 	float variance[256], inverse[256], window[256];
+	float unit_of[64], back[64]; // first pass: scales of the transform, in units of the noise, and back
 	float curve[256], sigma;     // of the noise
 	vd_unit own_unit, near_unit; // second pass: of the frame itself, and of its neighbours
 	int16_t whiten[256];         // times a neighbour's coefficient: the same noise in all
@@ -167,7 +168,8 @@ void vd_find(int isa, const vd_search *s, int level, int y0, int y1);
 void vd_refine(int isa, const vd_search *s, int y0, int y1);
 int64_t vd_misfit(int isa, const vd_search *s, int y0, int y1);
 
-// vd_set_units sets the units of a second pass, by its noise.
+// vd_set_scales sets the units of a first pass by its noise, vd_set_units those of a second pass.
+void vd_set_scales(vd_pass *p);
 void vd_set_units(vd_pass *p);
 
 // vd_fuse adds the patches whose first row is y to sums whose first row is row top of the plane.

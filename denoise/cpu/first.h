@@ -4,18 +4,29 @@
 //
 // The work on a patch goes through all neighbours several times. A neighbour is one long chain of
 // operations, and the processor looks ahead only so far: it must find others to fill the gaps with.
+//
+// The unit of each coefficient is the deviation of its noise.
 
 typedef struct {
-	vf own[8];
-	vf noise[8]; // 1 / variance
-	int count;   // neighbours in use
+	vf minus_own[8];
+	vf unit[8]; // from what dct8_scaled leaves of samples
+	int count;  // neighbours in use
 	int used[VD_NEIGHBOURS];
 	vf whole[VD_NEIGHBOURS]; // weight of the patch
 	struct {
-		vf change[8]; // coefficients, from the frame's own
-		vf weight[8]; // at first the squared changes
+		vf change[8]; // of coefficients, from the frame's own
+		_Alignas(64) float squared[8][16]; // changes, from BESIDE on; where VL is 8, zeros beside them
+		vf weight[8];
 	} near[VD_NEIGHBOURS];
 } first_patch;
+
+enum { BESIDE = VL == 8 ? 4 : 0 };
+
+// clear_beside sets the zeros, which no patch changes.
+static void clear_beside(first_patch *b, int neighbours)
+{
+	for (int k = 0; k < neighbours; k++) memset(b->near[k].squared, 0, sizeof b->near[k].squared);
+}
 
 // Where patches and their matches are.
 typedef struct {
@@ -34,7 +45,7 @@ static void load_down(const vd_pass *p, vf t[8], const sample *const *at, const 
 	for (int i = 0; i < 8 + AROUND; i++) r[i] = load_samples(at, (i - BEFORE) * p->noisy.pitch);
 	for (int k = 0; k < PAIR; k++) share[k] = down[k];
 	vf which = per_patch(share); // 1 or 0
-	for (int i = 0; i < 8; i++) t[i] = fmadd(half_down(p, r + i) - r[i + BEFORE], which, r[i + BEFORE]) * level_of(p);
+	for (int i = 0; i < 8; i++) t[i] = fmadd(half_down(p, r + i) - r[i + BEFORE], which, r[i + BEFORE]);
 }
 
 INLINE void forward(const vd_pass *p, vf t[8], const sample *const *at, const int *down)
@@ -42,24 +53,23 @@ INLINE void forward(const vd_pass *p, vf t[8], const sample *const *at, const in
 	int any = 0;
 	for (int k = 0; k < PAIR; k++) any |= down[k];
 	if (any) load_down(p, t, at, down);
-	else for (int i = 0; i < 8; i++) t[i] = load_samples(at, i * p->noisy.pitch) * level_of(p);
-	dct8(t, 1);
+	else for (int i = 0; i < 8; i++) t[i] = load_samples(at, i * p->noisy.pitch);
+	dct8_scaled(t);
 	transpose(t);
-	dct8(t, 1);
+	dct8_scaled(t);
 }
 
-// pool_around sums the 3x3 about each place.
-INLINE void pool_around(vf e[8])
+// pool sums the 3x3 about each place, of which x holds sums of three across.
+INLINE void pool(vf x[8])
 {
-	vf above = e[0], here = e[1];
-	e[0] = sum_around(above + here);
+	vf both = x[0] + x[1];
+	x[0] = both;
 #pragma GCC unroll 8
 	for (int i = 1; i < 7; i++) {
-		vf below = e[i + 1];
-		e[i] = sum_around(above + here + below);
-		above = here, here = below;
+		vf next = x[i] + x[i + 1];
+		x[i] = both + x[i + 1], both = next;
 	}
-	e[7] = sum_around(above + here);
+	x[7] = both;
 }
 
 // How many of the 3x3 about a place exist: in a corner, at an edge, inside.
@@ -72,6 +82,7 @@ static const float count_first[8] = {3, 5, 6, 6, 6, 6, 6, 4}, count_second[8] = 
 static const float gate_first[8] = {1, 0.5f}, gate_second[8] = {0.5f};
 
 #define TWO_NOISY 2
+#define LEAST_WHOLE 1e-12f // instead of 0, by which it would divide
 
 // change_first sets the changes of neighbour k.
 INLINE void change_first(const vd_pass *p, first_patch *b, const first_places *at, int k)
@@ -79,28 +90,31 @@ INLINE void change_first(const vd_pass *p, first_patch *b, const first_places *a
 	vf t[8], total = splat(0);
 	forward(p, t, at->at[k], at->down[k]);
 	for (int i = 0; i < 8; i++) {
-		vf d = t[i] - b->own[i], e = d * d * b->noise[i];
+		vf d = fmadd(t[i], b->unit[i], b->minus_own[i]), e = d * d;
 		b->near[k].change[i] = d;
-		b->near[k].weight[i] = e;
+		store(b->near[k].squared[i] + BESIDE, e);
 		total += e;
 	}
 	b->whole[k] = total;
 }
 
-// weigh_first sets the weights of neighbour k.
+// weigh_first sets the weights of neighbour k: whole / (1 + c (mean - TWO_NOISY)). The mean of the
+// squared changes around is TWO_NOISY at the least.
 INLINE void weigh_first(const vd_pass *p, first_patch *b, int k)
 {
-	vf e[8], *weight = b->near[k].weight, whole = b->whole[k];
-	for (int i = 0; i < 8; i++) e[i] = weight[i];
-	vf gate0 = e[0] * load_row(gate_first) * p->gate, gate1 = e[1] * load_row(gate_second) * p->gate;
-	pool_around(e);
-	vf corner = load_row(inverse_corner), inside = load_row(inverse_inside);
-	vf rest = splat(1 - p->frequency * TWO_NOISY), c = splat(p->frequency);
+	vf e[8], *weight = b->near[k].weight, most = reciprocal(vmax(b->whole[k], splat(LEAST_WHOLE)));
+	float (*squared)[16] = b->near[k].squared;
+	vf gate0 = load(squared[0] + BESIDE) * load_row(gate_first) * p->gate;
+	vf gate1 = load(squared[1] + BESIDE) * load_row(gate_second) * p->gate;
+	for (int i = 0; i < 8; i++) e[i] = sum_beside(squared[i] + BESIDE);
+	pool(e);
+	vf c = p->frequency * most, rest = (1 - p->frequency * TWO_NOISY) * most;
+	vf corner = load_row(inverse_corner) * c, inside = load_row(inverse_inside) * c;
 	for (int i = 0; i < 8; i++) {
-		vf mean = e[i] * (i == 0 || i == 7 ? corner : inside);
-		if (i == 0) mean = vmax(mean, gate0);
-		if (i == 1) mean = vmax(mean, gate1);
-		weight[i] = whole * reciprocal(fmadd(vmax(mean, splat(TWO_NOISY)), c, rest));
+		vf inverse = vmax(fmadd(e[i], i == 0 || i == 7 ? corner : inside, rest), most);
+		if (i == 0) inverse = vmax(inverse, fmadd(gate0, c, rest));
+		if (i == 1) inverse = vmax(inverse, fmadd(gate1, c, rest));
+		weight[i] = reciprocal(inverse);
 	}
 }
 
@@ -131,7 +145,8 @@ INLINE vf shrink(const vd_pass *p, vf mean[8], const vf variance[8], vf e[8])
 	rich = vmax(sum_rows(rich) * (1 / 63.f), splat(1));
 	vf threshold = vmax(fnmadd(splat(p->fall), log2_of(rich), splat(p->threshold)), splat(p->least));
 	threshold *= threshold;
-	pool_around(e);
+	for (int i = 0; i < 8; i++) e[i] = sum_around(e[i]);
+	pool(e);
 	vf corner = load_row(around_corner), inside = load_row(around_inside);
 	vf left = splat(0);
 	for (int i = 0; i < 8; i++) {
@@ -166,21 +181,22 @@ INLINE vf average_first(const vd_pass *p, const first_patch *b, vf mean[8])
 		for (int i = 0; i < 4; i++) {
 			int at = from + i;
 			vf inverse = reciprocal(weight[i]);
-			mean[at] = fmadd(sum[i], inverse, b->own[at]);
+			mean[at] = fmadd(sum[i], inverse, -b->minus_own[at]);
 			variance[at] = squares[i] * inverse * inverse;
-			e[at] = mean[at] * mean[at] * b->noise[at] * reciprocal(variance[at]);
+			e[at] = mean[at] * mean[at] * reciprocal(variance[at]);
 		}
 	}
 	return shrink(p, mean, variance, e);
 }
 
-// add_first transforms the result back and adds it to the sums.
-INLINE void add_first(const vd_pass *p, vd_sums s, int top, const first_places *at, vf mean[8], vf left)
+// add_first transforms the result back, where the noise has a deviation, and adds it to the sums.
+INLINE void add_first(const vd_pass *p, vd_sums s, int top, const first_places *at, vf mean[8], vf deviation, vf left)
 {
-	for (int k = 0; k < PAIR; k++) mean[0][8 * k] -= 8 * MIDDLE;
-	idct8(mean, 1);
+	for (int i = 0; i < 8; i++) mean[i] *= load_row(p->back + 8 * i) * deviation;
+	for (int k = 0; k < PAIR; k++) mean[0][8 * k] -= MIDDLE;
+	idct8_scaled(mean);
 	transpose(mean);
-	idct8(mean, 1);
+	idct8_scaled(mean);
 	vf weight = p->unit / vmax(left, splat(LEAST_LEFT));
 	vf most = splat(p->limit), least = -most;
 	for (int i = 0; i < 8; i++) {
@@ -194,19 +210,25 @@ INLINE void add_first(const vd_pass *p, vd_sums s, int top, const first_places *
 	}
 }
 
-static void fuse_first(const vd_pass *p, vd_sums s, int top, const first_places *at)
+static void fuse_first(const vd_pass *p, vd_sums s, int top, const first_places *at, first_patch *b)
 {
-	first_patch b;
-	float of[PAIR];
+	vf own[8];
+	float noise[PAIR], inverse[PAIR];
 	const int here[PAIR] = {0};
-	forward(p, b.own, at->own, here);
-	for (int i = 0; i < PAIR; i++) of[i] = 1 / noise_at(p, b.own[0][8 * i] / 8);
-	vf factor = per_patch(of);
-	for (int i = 0; i < 8; i++) b.noise[i] = load_row(p->inverse + 8 * i) * factor;
-	weigh_all(p, &b, at);
+	forward(p, own, at->own, here);
+	for (int i = 0; i < PAIR; i++) {
+		noise[i] = sqrtf(noise_at(p, own[0][8 * i] * level_of(p) / 64));
+		inverse[i] = 1 / noise[i];
+	}
+	vf factor = per_patch(inverse);
+	for (int i = 0; i < 8; i++) {
+		b->unit[i] = load_row(p->unit_of + 8 * i) * factor;
+		b->minus_own[i] = -own[i] * b->unit[i];
+	}
+	weigh_all(p, b, at);
 	vf mean[8];
-	vf left = average_first(p, &b, mean);
-	add_first(p, s, top, at, mean, left);
+	vf left = average_first(p, b, mean);
+	add_first(p, s, top, at, mean, per_patch(noise), left);
 }
 
 // find_first finds patches i and, of a pair, i + half of a row and their matches, and starts to
@@ -233,10 +255,11 @@ static void find_first(const vd_pass *p, first_places *at, int y, int i, int hal
 static void first_row(const vd_pass *p, vd_sums s, int top, int y)
 {
 	int columns = places(p->noisy.width, 8, p->stride), half = (columns + PAIR - 1) / PAIR;
-	first_places at[2]; // of these patches, and of those next to them
-	find_first(p, &at[0], y, 0, half, columns);
-	for (int i = 0; i < half; i++) {
-		if (i + 1 < half) find_first(p, &at[(i + 1) & 1], y, i + 1, half, columns);
-		fuse_first(p, s, top, &at[i & 1]);
+	first_patch b;
+	clear_beside(&b, p->neighbours);
+	first_places at[AHEAD];
+	for (int i = -AHEAD; i < half; i++) {
+		if (i >= 0) fuse_first(p, s, top, &at[i & (AHEAD - 1)], &b);
+		if (i + AHEAD < half) find_first(p, &at[i & (AHEAD - 1)], y, i + AHEAD, half, columns);
 	}
 }

@@ -1,6 +1,7 @@
 // All of the C code that is compiled for each instruction set, once for samples of a byte and once
 // for those of two. The including file defines VL, the floats in a vector, ISA, and VD_ISA_AVX2 or
 // VD_ISA_AVX512 for other than plain C; and SAMPLE_BITS, if it is 16.
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include "cpu.h"

@@ -265,6 +265,7 @@ func (f *filter) first(neighbours []*neighbour) error {
 			return err
 		}
 		j := p.job
+		C.vd_set_scales(j)
 		j.threshold, j.fall, j.least = C.float(f.First.Threshold), C.float(f.First.ThresholdFall), C.float(f.First.LeastThreshold)
 		j.least_gain = C.float(f.First.LeastGain)
 		if f.TwoPasses {

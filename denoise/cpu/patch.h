@@ -46,6 +46,8 @@ INLINE vf half_down(const vd_pass *p, const vf *r)
 
 INLINE vf load_pilot(const vd_pass *p, const uint16_t *at) { return load_words(at) * pilot_of(p); }
 
+enum { AHEAD = 4 }; // patches of a row whose samples are being fetched: a power of two
+
 // fetch starts to fetch the rows of a patch, pitch bytes apart. The processor follows a few rows by
 // itself, not the 56 of seven frames.
 INLINE void fetch(const void *at, ptrdiff_t pitch, int n)
@@ -126,4 +128,38 @@ INLINE void idct8(vf x[8], float scale)
 	vf b3 = fnmadd(x[7], c1, fmadd(x[5], c3, fnmadd(x[3], c5, x[1] * c7)));
 	x[0] = a0 + b0, x[7] = a0 - b0, x[1] = a1 + b1, x[6] = a1 - b1;
 	x[2] = a2 + b2, x[5] = a2 - b2, x[3] = a3 + b3, x[4] = a3 - b3;
+}
+
+// The same transforms without a scale of each coefficient, which is part of the tables: see
+// vd_set_scales. Of the factors, ratios remain, so that a step is a single multiply-add.
+#define TAN1 0.198912367f // of k pi / 16
+#define TAN2 0.414213562f
+#define TAN3 0.668178638f
+#define RATIO 1.17958066f // C1 / C3
+
+INLINE void dct8_scaled(vf x[8])
+{
+	vf a0 = x[0] + x[7], a1 = x[1] + x[6], a2 = x[2] + x[5], a3 = x[3] + x[4];
+	vf b0 = x[0] - x[7], b1 = x[1] - x[6], b2 = x[2] - x[5], b3 = x[3] - x[4];
+	vf tan1 = splat(TAN1), tan2 = splat(TAN2), tan3 = splat(TAN3), ratio = splat(RATIO);
+	vf e0 = a0 + a3, e1 = a1 + a2, e2 = a0 - a3, e3 = a1 - a2;
+	vf u0 = fnmadd(b3, tan3, b0), u3 = fmadd(b0, tan3, b3), u1 = fnmadd(b2, tan1, b1), u2 = fmadd(b1, tan1, b2);
+	vf v0 = fmadd(u2, ratio, u0), v3 = fmadd(u1, ratio, u3);
+	x[0] = e0 + e1, x[4] = e0 - e1;
+	x[2] = fmadd(e3, tan2, e2), x[6] = fmadd(e2, tan2, -e3);
+	x[1] = v0 + v3, x[7] = v0 - v3;
+	x[3] = fnmadd(u2, ratio, u0), x[5] = fnmadd(u1, ratio, u3);
+}
+
+INLINE void idct8_scaled(vf x[8])
+{
+	vf tan1 = splat(TAN1), tan2 = splat(TAN2), tan3 = splat(TAN3), ratio = splat(RATIO);
+	vf e0 = x[0] + x[4], e1 = x[0] - x[4], e2 = fmadd(x[6], tan2, x[2]), e3 = fmadd(x[2], tan2, -x[6]);
+	vf a0 = e0 + e2, a3 = e0 - e2, a1 = e1 + e3, a2 = e1 - e3;
+	vf v0 = x[1] + x[7], v3 = x[1] - x[7];
+	vf u0 = v0 + x[3], u2 = v0 - x[3], u3 = v3 + x[5], u1 = v3 - x[5];
+	vf b0 = fmadd(u3, tan3, u0), b3 = fnmadd(u0, tan3, u3), b1 = fmadd(u2, tan1, u1), b2 = fnmadd(u1, tan1, u2);
+	x[0] = a0 + b0, x[7] = a0 - b0, x[3] = a3 + b3, x[4] = a3 - b3;
+	x[1] = fmadd(b1, ratio, a1), x[6] = fnmadd(b1, ratio, a1);
+	x[2] = fmadd(b2, ratio, a2), x[5] = fnmadd(b2, ratio, a2);
 }

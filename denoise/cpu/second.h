@@ -528,10 +528,9 @@ static void find_second(const vd_pass *p, second_places *at, int y, int i)
 static void second_row(const vd_pass *p, vd_sums s, int top, int y)
 {
 	int columns = places(p->noisy.width, 16, p->stride);
-	second_places at[2]; // of this patch, and of the next one
-	find_second(p, &at[0], y, 0);
-	for (int i = 0; i < columns; i++) {
-		if (i + 1 < columns) find_second(p, &at[(i + 1) & 1], y, i + 1);
-		fuse_second(p, s, top, &at[i & 1]);
+	second_places at[AHEAD];
+	for (int i = -AHEAD; i < columns; i++) {
+		if (i >= 0) fuse_second(p, s, top, &at[i & (AHEAD - 1)]);
+		if (i + AHEAD < columns) find_second(p, &at[i & (AHEAD - 1)], y, i + AHEAD);
 	}
 }

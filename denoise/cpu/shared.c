@@ -91,6 +91,17 @@ void vd_finish(int isa, const vd_pass *p, vd_sums s, int top, int y0, int y1)
 	CHOOSE(isa, p->noisy, vd_finish, p, s, top, y0, y1)
 }
 
+void vd_set_scales(vd_pass *p)
+{
+	const double pi = 3.14159265358979323846;
+	const double c0 = sqrt(0.125), c2 = cos(pi / 8) / 2, c3 = cos(3 * pi / 16) / 2, c1 = c3 / sqrt(2);
+	const double scale[8] = {c0, c1, c2, c3, c0, c3, c2, c1}; // that dct8_scaled leaves out
+	for (int i = 0; i < 64; i++) {
+		double both = scale[i / 8] * scale[i % 8], sigma = sqrt(p->variance[i]);
+		p->unit_of[i] = p->level * both / sigma, p->back[i] = both * sigma;
+	}
+}
+
 // below is 2^-shift in the unit of 1 << 15, a little less: halves are rounded to zero then, on both
 // sides.
 static int below(int shift) { return (1 << (15 - shift)) - 1; }

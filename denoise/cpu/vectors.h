@@ -27,6 +27,7 @@ INLINE vf splat(float x) { return x - (vf){}; }
 //   sum_rows         the sum of each row of 8, in all of its places
 //   sum_quads        the sum of each four, in all of their places
 //   sum_around       the sum of each place with those beside it in its row of 8
+//   sum_beside       the same from memory, since loads cost less; zeros are beside rows if VL is 8
 //   transpose        rows of 8 become columns
 //   any_above        whether any number is above a bound
 //   add_row          adds whole numbers of one patch to 8 sums
@@ -92,6 +93,13 @@ INLINE vf sum_around(vf x)
 	vf before = (vf)_mm512_maskz_permutexvar_ps(0xfefe, up, (__m512)x);
 	vf after = (vf)_mm512_maskz_permutexvar_ps(0x7f7f, down, (__m512)x);
 	return before + x + after;
+}
+
+INLINE vf sum_beside(const float *p)
+{
+	__m512 x = _mm512_loadu_ps(p);
+	x = _mm512_mask_add_ps(x, 0xfefe, x, _mm512_loadu_ps(p - 1));
+	return (vf)_mm512_mask_add_ps(x, 0x7f7f, x, _mm512_loadu_ps(p + 1));
 }
 
 INLINE __m512 lo4(__m512 a, __m512 b) // the lower quads of each row of 8
@@ -324,6 +332,7 @@ INLINE vf load_wide(const sample *p) { return load_words(p); }
 #endif
 
 #if VL == 8
+INLINE vf sum_beside(const float *p) { return load(p - 1) + load(p) + load(p + 1); }
 INLINE vf load_samples(const sample *const *p, ptrdiff_t offset) { return load_wide(p[0] + offset); }
 #endif
 
