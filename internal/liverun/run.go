@@ -83,7 +83,7 @@ type liveRun struct {
 	backend kernels.Backend
 	session *live.Session
 	door    *access.Door
-	pool  *coded.EncoderPool
+	pool    *coded.EncoderPool
 	sound   *opus.Stream
 	device  *output.Device // nil unless --output is one
 	rtsp    *rtsp.Server   // nil without --rtsp
