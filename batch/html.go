@@ -19,6 +19,7 @@ type cell struct {
 	Title, Text string
 	Sort        any
 	Number      bool
+	Link        string
 }
 
 var reportTemplate = sync.OnceValue(func() *template.Template {
@@ -43,11 +44,13 @@ func writeHTML(w io.Writer, rows []Row, meta Meta) error {
 }
 
 func cellsOf(r Row) []cell {
-	name := func(title, s string) cell { return cell{title, text.OneLine(s), text.OneLine(s), false} }
-	number := func(title, s string, by any) cell { return cell{title, s, by, true} }
+	name := func(title, s string) cell { return cell{title, text.OneLine(s), text.OneLine(s), false, ""} }
+	number := func(title, s string, by any) cell { return cell{title, s, by, true, ""} }
+	output := name("output", r.Output)
+	output.Link = r.Preview
 	return []cell{
 		name("file", r.File),
-		name("output", r.Output),
+		output,
 		name("state", r.State),
 		number("frames", formatCount(r.Frames), r.Frames),
 		number("fps", formatFPS(r.FPS), r.FPS),

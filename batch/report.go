@@ -24,6 +24,8 @@ type Row struct {
 	Attempts int   `json:"attempts,omitempty"`
 	Before   int64 `json:"bytes_before"`          // size of the source
 	After    int64 `json:"bytes_after,omitempty"` // size of the output; 0 without one
+
+	Preview string `json:"preview,omitempty"` // URL of a page, relative to the report
 }
 
 // Meta describes the batch as a whole.

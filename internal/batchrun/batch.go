@@ -96,6 +96,9 @@ func RunBatch(o *BatchOptions, s cli.Stdio, unknown []string) (err error) {
 			return cli.BadOption(err)
 		}
 	}
+	if err := o.checkPreviews(); err != nil {
+		return err
+	}
 	if err := checkWebhook(o.Webhook); err != nil {
 		return err
 	}
@@ -296,6 +299,9 @@ func (b *batchJob) run(ctx context.Context) error {
 	b.lost(rows)
 	for _, p := range b.plan.Problems {
 		rows = append(rows, problemRow(p))
+	}
+	if err == nil {
+		b.previews(ctx, rows)
 	}
 	if e := b.writeReport(rows); err == nil {
 		err = e

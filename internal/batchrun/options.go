@@ -38,6 +38,7 @@ type BatchOptions struct {
 	Watch       string
 	Settle      time.Duration
 	Report      string
+	Previews    bool   // linked in the report
 	OnDone      string // shell command
 	Webhook     string // URL
 	Shared      string
@@ -80,6 +81,7 @@ func (o *BatchOptions) Flags() *pflag.FlagSet {
 	t.Add(cli.NewValue(&o.Settle, "TIME", parseSpan), "settle", "", "time until an unchanged file is complete (default 10s)")
 	t.Flag(&o.Overwrite, "overwrite", "y", "replace files not made by this batch")
 	t.Add(cli.String(&o.Report, "FILE"), "report", "", "write a report, as FILE.json or FILE.html", cli.InJobFile)
+	t.Flag(&o.Previews, "previews", "", "with a report in HTML: link a page for each file that compares it with its result", cli.InJobFile)
 	t.Add(cli.String(&o.OnDone, "CMD"), "on-done", "", "run CMD when a file or the batch ends, with JSON on stdin")
 	t.Add(cli.String(&o.Webhook, "URL"), "webhook", "", "send that JSON to URL")
 	o.statusOptions.flags(t)

@@ -46,16 +46,17 @@ type PreviewJob struct {
 	Bytes int64
 }
 
-// PreviewOf filters n frames of a video, chosen over its whole length, in several jobs on the same
-// input. The frames are filtered together with their neighbours, as in the job.
-func PreviewOf(ctx context.Context, jobs []*Options, n int, u *cli.UI) (*Preview, error) {
-	b, tell, err := jobs[0].OpenBackend(u)
+// PreviewOf filters n frames of a video, chosen over its whole length, in several jobs. The frames
+// are filtered together with their neighbours, as in the job. before is the video without the
+// filter, see Unfiltered. A job on another input shows a result that is there already.
+func PreviewOf(ctx context.Context, before *Options, jobs []*Options, n int, u *cli.UI) (*Preview, error) {
+	b, tell, err := before.OpenBackend(u)
 	if err != nil {
 		return nil, err
 	}
 	defer b.Close()
 	tell()
-	p := previewer{backend: b, pool: pipeline.NewPool(b.Input(), 1), ui: u, before: jobs[0].unfiltered(), jobs: jobs}
+	p := previewer{backend: b, pool: pipeline.NewPool(b.Input(), 1), ui: u, before: before, jobs: jobs}
 	defer p.pool.Close()
 	moments, err := p.scan(ctx)
 	if err != nil {
@@ -84,8 +85,8 @@ func PreviewOf(ctx context.Context, jobs []*Options, n int, u *cli.UI) (*Preview
 	return &p.result, nil
 }
 
-// unfiltered returns the job without the filters that change no size and no time.
-func (o *Options) unfiltered() *Options {
+// Unfiltered returns the job without the filters that change no size and no time.
+func (o *Options) Unfiltered() *Options {
 	c := *o
 	radius, _ := kernels.OptionNamed("radius")
 	c.Filters = kernels.Selection{}
@@ -289,7 +290,8 @@ func (p *previewer) sample(ctx context.Context, m moment, coded bool) error {
 				return err
 			}
 		}
-		picture, c, noise, err := p.run(ctx, o, from, coded && i > 0)
+		coded := coded && i > 0 && o.Input == p.before.Input
+		picture, c, noise, err := p.run(ctx, o, from, coded)
 		if err != nil {
 			return err
 		}
@@ -331,7 +333,7 @@ func (s *passage) at() time.Duration {
 	return timeOf(s.frames[s.target].PTS, s.frames[s.target].Video.TimeBase)
 }
 
-// readsLike reports whether two jobs on the same input read the same frames.
+// readsLike reports whether two jobs read the same frames.
 func (o *Options) readsLike(p *Options) bool {
 	reads := func(o *Options) (d decode.Options, bits [2]int) {
 		d = o.decoding(nil)
@@ -340,7 +342,7 @@ func (o *Options) readsLike(p *Options) bool {
 	}
 	d, bits := reads(o)
 	e, others := reads(p)
-	return reflect.DeepEqual(d, e) && bits == others && !slices.ContainsFunc(pipeline.Layouts(), func(l pipeline.Layout) bool { return o.takes(l) != p.takes(l) })
+	return o.Input == p.Input && reflect.DeepEqual(d, e) && bits == others && !slices.ContainsFunc(pipeline.Layouts(), func(l pipeline.Layout) bool { return o.takes(l) != p.takes(l) })
 }
 
 // passage decodes the frames around a moment that the jobs need. If they are not coded, only the

@@ -2,6 +2,7 @@ package job
 
 import (
 	"image"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -19,7 +20,7 @@ func TestPreview(t *testing.T) {
 		e2e.Must(t, err)
 		jobs = append(jobs, o)
 	}
-	p, err := PreviewOf(t.Context(), jobs, 1, cli.NewUI(cli.Stdio{}, cli.UIOptions{}))
+	p, err := PreviewOf(t.Context(), jobs[0].Unfiltered(), jobs, 1, cli.NewUI(cli.Stdio{}, cli.UIOptions{}))
 	e2e.Must(t, err)
 	if p.Frames != 72 || p.Length.Round(time.Millisecond) != 3*time.Second || len(p.Samples) != 1 {
 		t.Fatalf("%d frames of %v, %d samples", p.Frames, p.Length, len(p.Samples))
@@ -40,7 +41,7 @@ func TestPreviewHDR(t *testing.T) {
 	picture := func(hdr, options string) image.Image {
 		o, err := Parse(append([]string{"-i", "../../samples/clean.mp4", "-o", "x.mp4", "--device=cpu", "-r", "0"}, strings.Fields(options)...), nil)
 		e2e.Must(t, err)
-		p, err := PreviewOf(t.Context(), []*Options{o}, 1, cli.NewUI(cli.Stdio{}, cli.UIOptions{}))
+		p, err := PreviewOf(t.Context(), o.Unfiltered(), []*Options{o}, 1, cli.NewUI(cli.Stdio{}, cli.UIOptions{}))
 		e2e.Must(t, err)
 		if p.HDR != hdr {
 			t.Errorf("%q: the pictures are of %q, not %q", options, p.HDR, hdr)
@@ -49,6 +50,32 @@ func TestPreviewHDR(t *testing.T) {
 	}
 	if d := difference(picture("", ""), picture("PQ", "--before setparams=color_trc=smpte2084")); d < 5 {
 		t.Errorf("the picture of PQ differs from that of the same samples in SDR by %.2f levels", d)
+	}
+}
+
+// TestPreviewResult: a finished file is shown at the times of its source, also where it begins
+// later or has each field as a frame.
+func TestPreviewResult(t *testing.T) {
+	for _, options := range []string{"--start 1.5 --frames 12", "--field-order tff --deinterlace bob"} {
+		name := filepath.Join(t.TempDir(), "out.mkv")
+		args := append([]string{"-i", "../../samples/noisy.mp4", "-o", name, "--device=cpu", "-r", "0", "--codec", "ffv1", "-q"}, strings.Fields(options)...)
+		if code, said := runJob(t, args...); code != 0 {
+			t.Fatal(said)
+		}
+		o, err := Parse(args, nil)
+		e2e.Must(t, err)
+		done, err := Parse([]string{"-i", name, "-o", "x.mkv"}, nil)
+		e2e.Must(t, err)
+		p, err := PreviewOf(t.Context(), o.Unfiltered(), []*Options{done.Unfiltered()}, 3, cli.NewUI(cli.Stdio{}, cli.UIOptions{}))
+		e2e.Must(t, err)
+		for _, s := range p.Samples {
+			if d := difference(s.Before, s.After[0]); d > 0.01 {
+				t.Errorf("%s: at %v the result differs by %.2f levels", options, s.At, d)
+			}
+		}
+		if len(p.Samples) != 3 || p.Jobs[0] != (PreviewJob{}) {
+			t.Errorf("%s: %d samples, %v", options, len(p.Samples), p.Jobs)
+		}
 	}
 }
 
