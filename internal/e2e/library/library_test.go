@@ -130,7 +130,8 @@ func TestExample(t *testing.T) {
 	for _, options := range []string{
 		"quality=fast:device=cpu",
 		"strength=1.4:chroma=0.5:grain=0.2:quality=good:threads=1:device=cpu",
-		"temporal-only:noise=7:repair:deflicker:quality=fast:device=cpu",
+		"temporal-only:noise=7:repair:quality=fast:device=cpu",
+		"deflicker:radius=1:device=cpu",
 		"radius=2:device=cpu",
 	} {
 		out := filepath.Join(t.TempDir(), "out.y4m")
