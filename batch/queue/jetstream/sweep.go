@@ -169,6 +169,7 @@ func most(ctx context.Context, s jetstream.Stream, subjects string, f func(*jets
 		defer cancel()
 		_ = s.DeleteConsumer(late, c.CachedInfo().Name) // else it ends by itself
 	}()
+	patience := time.Now().Add(2 * time.Second)
 	for left := int(c.CachedInfo().NumPending); left > 0; {
 		b, err := c.FetchNoWait(min(left, 256))
 		if err != nil {
@@ -182,7 +183,12 @@ func most(ctx context.Context, s jetstream.Stream, subjects string, f func(*jets
 				f(&jetstream.RawStreamMsg{Subject: m.Subject(), Sequence: about.Sequence.Stream, Header: m.Headers(), Data: m.Data(), Time: about.Timestamp})
 			}
 		}
-		if err := cmp.Or(b.Error(), ctx.Err()); err != nil || n == 0 {
+		err = cmp.Or(b.Error(), ctx.Err())
+		if n == 0 && errors.Is(err, nats.ErrNoResponders) && time.Now().Before(patience) {
+			time.Sleep(50 * time.Millisecond) // a cluster starts the consumer after it has answered
+			continue
+		}
+		if err != nil || n == 0 {
 			return last, err
 		}
 		left -= n
