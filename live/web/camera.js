@@ -11,6 +11,7 @@ const stuck = 1000; // ms without any: it is too slow
 const timed = 10; // pictures
 const quick = 200; // ms: the median that is good enough; else the next encoder is tried
 const hopeless = 2000; // ms: JPEGs are better
+const retime = 15000; // ms, doubled each time, until slow encoders are timed again: the machine may have been busy
 const header = 16; // bytes in front of each picture
 const resumable = 15000; // ms that the camera stays on without a connection
 const again = 2000; // ms between attempts to get a camera that went away
@@ -68,6 +69,8 @@ export class Camera {
   #size = null;
   #failed = new Set(); // names of encoders
   #lags = new Map(); // ms from a picture's way into an encoder to its way out, by the encoder's name
+  #retiming = 0; // a timer
+  #patience = retime;
   #timing = null; // of the present encoder: {began, given, lags}; null: it is known
   #clock = new CaptureClock();
   #flight = new Map(); // id: when it was handed to the encoder
@@ -162,6 +165,7 @@ export class Camera {
     this.#track = stream.getVideoTracks()[0];
     this.#track.addEventListener("ended", () => { if (this.#stream === stream) this.#fail("ended"); });
     this.#failed.clear();
+    this.#patience = retime;
     this.#clock = new CaptureClock();
     this.#size = null; // known with the first frame
     if (stream.getAudioTracks().length > 0) this.#listen(stream);
@@ -222,6 +226,7 @@ export class Camera {
   }
 
   #closeEncoder() {
+    clearTimeout(this.#retiming);
     this.#timing = null;
     this.#captures.clear();
     if (this.#encoder && this.#encoder.state !== "closed") this.#encoder.close();
@@ -379,6 +384,14 @@ export class Camera {
     this.#encoding = this.#choose(able);
     if (this.#encoding.config) this.#openEncoder();
     this.#announce();
+    const { name, config } = this.#encoding;
+    if (this.#lags.get(name) > quick || !config && this.#lags.size > 0) this.#retiming = setTimeout(() => this.#retime(), this.#patience);
+  }
+
+  #retime() {
+    this.#patience *= 2;
+    this.#lags.clear();
+    this.#anew();
   }
 
   // The first that is quick, or not known; otherwise the quickest.

@@ -13,7 +13,6 @@ import (
 // TestPreviewPage: the page of vidfilter preview shows both pictures and the command, and reacts to
 // keys and the mouse, in Chromium and Firefox, on every screen.
 func TestPreviewPage(t *testing.T) {
-	t.Parallel()
 	name := filepath.Join(t.TempDir(), "page.html")
 	e2e.Run(t, e2e.Program, "preview", "../../../samples/noisy.mp4", "-o", name, "--samples", "2", "--device", "cpu")
 	st, err := os.Stat(name)
