@@ -6,7 +6,7 @@ import (
 	"vidfilter/internal/contract"
 )
 
-// Notice is the JSON that tells other programs of the end of a file or of a batch. Its names are
+// Notice is the JSON for other programs at the end of a file or of a batch. Its names are
 // stable.
 type Notice struct {
 	Event  string    `json:"event"` // job or batch

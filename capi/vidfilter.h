@@ -15,7 +15,7 @@ extern "C" {
 
 typedef struct vidfilter vidfilter; /* a handle */
 
-/* What functions return. Below 0 are errors, whose text vidfilter_error has. After VIDFILTER_DEVICE and
+/* Results of functions. Below 0 are errors, whose text vidfilter_error has. After VIDFILTER_DEVICE and
  * VIDFILTER_FAILED only reset and close work. */
 enum {
 	VIDFILTER_OK = 0,
@@ -31,7 +31,7 @@ enum {
 	VIDFILTER_PROGRESSIVE = 0,
 	VIDFILTER_TOP_FIRST = 1,
 	VIDFILTER_BOTTOM_FIRST = 2,
-	VIDFILTER_MIXED = 3 /* each frame says which of the above; not for a frame */
+	VIDFILTER_MIXED = 3 /* one of the above for each frame; not for a frame */
 };
 
 typedef struct {
@@ -76,7 +76,7 @@ int vidfilter_push(vidfilter *v, const vidfilter_frame *frame);
  * frame->stride. time, duration and fields are set as well. */
 int vidfilter_pull(vidfilter *v, vidfilter_frame *frame);
 
-/* Says that the video has ended: all its results can be pulled. The next push begins another video. */
+/* Ends the video: all its results can be pulled. The next push begins another video. */
 int vidfilter_flush(vidfilter *v);
 
 /* Forgets all frames and results, and errors. The next push begins another video. */

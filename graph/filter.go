@@ -27,31 +27,6 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Options of Open; the zero value will do.
-type Options struct {
-	// Name is the option that the graph is from, for errors.
-	Name string
-	// Takes reports which layouts the next stage takes; nil: all. Results have the one of them that
-	// keeps most of what the last filter makes.
-	Takes func(pipeline.Layout) bool
-	// Pool has the memory of results, which are copied into it; nil: they stay where FFmpeg made
-	// them, without a copy.
-	Pool *pipeline.Pool
-	// MaxPixels is the largest picture between the filters and at their end; pictures of more than
-	// 8 bits count twice. 0: no limit.
-	MaxPixels int64
-	// Later is how many results the stages behind may keep.
-	Later int
-	// Threads run the filters; 0: as many as the program may use.
-	Threads int
-	// Lost is called at the end with the name of a property that no frame has; may be nil.
-	Lost func(name string)
-	// Trial leaves out the work of filters that change samples alone: results have all but these.
-	Trial bool
-
-	memory int64 // bytes that frames in the graph may take; 0: half of what the program may use
-}
-
 // Filter runs a graph on frames in host memory. It implements pipeline.Filter and
 // pipeline.Discarder. Where the format of frames changes, the graph ends as at the end of a video,
 // and begins anew.

@@ -12,18 +12,6 @@ import (
 // ErrGraph is the error of every graph in a build without FFmpeg.
 var ErrGraph = errors.New("no FFmpeg")
 
-// Options of Open.
-type Options struct {
-	Name      string
-	Takes     func(pipeline.Layout) bool
-	Pool      *pipeline.Pool
-	MaxPixels int64
-	Later     int
-	Threads   int
-	Lost      func(name string)
-	Trial     bool
-}
-
 // Filter is a graph that is open: there is none.
 type Filter struct{ pipeline.Pass }
 

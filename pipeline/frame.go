@@ -24,7 +24,7 @@ type Props interface{ Release() }
 // appear only once. It returns nil if no properties remain.
 type Repeater interface{ Again() Props }
 
-// Woven is implemented by Props that keep samples of two fields, which are those of alpha. OfField
+// Woven is implemented by Props that keep samples of two fields: alpha. OfField
 // returns the properties for a picture that is made of the top or the bottom field, or nil if they
 // would be the same.
 type Woven interface {

@@ -193,7 +193,7 @@ func (s *server) oneJob(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// log shows what the processes of a job said, which names files.
+// log shows the output of a job's processes, which names files.
 func (s *server) log(w http.ResponseWriter, r *http.Request) {
 	said, err := s.engine.Log(r.Context(), r.PathValue("id"))
 	switch {

@@ -4,7 +4,7 @@
 //	GET  /events                 changes as Server-Sent Events; see events.go
 //	GET  /api/jobs               see List; ?state=failed,running&limit=100&offset=0
 //	GET  /api/jobs/ID            a job; see tally.Job
-//	GET  /api/jobs/ID/log        what its processes said; needs Authorization: Bearer TOKEN
+//	GET  /api/jobs/ID/log        the output of its processes; needs Authorization: Bearer TOKEN
 //	GET  /api/workers            {"workers":[..]}; see Worker
 //	GET  /healthz                200 if the queue answers, else 503
 //	GET  /livez                  200 as long as the process answers
@@ -217,7 +217,7 @@ func (q *Queue) askWorkers() ([]Worker, queue.Backlog, error) {
 	return q.workers, q.backlog, q.refused
 }
 
-// seen adds what the store and the workers say of jobs.
+// seen adds the size in the store and the workers' reports to jobs.
 func (s *server) seen(jobs []tally.Job) []tally.Job {
 	_, _, err := s.askWorkers()
 	s.workersMu.Lock()

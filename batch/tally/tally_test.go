@@ -547,7 +547,7 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// The workers tell why a job waits.
+// The workers' reports explain why a job waits.
 func TestWait(t *testing.T) {
 	worker := func(site string, busy int, held string) queue.WorkerStatus {
 		return queue.WorkerStatus{Worker: queue.Worker{Name: "w", Sites: []string{site}, Slots: 2}, Busy: busy, Held: held}

@@ -44,7 +44,7 @@ static int plane_of(const filter *p, int i) { return p->info.format.family == FA
 
 static void release(void *frame) { api->free_frame(frame); }
 
-/* Drops what the handle knows. */
+/* Resets the handle. */
 static void forget(filter *p)
 {
 	for (; p->running && p->next_result < p->next_push; p->next_result++) {
@@ -218,7 +218,7 @@ static void options_of(const VSMap *in, char *text, size_t size)
 		snprintf(text + n, size - n, "%s%s", n ? ":" : "", more);
 }
 
-/* Opens the handle, and returns what is wrong, or NULL. */
+/* Opens the handle, and returns the error or NULL. */
 static const char *open_filter(filter *p, const VSMap *in)
 {
 	char name[32], options[2048], wrong[256];

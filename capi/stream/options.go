@@ -12,7 +12,7 @@ import (
 	_ "vidfilter/repair" // registers its option, as internal/stages does others
 )
 
-// options are those of a stream: of the filters, and where they run.
+// options of a stream: the filters, and where they run.
 type options struct {
 	filters kernels.Selection
 	device  filters.Device

@@ -18,7 +18,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Fields says how the frames of a stream are made.
+// Fields is how the frames of a stream are made.
 type Fields int
 
 // The kinds of Fields.
@@ -26,7 +26,7 @@ const (
 	Progressive Fields = iota
 	TopFirst
 	BottomFirst
-	Mixed // each frame says it
+	Mixed // by frame
 )
 
 // Format describes the frames of a stream. Results have the same size and layout.
@@ -50,7 +50,7 @@ func (f *Format) SetNames(layout, matrix string) error {
 	if !f.Layout.Valid() {
 		return usage("names are FFmpeg's, as yuv420p, yuv422p10le, gray16le, gbrp, nv12, rgba", "pixel format %q cannot be filtered", layout)
 	}
-	if matrix == "" && f.Height >= 720 { // as of files that do not say it
+	if matrix == "" && f.Height >= 720 { // as for files without a matrix
 		matrix = pipeline.BT709.String()
 	} else if matrix == "" {
 		matrix = pipeline.BT601.String()
@@ -91,7 +91,7 @@ type Stream struct {
 }
 
 // Open returns a stream for frames of a format, with options in the form NAME=VALUE:NAME=VALUE. The
-// names and values are those of the program's flags. The caller must close it.
+// names and values are the same as for the program's flags. The caller must close it.
 func Open(f Format, text string) (*Stream, error) {
 	o, err := parse(text)
 	if err != nil {
@@ -281,7 +281,7 @@ func (s *Stream) fails(err error) error {
 	return err
 }
 
-// contain turns a panic into a failure. Nobody knows what the filters hold then: it is left.
+// contain turns a panic into a failure. The state of the filters is unknown then: it is left.
 func (s *Stream) contain(err *error) {
 	if p := recover(); p != nil {
 		*err = Fault(p)
@@ -294,7 +294,7 @@ func Fault(panicked any) error {
 	return fmt.Errorf("a fault of vidfilter, please report it: %v", panicked)
 }
 
-// drop releases the results and what the filters hold.
+// drop releases the results and the frames that filters hold.
 func (s *Stream) drop() {
 	for _, f := range s.results {
 		f.Release()

@@ -12,7 +12,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// faulty is a filter that panics or fails in all frames but those of time 0.
+// faulty is a filter that panics or fails in all frames except at time 0.
 type faulty struct{ How uint8 }
 
 var faultyFilter = &kernels.Filter{Name: "faulty", Place: kernels.PlaceDeband, Zero: faulty{}, Options: []kernels.Option{{

@@ -230,7 +230,7 @@ func (o *encoder) codedDepth(has int) int {
 	return max(cmp.Or(o.Depth, o.knownDepth(has)), o.LeastDepth)
 }
 
-// knownDepth returns how many bits samples with so many count as.
+// knownDepth returns how many bits count as known, of samples with has bits.
 func (o *encoder) knownDepth(has int) int { return min(has, max(cmp.Or(o.SourceDepth, has), bits)) }
 
 // ResultDepth returns how many bits the samples of a filter's results need, of a source with so

@@ -282,7 +282,7 @@ func (e *Engine) Prepare(ctx context.Context, f *pipeline.Frame, which plane.Fie
 	return out, nil
 }
 
-// newEstimate allocates an estimate of the field. Only that of pass 0 has all levels of the search.
+// newEstimate allocates an estimate of the field. Only pass 0 has all levels of the search.
 func (f *field) newEstimate(pass int) (*estimate, error) {
 	luma := shapeOf(f.parts[f.searched])
 	luma = shape{max(luma.width, interlace.LeastSearched), max(luma.height, interlace.LeastSearched), depthSearched}

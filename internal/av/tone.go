@@ -32,7 +32,7 @@ func wide(f *pipeline.Frame) bool {
 
 const (
 	sdrWhite = 203  // nits of white in HDR that SDR shows as white: BT.2408
-	hdrPeak  = 1000 // nits; what is brighter looks the same
+	hdrPeak  = 1000 // nits; brighter samples look the same
 )
 
 // Tables have a value for each of toneSteps levels, by root from 0 to a top: dark levels are close.

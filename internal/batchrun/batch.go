@@ -329,7 +329,7 @@ func outcome(rows []batch.Row, err error) error {
 	return verdict(rows)
 }
 
-// notice returns what all notices have.
+// notice returns the fields that all notices share.
 func (b *batchJob) notice(id string) batch.Notice {
 	host, _ := os.Hostname()
 	return batch.Notice{ID: id, Time: time.Now().UTC(), Host: host, Version: cli.Version(), Root: contract.Name(b.plan.Root)}
@@ -784,7 +784,7 @@ func (b *batchJob) changed(s queue.Status) {
 // isMine distinguishes our jobs from others in the same queue: the screen has seen them.
 func (b *batchJob) isMine(id string) bool { return b.screen.Knows(id) }
 
-// ended tells of a file that has ended, and shows it if it was not queued.
+// ended sends the notice of a file that has ended, and shows it if it was not queued.
 func (b *batchJob) ended(r batch.Row) {
 	id := b.id(batch.Item{Output: r.Output})
 	b.arrived(id)

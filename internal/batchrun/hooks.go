@@ -21,7 +21,7 @@ import (
 	"vidfilter/internal/cli"
 )
 
-// hooks tell other programs of the ends of files and of the batch, one after another. They delay no
+// hooks notify other programs when files and the batch end, one notice after another. They delay no
 // file: failures are logged, and notices that find too many before them are dropped.
 type hooks struct {
 	command, webhook string
@@ -54,7 +54,7 @@ func checkWebhook(s string) error {
 	return nil
 }
 
-// newHooks returns nil if there is nothing to tell.
+// newHooks returns nil without a command and a webhook.
 func newHooks(command, webhook string, env []string, log *slog.Logger) *hooks {
 	if command == "" && webhook == "" {
 		return nil
@@ -80,7 +80,7 @@ func (h *hooks) drop() {
 	h.dropped++
 }
 
-// add tells of the end of a file, later.
+// add queues the notice of a file.
 func (h *hooks) add(n batch.Notice) {
 	if h == nil {
 		return
@@ -92,7 +92,7 @@ func (h *hooks) add(n batch.Notice) {
 	}
 }
 
-// end tells of the end of the batch, after what is pending.
+// end sends the notice of the batch, after the pending ones.
 func (h *hooks) end(n batch.Notice) {
 	if h == nil {
 		return
@@ -153,7 +153,7 @@ func (h *hooks) run(ctx context.Context, n batch.Notice, b []byte) error {
 	}
 }
 
-// lastLine keeps the end of what is written.
+// lastLine keeps the end of the text written to it.
 type lastLine struct{ b []byte }
 
 func (l *lastLine) Write(b []byte) (int, error) {

@@ -100,7 +100,7 @@ func (q *queueJobs) list() (status.List, error) {
 	return status.List{Count: len(jobs), Jobs: jobs, Totals: q.tally.Totals(now, false), Note: heldNote(workers)}, q.err
 }
 
-// hearWithin is how long workers may take to say what they do. They do so at least every second.
+// hearWithin is how long workers may take to report. They do so at least every second.
 const hearWithin = 1200 * time.Millisecond
 
 // hear waits at the beginning until all tasks at work are known.

@@ -1,5 +1,5 @@
-// Package filters is what jobs, live video and the library share of options: the flags of filters,
-// and the device.
+// Package filters has the options that jobs, live video and the library share: the flags of
+// filters, and the device.
 package filters
 
 import (

@@ -533,7 +533,7 @@ type cost struct {
 	decode, filter, encode time.Duration
 }
 
-// coded is what an encoder made of frames.
+// coded counts an encoder's packets.
 type coded struct {
 	packets int
 	bytes   int64

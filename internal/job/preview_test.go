@@ -36,7 +36,7 @@ func TestPreview(t *testing.T) {
 	}
 }
 
-// TestPreviewHDR: pictures of HDR are mapped, and the preview says so.
+// TestPreviewHDR: pictures of HDR are mapped, and Preview.HDR is set.
 func TestPreviewHDR(t *testing.T) {
 	picture := func(hdr, options string) image.Image {
 		o, err := Parse(append([]string{"-i", "../../samples/clean.mp4", "-o", "x.mp4", "--device=cpu", "-r", "0"}, strings.Fields(options)...), nil)

@@ -148,7 +148,7 @@ func (e *Engine) replicate(ctx context.Context, s jetstream.Stream) error {
 	return err
 }
 
-// bucket returns a key-value bucket, of the latest entries if most is not 0. Unlike those of
+// bucket returns a key-value bucket, of the latest entries if most is not 0. Unlike
 // nats.go, it reads keys from the leader only: a lagging replica would miss a job that was just
 // submitted. It is created like that rather than changed later, since a kill while a server
 // rewrites a stream's configuration makes it drop the stream.

@@ -13,13 +13,13 @@ import (
 	"vidfilter/batch/queue"
 )
 
-// Limits of what the processes of jobs have said.
+// Limits of the logs of jobs.
 const (
 	mostLog  = 64 << 10 // bytes of a job, the last ones
 	mostLogs = 1000     // jobs, the latest
 )
 
-// tail is the end of what the processes of an attempt say.
+// tail is the end of the output of an attempt's processes.
 type tail struct {
 	mu sync.Mutex
 	b  []byte
@@ -64,7 +64,7 @@ func lastOf(s string, most int) string {
 	return s[strings.IndexByte(s, '\n')+1:]
 }
 
-// addLog adds to what the processes of a job have said. It gives up soon, since the end of the
+// addLog adds to the log of a job. It gives up soon, since the end of the
 // attempt waits for it, and a failure is logged only.
 func (e *Engine) addLog(ctx context.Context, job, text string) {
 	if text == "" || e.tight.Load() {
@@ -109,7 +109,7 @@ func (e *Engine) Log(ctx context.Context, id string) (string, error) {
 	return text, err
 }
 
-// said answers with the log of a job to its owner.
+// said answers a job's owner with its log.
 func (h *head) said(ctx context.Context, by caller, q *request) (answer, error) {
 	if _, err := h.own(ctx, by, q.ID); err != nil {
 		return answer{}, err

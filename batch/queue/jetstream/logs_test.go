@@ -12,7 +12,7 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// The log has what the processes said, attempt by attempt, and ends with its job.
+// The log has the output of the processes, attempt by attempt, and ends with its job.
 func TestLog(t *testing.T) {
 	e := embedded(t, quick)
 	said := func(id string) string {

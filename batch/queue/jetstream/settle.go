@@ -21,7 +21,7 @@ type ending struct {
 	Reason  string         `json:"reason,omitempty"`
 	Code    string         `json:"code,omitempty"` // see queue.CodeOf
 	Delay   time.Duration  `json:"delay,omitempty"`
-	Log     string         `json:"log,omitempty"` // what the task's processes said
+	Log     string         `json:"log,omitempty"` // output of the task's processes
 }
 
 // Ways in which an attempt ends.

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) { e2e.Main(m, 1) }
 
 const scripts = "../../../scripts/"
 
-// run returns what a command prints. Its error ends the test.
+// run returns the output of a command. Its error ends the test.
 func run(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(name, args...)
@@ -236,7 +236,7 @@ func TestImage(t *testing.T) {
 		t.Errorf("the image: %s", env)
 	}
 	image := buildah("from", "--pull-never", "vidfilter")
-	buildah("copy", image, "../../../samples/noisy.mp4", "/work/")
+	buildah("copy", image, "../../../samples/noisy.mp4", "/videos/")
 	out := buildah("run", "--isolation=chroot", image, "--", "sh", "-ec", "id -u; vidfilter noisy.mp4 -o out.mkv --frames 2; vidfilter info out.mkv")
 	if !strings.HasPrefix(out, "10001\n") || !strings.Contains(out, "h264") {
 		t.Errorf("in the container: %s", out)

@@ -1,4 +1,4 @@
-// Package library tests what make lib builds, beside the program.
+// Package library tests the output of make lib, beside the program.
 package library
 
 import (
@@ -67,7 +67,7 @@ func raw(t *testing.T, video, format string) []byte {
 	return e2e.Run(t, "ffmpeg", "-v", "error", "-nostdin", "-i", video, "-f", "rawvideo", "-pix_fmt", format, "-")
 }
 
-// filtered returns the samples of what the program makes of a video.
+// filtered returns the samples of the program's result.
 func filtered(t *testing.T, video, format, options string) []byte {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "out.mkv")
@@ -142,7 +142,7 @@ func TestExample(t *testing.T) {
 	}
 }
 
-// TestRefused: errors name the option, and what to do.
+// TestRefused: errors name the option and the remedy.
 func TestRefused(t *testing.T) {
 	e2e.Start(t, false)
 	clip := e2e.Read(t, e2e.Clip(t, "noisy.y4m", noisy+" -pix_fmt yuv420p"))

@@ -39,7 +39,7 @@ type component struct {
 	archives               []string // patterns of a library's files
 }
 
-// What Debian has on every system.
+// Every Debian system has these.
 const common = "/usr/share/common-licenses/"
 
 // libraries are the C libraries; $NAME stands for a version in scripts/ffmpeg.sh.

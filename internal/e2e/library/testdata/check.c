@@ -1,4 +1,4 @@
-/* Uses libvidfilter.so in all ways that vidfilter.h promises, on a device: check cpu. Prints what is wrong. */
+/* Uses libvidfilter.so in all ways that vidfilter.h promises, on a device: check cpu. Prints errors. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>

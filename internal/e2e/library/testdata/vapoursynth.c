@@ -1,7 +1,7 @@
 /* A small host for the VapourSynth plugin: one source, one filter, one thread. It checks that the plugin asks for the
  * frames that it reads, and frees what it takes.
  * host PLUGIN FAMILY BITS SUB_W SUB_H WIDTH HEIGHT FRAMES NUMBERS KEY=TYPE:VALUE... <raw >raw
- * NUMBERS are those of the frames to write, as 2,0,1. An error of the plugin goes to stdout. */
+ * NUMBERS are the frames to write, as 2,0,1. An error of the plugin goes to stdout. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
