@@ -1,6 +1,6 @@
 // A pass of interlace.blender, bit-exact. A block is 8 columns of two missing rows.
 
-enum { ACROSS = 8, BESIDE = 2, COMPARED = ACROSS + 2 * BESIDE, STILL_MEAN = 86, STILL_MOST = 8, BINS = 4 };
+enum { ACROSS = 8, BESIDE = 2, COMPARED = ACROSS + 2 * BESIDE, STILL_MEAN = 86, STILL_MOST = 8, BINS = 256 };
 
 typedef float vf8 __attribute__((vector_size(32)));
 typedef int32_t vi8 __attribute__((vector_size(32)));
@@ -13,8 +13,8 @@ INLINE vf8 chosen(vi8 mask, vf8 a, vf8 b) { return (vf8)(((vi8)a & mask) | ((vi8
 // eight loads 8 adjacent samples. put_eight stores 8 integers within the range of a sample.
 //
 // apart adds absolute differences over every second row from row `from` on, including the columns
-// beside the block. It returns parts of the sum, and sets *over if a difference exceeds limit. over
-// may be NULL. totals adds the parts of four sums.
+// beside the block. It returns parts of the sum, and raises the numbers in *most to the differences
+// in their places. most may be NULL. totals adds the parts of four sums.
 
 #ifdef __AVX2__
 
@@ -44,7 +44,6 @@ INLINE __m256i compared(const sample *p, const sample *q)
 
 INLINE __m256i sums(__m256i u, __m256i v) { return _mm256_sad_epu8(u, v); }
 #define LANES(f) _mm256_##f##_epu8
-#define SPREAD(v) _mm256_set1_epi8(v)
 enum { LOADED = 2 }; // rows per vector
 
 #else
@@ -57,7 +56,6 @@ INLINE __m256i compared(const sample *p, const sample *q)
 }
 
 #define LANES(f) _mm256_##f##_epu16
-#define SPREAD(v) _mm256_set1_epi16(v)
 enum { LOADED = 1 };
 
 INLINE __m256i sums(__m256i u, __m256i v)
@@ -68,19 +66,25 @@ INLINE __m256i sums(__m256i u, __m256i v)
 
 #endif
 
-INLINE vi4 apart(const sample *a, const sample *b, ptrdiff_t pitch, int from, int rows, int limit, int *over)
+typedef struct { __m256i each; } differences_most;
+
+INLINE int exceeds(differences_most most, int limit)
 {
-	__m256i sum = _mm256_setzero_si256(), above = sum;
+	__m256i limits = SAMPLE_BITS == 8 ? _mm256_set1_epi8(limit) : _mm256_set1_epi16(limit);
+	__m256i above = LANES(subs)(most.each, limits);
+	return !_mm256_testz_si256(above, above);
+}
+
+INLINE vi4 apart(const sample *a, const sample *b, ptrdiff_t pitch, int from, int rows, differences_most *most)
+{
+	__m256i sum = _mm256_setzero_si256();
 #pragma GCC unroll 3
 	for (int i = 0; i < rows; i += LOADED) {
 		const sample *p = a + (from + 2 * i) * pitch, *q = b + (from + 2 * i) * pitch;
 		__m256i u = compared(p, i + 1 < rows ? p + 2 * pitch : NULL), v = compared(q, i + 1 < rows ? q + 2 * pitch : NULL);
 		sum = _mm256_add_epi32(sum, sums(u, v));
-		if (!over) continue;
-		__m256i most = SPREAD(limit);
-		above = _mm256_or_si256(above, _mm256_or_si256(LANES(subs)(LANES(subs)(u, v), most), LANES(subs)(LANES(subs)(v, u), most)));
+		if (most) most->each = LANES(max)(most->each, _mm256_or_si256(LANES(subs)(u, v), LANES(subs)(v, u)));
 	}
-	if (over) *over |= !_mm256_testz_si256(above, above);
 	return (vi4)_mm_add_epi32(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
 }
 
@@ -98,7 +102,6 @@ INLINE vi4 apart_eight(const sample *p, const sample *q)
 }
 
 #undef LANES
-#undef SPREAD
 
 #else
 
@@ -117,19 +120,23 @@ INLINE void put_eight(sample *p, vi8 v)
 	memcpy(p, &s, sizeof s);
 }
 
-INLINE vi4 apart(const sample *a, const sample *b, ptrdiff_t pitch, int from, int rows, int limit, int *over)
+typedef struct { int all; } differences_most;
+
+INLINE int exceeds(differences_most most, int limit) { return most.all > limit; }
+
+INLINE vi4 apart(const sample *a, const sample *b, ptrdiff_t pitch, int from, int rows, differences_most *most)
 {
-	int sum = 0, most = 0;
+	int sum = 0, largest = 0;
 	for (int i = 0; i < rows; i++) {
 		const sample *p = a + (from + 2 * i) * pitch - BESIDE, *q = b + (from + 2 * i) * pitch - BESIDE;
 		for (int x = 0; x < COMPARED; x++) {
 			int d = p[x] - q[x];
 			d = d < 0 ? -d : d;
 			sum += d;
-			most = d > most ? d : most;
+			largest = d > largest ? d : largest;
 		}
 	}
-	if (over) *over |= most > limit;
+	if (most && largest > most->all) most->all = largest;
 	return (vi4){sum};
 }
 
@@ -152,10 +159,13 @@ INLINE vi4 at_most(vi4 v, vi4 most) { return (v & (v < most)) | (most & ~(v < mo
 // halved divides by 2. It rounds halves away from zero.
 INLINE vi4 halved(vi4 v) { return ((((v ^ v >> 31) - (v >> 31) + 1) >> 1) ^ v >> 31) - (v >> 31); }
 
-// bin quantises the mean of n differences. Samples have 8 + extra bits.
-INLINE int bin(int sum, int n, int extra)
+// bins quantises four means of n differences, and joins them into a number. Samples have 8 + extra
+// bits.
+INLINE int bins(vi4 sum, vi4 n, int extra)
 {
-	return (sum >= (3 * n / 2) << extra) + (sum >= (4 * n) << extra) + (sum >= (10 * n) << extra);
+	vi4 bin = (sum >= 3 * n / 2 << extra) + (sum >= 4 * n << extra) + (sum >= 10 * n << extra); // negative
+	bin <<= (vi4){6, 4, 2, 0};
+	return -(bin[0] + bin[1] + bin[2] + bin[3]);
 }
 
 // kinds classifies rows by their distances to the first row of a neighbour: 0 if they are its own,
@@ -166,6 +176,7 @@ INLINE vi4 kinds(vi4 row) { return (row & 1) | (row & ~(row << 1) & 2); }
 typedef struct {
 	const sample *to[VI_NEIGHBOURS];
 	vi4 kind;
+	int moves; // a vector is not 0
 } located;
 
 // locate finds the block at x and y along its vectors. Clamped positions lie in the padding, where
@@ -174,15 +185,23 @@ INLINE void locate(located *to, const vi_pass *p, vi4 parity, int x, int y)
 {
 	int cell_x = ((x + ACROSS / 2) << p->shift_x) / 8, cell_y = ((y + 1) << p->shift_y) / 8;
 	int cell = (cell_y < p->cells_y ? cell_y : p->cells_y - 1) * p->cells_x + (cell_x < p->cells_x ? cell_x : p->cells_x - 1);
-	vi4 vx, vy;
-	for (int i = 0; i < VI_NEIGHBOURS; i++) vx[i] = p->to[i].field[cell].x, vy[i] = p->to[i].field[cell].y;
+	const vi4 none = {};
+	vi4 vx = none, vy = none;
+	int moves = 0;
+	for (int i = 0; i < VI_NEIGHBOURS; i++) {
+		int32_t both;
+		memcpy(&both, &p->to[i].field[cell], sizeof both);
+		vx[i] = both, moves |= both;
+	}
+	vy = vx >> 16, vx = vx << 16 >> 16; // x is in the lower half
 	if (p->shift_x) vx = halved(vx);
 	if (p->shift_y) vy = halved(vy);
-	const vi4 none = {};
 	vi4 to_x = at_most(at_least(x + (vx >> 1), none - ACROSS - BESIDE), none + p->now.width + BESIDE);
 	vi4 to_y = at_most(at_least(y + (vy >> 1), none - 5), none + p->now.height + 2), phase = (vx & 1) | (vy & 1) << 1;
-	for (int i = 0; i < VI_NEIGHBOURS; i++) to->to[i] = row_of(p->to[i].half[phase[i]], to_y[i]) + to_x[i];
+	vi4 at = to_y * (int)p->now.pitch + to_x;
+	for (int i = 0; i < VI_NEIGHBOURS; i++) to->to[i] = (const sample *)p->to[i].half[phase[i]].at + at[i];
 	to->kind = kinds(2 * y + vy - 2 * parity);
+	to->moves = moves != 0;
 }
 
 INLINE void put(const vi_pass *p, int x, int y, vi8 v)
@@ -200,7 +219,8 @@ INLINE void put(const vi_pass *p, int x, int y, vi8 v)
 // words loads 8 samples each of a row and of the second row below.
 INLINE __m256i words(const sample *p, ptrdiff_t pitch)
 {
-	return _mm256_cvtepu8_epi16(_mm_unpacklo_epi64(_mm_loadl_epi64((const __m128i *)p), _mm_loadl_epi64((const __m128i *)(p + 2 * pitch))));
+	__m128 first = _mm_castsi128_ps(_mm_loadl_epi64((const __m128i *)p));
+	return _mm256_cvtepu8_epi16(_mm_castps_si128(_mm_loadh_pi(first, (const __m64 *)(p + 2 * pitch))));
 }
 
 typedef struct { __m256i left, right; } both_sums; // of 4 columns in two rows
@@ -292,64 +312,104 @@ INLINE void mix(const vi_pass *p, int code, const sample *e, const sample *const
 typedef struct {
 	vi4 d;
 	int between; // difference between the two nearest
-	int contrast;
 } differences;
+
+INLINE int both_there(const vi_pass *p) { return p->to[0].there && p->to[1].there; }
 
 INLINE differences differ(const vi_pass *p, const sample *here, const sample *const *to)
 {
 	ptrdiff_t pitch = p->now.pitch;
 	vi4 own[VI_NEIGHBOURS];
-	for (int i = 0; i < VI_NEIGHBOURS; i++) own[i] = apart(here, to[i], pitch, OWN, OWN_ROWS, 0, NULL);
+	for (int i = 0; i < VI_NEIGHBOURS; i++) own[i] = apart(here, to[i], pitch, OWN, OWN_ROWS, NULL);
 	vi4 d = totals(own[0], own[1], own[2], own[3]);
-	vi4 other = totals(apart(to[0], to[1], pitch, MISSING, MISSING_ROWS, 0, NULL), (vi4){},
-		apart_eight(here - pitch, here + pitch), apart_eight(here + pitch, here + 3 * pitch));
-	return (differences){d, p->to[0].there && p->to[1].there ? other[0] : 2 * d[0] / 3, other[2] + other[3]};
+	if (!both_there(p)) return (differences){d, 2 * d[0] / 3};
+	vi4 between = apart(to[0], to[1], pitch, MISSING, MISSING_ROWS, NULL);
+	return (differences){d, totals(between, (vi4){}, (vi4){}, (vi4){})[0]};
+}
+
+// standing holds the differences of a block without motion. between and far are 0 where a neighbour
+// is missing.
+typedef struct {
+	vi4 between, far[2];
+	differences_most most;
+} standing;
+
+INLINE standing stand(const vi_pass *p, const sample *here, const sample *const *to)
+{
+	ptrdiff_t pitch = p->now.pitch;
+	standing s = {};
+	if (both_there(p)) s.between = apart(to[0], to[1], pitch, MISSING, MISSING_ROWS, &s.most);
+	for (int i = 0; i < 2; i++)
+		if (p->to[2 + i].there) s.far[i] = apart(here, to[2 + i], pitch, OWN, OWN_ROWS, &s.most);
+	return s;
+}
+
+// differ_standing is differ without motion.
+INLINE differences differ_standing(const vi_pass *p, const sample *here, const sample *const *to, const standing *s)
+{
+	ptrdiff_t pitch = p->now.pitch;
+	vi4 own[VI_NEIGHBOURS] = {{}, {}, s->far[0], s->far[1]};
+	for (int i = 0; i < VI_NEIGHBOURS; i++)
+		if (i < 2 || !p->to[i].there) own[i] = apart(here, to[i], pitch, OWN, OWN_ROWS, NULL);
+	vi4 d = totals(own[0], own[1], own[2], own[3]);
+	return (differences){d, both_there(p) ? totals(s->between, (vi4){}, (vi4){}, (vi4){})[0] : 2 * d[0] / 3};
+}
+
+INLINE int contrast(const sample *here, ptrdiff_t pitch)
+{
+	vi4 sum = apart_eight(here - pitch, here + pitch) + apart_eight(here + pitch, here + 3 * pitch);
+	return totals(sum, (vi4){}, (vi4){}, (vi4){})[0];
 }
 
 // blend_block computes the missing rows y and y + 2 of a block, which is in the neighbours at `at`.
 INLINE void blend_block(const vi_pass *p, const located *at, vi4 parity, int x, int y)
 {
-	int extra = p->now.depth - 8, over = 0, limit = STILL_MOST << extra;
-	ptrdiff_t pitch = p->now.pitch;
-	const sample *here = row_of(p->now, y) + x;
+	int extra = p->now.depth - 8;
+	ptrdiff_t pitch = p->now.pitch, offset = y * pitch + x;
+	const sample *here = (const sample *)p->now.at + offset;
 	located same = {.kind = kinds(2 * y - 2 * parity)};
-	for (int i = 0; i < VI_NEIGHBOURS; i++) same.to[i] = row_of(p->to[i].half[0], y) + x;
-	int nearest = p->to[0].there && p->to[1].there, known = nearest || p->to[2].there || p->to[3].there;
-	vi4 part[3] = {};
-	if (nearest) part[0] = apart(same.to[0], same.to[1], pitch, MISSING, MISSING_ROWS, limit, &over);
-	for (int i = 2; i < VI_NEIGHBOURS; i++)
-		if (p->to[i].there) part[i - 1] = apart(here, same.to[i], pitch, OWN, OWN_ROWS, limit, &over);
-	vi4 total = totals(part[0], part[1], part[2], (vi4){}) * (vi4){3, 2, 2};
+	for (int i = 0; i < VI_NEIGHBOURS; i++) same.to[i] = (const sample *)p->to[i].half[0].at + offset;
+	standing still = stand(p, here, same.to);
+	int known = both_there(p) || p->to[2].there || p->to[3].there;
+	vi4 total = totals(still.between, still.far[0], still.far[1], (vi4){}) * (vi4){3, 2, 2};
 	int z = total[0];
 	for (int i = 1; i < 3; i++) z = total[i] > z ? total[i] : z;
-	if (known && z <= STILL_MEAN << extra && !over) {
+	if (known && z <= STILL_MEAN << extra && !exceeds(still.most, STILL_MOST << extra)) {
 		for (int j = 0; j <= 2 && y + j < p->out.height; j += 2)
 			put(p, x, y + j, (eight(same.to[0] + j * pitch) + eight(same.to[1] + j * pitch) + 1) >> 1);
 		return;
 	}
-	differences m = differ(p, here, at->to);
-	int further = m.d[2] < m.d[3] ? m.d[2] : m.d[3];
-	if (known && z <= (3 * m.between > 2 * further ? 3 * m.between : 2 * further)) {
-		at = &same;
+	differences m;
+	int stands = !at->moves;
+	if (!stands) {
 		m = differ(p, here, at->to);
-		further = m.d[2] < m.d[3] ? m.d[2] : m.d[3];
+		int further = m.d[2] < m.d[3] ? m.d[2] : m.d[3];
+		stands = known && z <= (3 * m.between > 2 * further ? 3 * m.between : 2 * further);
 	}
+	if (stands) at = &same, m = differ_standing(p, here, same.to, &still);
+	int further = m.d[2] < m.d[3] ? m.d[2] : m.d[3];
 	int swap = m.d[1] < m.d[0], swap2 = m.d[3] < m.d[2];
 	const int order[VI_NEIGHBOURS] = {swap, !swap, 2 + swap2, 3 - swap2}; // of each two, the better match first
 	int far = at->kind[2] < at->kind[3] ? at->kind[2] : at->kind[3];
-	int class = (at->kind[order[0]] * 3 + at->kind[order[1]]) * 3 + far;
-	class = (class * BINS + bin(m.between, 2 * COMPARED, extra)) * BINS + bin(m.contrast, 4 * ACROSS, extra);
-	class = (class * BINS + bin(m.d[order[0]], 3 * COMPARED, extra)) * BINS + bin(further, 3 * COMPARED, extra);
+	int class = ((at->kind[order[0]] * 3 + at->kind[order[1]]) * 3 + far) * BINS;
+	class += bins((vi4){m.between, contrast(here, pitch), m.d[swap], further},
+		(vi4){2 * COMPARED, 4 * ACROSS, 3 * COMPARED, 3 * COMPARED}, extra);
 	const sample *to[VI_NEIGHBOURS];
 	for (int i = 0; i < VI_NEIGHBOURS; i++) to[i] = at->to[order[i]];
 	mix(p, p->learned->code_of[class], here, to, x, y);
 }
 
-// fetch loads rows of a block into the cache.
-INLINE void fetch(const located *at, ptrdiff_t pitch, int from)
+enum { LINE = 64 / sizeof(sample) }; // of the cache
+
+// fetch loads rows of a block into the cache, where the block on its left, if there is one, has not
+// loaded the same lines.
+INLINE void fetch(const located *at, const located *left, ptrdiff_t pitch, int from)
 {
-	for (int i = 0; i < VI_NEIGHBOURS; i++)
-		for (int j = from; j <= 4; j++) __builtin_prefetch(at->to[i] + j * pitch);
+	for (int i = 0; i < VI_NEIGHBOURS; i++) {
+		const sample *to = at->to[i];
+		if (left && to == left->to[i] + ACROSS && (uintptr_t)to / sizeof *to % LINE >= ACROSS) continue;
+		for (int j = from; j <= 4; j++) __builtin_prefetch(to + j * pitch);
+	}
 }
 
 // fetch_line loads a cache line at x of each row that blocks without motion read. The processor
@@ -364,7 +424,7 @@ INLINE void fetch_line(const vi_pass *p, int x, int y)
 
 // vi_blend locates blocks AHEAD of their turn, to fetch their samples in time. Earlier blocks have
 // fetched the rows above.
-enum { AHEAD = 16, LINE = 64 / sizeof(sample) };
+enum { AHEAD = 16 };
 
 void NAME(vi_blend)(const vi_pass *p, int y0, int y1)
 {
@@ -378,7 +438,7 @@ void NAME(vi_blend)(const vi_pass *p, int y0, int y1)
 			if (i < blocks) {
 				located *next = &ring[i % (2 * AHEAD)];
 				locate(next, p, parity, i * ACROSS, y);
-				fetch(next, p->now.pitch, y < y0 + 4 ? -2 : 1);
+				fetch(next, i ? &ring[(i - 1) % (2 * AHEAD)] : NULL, p->now.pitch, y < y0 + 4 ? -2 : 1);
 				if (i * ACROSS % LINE == 0) fetch_line(p, i * ACROSS + LINE, y);
 			}
 			if (i >= AHEAD) blend_block(p, &ring[(i - AHEAD) % (2 * AHEAD)], parity, (i - AHEAD) * ACROSS, y);
