@@ -2,6 +2,7 @@ package status
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -19,6 +20,7 @@ type verb struct {
 	only       string // the jobs to which it applies
 	applies    func(queue.State) bool
 	do         func(ctx context.Context, id string, o order) error // nil: the page lacks it
+	change     string                                              // of the request of a batch; "" for none
 }
 
 // order is what a request adds to its verb.
@@ -36,12 +38,12 @@ func (s *server) verbs() []verb {
 	live := func(st queue.State) bool { return !st.Ended() }
 	always := func(queue.State) bool { return true }
 	return []verb{
-		{"cancel", "cancelled", open, live, s.cancel},
-		{"pause", "paused", open, live, s.pause(true)},
-		{"resume", "resumed", open, live, s.pause(false)},
-		{"priority", "prioritized", open, live, s.prioritize()},
-		{"retry", "retried", ended, queue.State.Retryable, plain(s.o.Retry)},
-		{"remove", "removed", "", always, plain(s.o.Remove)},
+		{"cancel", "cancelled", open, live, s.cancel, queue.CancelRequest},
+		{"pause", "paused", open, live, s.pause(true), queue.PauseRequest},
+		{"resume", "resumed", open, live, s.pause(false), queue.ResumeRequest},
+		{"priority", "prioritized", open, live, s.prioritize(), ""},
+		{"retry", "retried", ended, queue.State.Retryable, plain(s.o.Retry), queue.RetryRequest},
+		{"remove", "removed", "", always, plain(s.o.Remove), queue.RemoveRequest},
 	}
 }
 
@@ -71,7 +73,8 @@ func (s *server) pause(on bool) func(context.Context, string, order) error {
 	return func(ctx context.Context, id string, _ order) error { return s.engine.Pause(ctx, id, on) }
 }
 
-// can returns the names of the verbs that the page has, and "workers" if it can pause them.
+// can returns the names of the verbs that the page has, "workers" if it can pause them, and
+// "submit" if it takes batches.
 func (s *server) can() (names []string) {
 	for _, v := range s.verbs() {
 		if v.do != nil {
@@ -80,6 +83,9 @@ func (s *server) can() (names []string) {
 	}
 	if s.o.PauseWorkers != nil {
 		names = append(names, "workers")
+	}
+	if s.o.Submit != nil {
+		names = append(names, "submit")
 	}
 	return names
 }
@@ -141,20 +147,43 @@ func (s *server) onBatch(v verb) http.HandlerFunc {
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(changeTime))
 		ctx, cancel := context.WithTimeout(s.ctx, changeTime)
 		defer cancel()
-		jobs, err := s.jobsOf(ctx, r.PathValue("id"))
-		found := len(jobs)
-		jobs = slices.DeleteFunc(jobs, func(j queue.Status) bool { return !v.applies(j.State) })
+		err := s.changeBatch(ctx, v, o, r.PathValue("id"))
 		switch {
-		case err != nil:
-			answerChange(w, err)
-		case found == 0:
-			site.Refuse(w, http.StatusNotFound, "there is no batch with this ID")
-		case len(jobs) == 0:
+		case errors.Is(err, queue.ErrNoRequest):
+			site.Refuse(w, http.StatusNotFound, err.Error())
+		case errors.Is(err, errNotNow):
 			site.Refuse(w, http.StatusConflict, fmt.Sprintf("only %s can be %s, and the batch has none", v.only, v.done))
 		default:
-			answerChange(w, s.changeAll(ctx, v, o, jobs))
+			answerChange(w, err)
 		}
 	}
+}
+
+// errNotNow is the error of a verb that applies to no job of a batch.
+var errNotNow = errors.New("no job of the batch is in such a state")
+
+// changeBatch changes the request of a batch, so that its agent adds no jobs meanwhile, and then the
+// jobs.
+func (s *server) changeBatch(ctx context.Context, v verb, o order, id string) error {
+	known := slices.ContainsFunc(s.requests(), func(r queue.RequestStatus) bool { return r.ID == id })
+	changed, err := s.changeRequest(ctx, v, id)
+	if err != nil {
+		return err
+	}
+	jobs, err := s.jobsOf(ctx, id)
+	known = known || len(jobs) > 0
+	jobs = slices.DeleteFunc(jobs, func(j queue.Status) bool { return !v.applies(j.State) })
+	switch {
+	case err != nil:
+		return err
+	case !known:
+		return queue.ErrNoRequest
+	case len(jobs) == 0 && !changed:
+		return errNotNow
+	case changed && s.o.Acted != nil:
+		s.o.Acted(v.done+" a batch", id, "")
+	}
+	return s.changeAll(ctx, v, o, jobs)
 }
 
 // jobsOf returns the jobs of a batch. The page itself does not keep all that are done.

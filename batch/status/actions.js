@@ -4,14 +4,16 @@ import { headers, may, remember } from "./session.js";
 
 const live = (j) => j.state === "queued" || j.state === "running";
 
+const waits = (b) => b.request === "queued" || b.request === "running"; // an agent takes or runs it
+
 // When jobs and batches have which button.
 const verbs = [
-  { label: "cancel", verb: "cancel", job: live, batch: (b) => b.open > 0 },
-  { label: "pause", verb: "pause", job: (j) => live(j) && !j.paused, batch: (b) => b.open > b.paused },
-  { label: "resume", verb: "resume", job: (j) => live(j) && j.paused, batch: (b) => b.paused > 0 },
+  { label: "cancel", verb: "cancel", job: live, batch: (b) => b.open > 0 || waits(b) },
+  { label: "pause", verb: "pause", job: (j) => live(j) && !j.paused, batch: (b) => b.open > b.paused || (waits(b) && !b.held) },
+  { label: "resume", verb: "resume", job: (j) => live(j) && j.paused, batch: (b) => b.paused > 0 || (waits(b) && b.held) },
   { label: "first", verb: "priority", value: 1, job: (j) => live(j) && !j.priority, batch: (b) => b.open > b.first },
   { label: "in turn", verb: "priority", value: 0, job: (j) => live(j) && j.priority > 0, batch: (b) => b.first > 0 },
-  { label: "retry", verb: "retry", job: (j) => !live(j) && j.state !== "done", batch: (b) => b.failed + b.cancelled > 0 },
+  { label: "retry", verb: "retry", job: (j) => !live(j) && j.state !== "done", batch: (b) => b.failed + b.cancelled > 0 || b.request === "failed" || b.request === "cancelled" },
   { label: "remove", verb: "remove", job: () => true, batch: () => true },
 ];
 const hints = {

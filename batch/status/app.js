@@ -6,6 +6,7 @@ import { Jobs } from "./jobs.js";
 import { drawBatches } from "./batches.js";
 import { drawWorkers } from "./workers.js";
 import { drawHistory } from "./charts.js";
+import { drawSubmit } from "./submit.js";
 
 const jobs = new Jobs();
 let whole = null;
@@ -20,6 +21,7 @@ const draw = () => {
   say($("trouble"), clean(whole.trouble));
   document.title = (whole.words.percent + " vidfilter").trim();
   drawBatches(whole.batches || [], whole.more_batches);
+  drawSubmit();
   drawWorkers(workers, whole.paused || []);
   jobs.draw(workers, whole.totals.jobs - whole.totals.waiting); // a list has only submitted jobs
 };

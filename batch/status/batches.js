@@ -1,12 +1,14 @@
 // The table of batches.
-import { $, element, set } from "./util.js";
+import { $, element, say, set } from "./util.js";
 import { buttons } from "./actions.js";
 
 const rows = new Map(); // by ID
 
 const newRow = (id) => {
   const tr = element("tr"), cell = (kind) => tr.appendChild(element("td", kind));
-  const r = { tr, name: cell(), facts: cell(), owner: cell(), does: buttons("batch", id) };
+  const r = { tr, name: cell(), state: cell(), owner: cell(), does: buttons("batch", id) };
+  r.facts = r.state.appendChild(element("span"));
+  r.why = r.state.appendChild(element("span", "why"));
   set(r.name, id);
   cell("does").append(...r.does.all);
   return r;
@@ -19,6 +21,7 @@ export const drawBatches = (batches, more) => {
     if (!rows.has(b.id)) rows.set(b.id, newRow(b.id));
     const r = rows.get(b.id);
     set(r.facts, b.facts);
+    say(r.why, b.why);
     set(r.owner, b.user || "");
     r.does.show(b, "batch " + b.id);
     return r.tr;

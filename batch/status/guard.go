@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"vidfilter/batch/queue"
 	"vidfilter/internal/site"
 )
 
@@ -22,7 +23,11 @@ func (s *server) guard(next http.Handler) http.Handler {
 			site.Refuse(w, http.StatusForbidden, "this page has another name: use that, or add this one with --status-host")
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, 1<<10) // no request needs a body
+		most := int64(1 << 10) // no request needs a body
+		if r.URL.Path == submitPath {
+			most = queue.MostRequest
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, most)
 		next.ServeHTTP(w, r)
 	})
 }

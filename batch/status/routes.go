@@ -58,6 +58,7 @@ func (s *server) routes() http.Handler {
 		route("POST", "/api/jobs/{id}/"+v.name, s.act(s.onJob(v)))
 		route("POST", "/api/batches/{id}/"+v.name, s.act(s.onBatch(v)))
 	}
+	route("POST", submitPath, s.act(s.submit))
 	route("POST", "/api/workers/{name}/pause", s.act(s.pauseWorkers(true)))
 	route("POST", "/api/workers/{name}/resume", s.act(s.pauseWorkers(false)))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {

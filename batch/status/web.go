@@ -12,6 +12,7 @@
 //	GET  /metrics                Prometheus's text format
 //	POST /api/jobs/ID/VERB       needs Authorization: Bearer TOKEN; see verbs
 //	POST /api/batches/ID/VERB    the same, for the jobs of a batch to which it applies
+//	POST /api/batches            the same: submit the job file in the body; ?name=FILE, ?check
 //	POST /api/workers/NAME/VERB  the same: pause or resume the workers of a credential, or "all"
 //
 // Errors are a sentence of plain text.
@@ -49,6 +50,12 @@ type Options struct {
 	// Paused returns the paused names. Both may be nil.
 	PauseWorkers func(ctx context.Context, name string, on bool) error
 	Paused       func() []string
+
+	// Requests are the batches that agents run; nil if the queue has none. Submit submits a job file
+	// by the name of a file, or only checks it, and returns the outcome in words; nil if the page
+	// takes none.
+	Requests queue.Requests
+	Submit   func(ctx context.Context, name string, document []byte, check bool) (said string, err error)
 
 	// Acted is told of each change, such as "cancelled", and of the job or workers; may be nil.
 	Acted func(what, id, title string)
@@ -174,39 +181,22 @@ type whole struct {
 	Paused   []string     `json:"paused"`    // credentials whose workers get no tasks; see Options.PauseWorkers
 	Trouble  string       `json:"trouble"`   // why the queue does not answer, or ""
 	ReadOnly bool         `json:"read_only"` // the reader can change nothing, even with the token
-	Can      []string     `json:"can"`       // verbs for jobs that the page has, and "workers"
+	Can      []string     `json:"can"`       // see server.can
 
-	Batches     []batchView `json:"batches"`
-	MoreBatches int         `json:"more_batches"`
-}
-
-// mostBatches is how many batches the page shows.
-const mostBatches = 20
-
-type batchView struct {
-	tally.Batch
-	Facts string `json:"facts"`
-}
-
-func batchViews(all []tally.Batch) (views []batchView) {
-	for _, b := range all {
-		views = append(views, batchView{b, b.Facts()})
-	}
-	return views
+	Batches     []Batch `json:"batches"`
+	MoreBatches int     `json:"more_batches"`
 }
 
 func (s *server) whole(by role) whole {
 	w := whole{Note: s.note(), ReadOnly: s.o.Token == "" || by == viewer, Can: s.can(), Paused: s.paused()}
 	workers, ahead, err := s.askWorkers()
 	w.Workers = workers
+	w.Batches, w.MoreBatches = s.batches()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.t.Ahead(ahead)
 	w.Totals = s.t.Totals(time.Now(), w.Note != "")
 	w.Words = wordsOfAll(w.Totals)
-	batches := s.t.Batches()
-	w.MoreBatches = max(0, len(batches)-mostBatches)
-	w.Batches = batchViews(batches[:len(batches)-w.MoreBatches])
 	if _, down := s.up(); down != nil {
 		err = down
 	}
