@@ -162,8 +162,8 @@ func (s *server) onBatch(v verb) http.HandlerFunc {
 // errNotNow is the error of a verb that applies to no job of a batch.
 var errNotNow = errors.New("no job of the batch is in such a state")
 
-// changeBatch changes the request of a batch, so that its agent adds no jobs meanwhile, and then the
-// jobs.
+// changeBatch changes the request of a batch, so that its agent adds no jobs meanwhile, and then
+// the jobs.
 func (s *server) changeBatch(ctx context.Context, v verb, o order, id string) error {
 	known := slices.ContainsFunc(s.requests(), func(r queue.RequestStatus) bool { return r.ID == id })
 	changed, err := s.changeRequest(ctx, v, id)

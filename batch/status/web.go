@@ -51,11 +51,12 @@ type Options struct {
 	PauseWorkers func(ctx context.Context, name string, on bool) error
 	Paused       func() []string
 
-	// Requests are the batches that agents run; nil if the queue has none. Submit submits a job file
-	// by the name of a file, or only checks it, and returns the outcome in words; nil if the page
-	// takes none.
+	// Requests are the batches that agents run; nil if the queue has none.
 	Requests queue.Requests
-	Submit   func(ctx context.Context, name string, document []byte, check bool) (said string, err error)
+
+	// Submit submits a job file, or only checks it, and returns the outcome in words. name stands
+	// for the file in errors. If Submit is nil, the page takes no batches.
+	Submit func(ctx context.Context, name string, document []byte, check bool) (said string, err error)
 
 	// Acted is told of each change, such as "cancelled", and of the job or workers; may be nil.
 	Acted func(what, id, title string)

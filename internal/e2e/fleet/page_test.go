@@ -146,8 +146,8 @@ func (p tab) click(label string) {
 }
 
 // An operator pauses, resumes, prioritizes, cancels, retries and removes jobs and batches, and
-// pauses the queue, on a page that fits a phone, in light and dark, without faults that axe knows. A
-// viewer sees the jobs and no button, and names are text.
+// pauses the queue, on a page that fits a phone, in light and dark, without faults that axe knows.
+// A viewer sees the jobs and no button, and names are text.
 func TestPageInBrowser(t *testing.T) {
 	e2e.Start(t, true)
 	s, e := pageServer(t)
