@@ -28,8 +28,11 @@ func (b Batch) live() bool { return b.Open > 0 || b.Request != "" && !b.Request.
 // batches returns the latest batches, those that have not ended first, and how many others there
 // are.
 func (s *server) batches() (list []Batch, more int) {
+	all := map[string]tally.Batch{}
 	s.mu.Lock()
-	all := s.t.Batches()
+	for _, b := range s.t.Batches() {
+		all[b.ID] = b
+	}
 	s.mu.Unlock()
 	for _, r := range s.requests() {
 		b := Batch{Batch: all[r.ID], Request: r.State, Held: r.Paused, Why: text.OneLine(cmp.Or(r.Waits, r.Ending.Reason))}

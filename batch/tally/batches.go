@@ -21,38 +21,60 @@ type Batch struct {
 	Latest    time.Time `json:"latest"` // submission
 }
 
-// Batches returns the batches by ID.
-func (t *Tally) Batches() map[string]Batch {
-	all := map[string]Batch{}
-	for _, j := range t.order {
-		if id := queue.BatchOf(j.s.Job.ID); !j.gone && id != "" {
-			b := all[id]
-			b.ID, b.User = id, j.s.Job.User
-			b.count(j.s)
-			all[id] = b
-		}
+// Batches returns the batches, in no order.
+func (t *Tally) Batches() []Batch {
+	all := make([]Batch, 0, len(t.batches))
+	for _, b := range t.batches {
+		all = append(all, *b)
 	}
 	return all
 }
 
-func (b *Batch) count(s queue.Status) {
-	if s.Submitted.After(b.Latest) {
-		b.Latest = s.Submitted
+// enter counts a job in its batch, until leave.
+func (t *Tally) enter(j *job) {
+	id := queue.BatchOf(j.s.Job.ID)
+	if id == "" {
+		return
 	}
+	b := t.batches[id]
+	if b == nil {
+		b = &Batch{ID: id}
+		t.batches[id] = b
+	}
+	if b.User = j.s.Job.User; j.s.Submitted.After(b.Latest) {
+		b.Latest = j.s.Submitted
+	}
+	j.entered = true
+	b.count(j.s, 1)
+}
+
+func (t *Tally) leave(j *job) {
+	if !j.entered {
+		return
+	}
+	j.entered = false
+	id := queue.BatchOf(j.s.Job.ID)
+	b := t.batches[id]
+	if b.count(j.s, -1); b.Open+b.Failed+b.Cancelled+b.Done == 0 {
+		delete(t.batches, id)
+	}
+}
+
+func (b *Batch) count(s queue.Status, n int) {
 	switch {
 	case s.State == queue.Done:
-		b.Done++
+		b.Done += n
 	case s.State == queue.Cancelled:
-		b.Cancelled++
+		b.Cancelled += n
 	case s.State.HasFailed():
-		b.Failed++
+		b.Failed += n
 	default:
-		b.Open++
+		b.Open += n
 		if s.Paused {
-			b.Paused++
+			b.Paused += n
 		}
 		if s.Job.Priority > 0 {
-			b.First++
+			b.First += n
 		}
 	}
 }

@@ -41,6 +41,7 @@ type Tally struct {
 	done    []*job // kept whole, the earliest first
 	goners  int    // in order
 	past    past
+	batches map[string]*Batch // by ID
 
 	seen    amounts // observed work
 	retries int64
@@ -53,7 +54,7 @@ type Tally struct {
 
 // New returns a tally without jobs.
 func New(o Options) *Tally {
-	return &Tally{o: o, jobs: map[string]*job{}, past: newPast()}
+	return &Tally{o: o, jobs: map[string]*job{}, past: newPast(), batches: map[string]*Batch{}}
 }
 
 // Update takes a status of a job; the first one is its starting point. now must not go back. It
@@ -79,6 +80,7 @@ func (t *Tally) Update(now time.Time, s queue.Status) (before Job, ok bool) {
 		t.jobs[s.Job.ID] = j
 		t.order = append(t.order, j)
 	}
+	t.leave(j)
 	if !ok {
 		*j = job{kept: j.kept}
 	}
@@ -88,6 +90,7 @@ func (t *Tally) Update(now time.Time, s queue.Status) (before Job, ok bool) {
 	j.weigh(t.o)
 	got = j.rest(got)
 	j.forget()
+	t.enter(j)
 	t.keep(j)
 	t.seen[byFrames] += float64(got.frames)
 	t.seen[byBytes] += got.part * float64(j.weight)
@@ -121,6 +124,7 @@ func (t *Tally) bury(j *job) {
 }
 
 func (t *Tally) drop(j *job) {
+	t.leave(j)
 	delete(t.jobs, j.s.Job.ID)
 	j.gone = true
 	if t.goners++; t.goners > len(t.order)/8 {
