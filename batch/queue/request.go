@@ -20,6 +20,7 @@ type Request struct {
 	// options of the batch that a job file cannot have
 	Overwrite   bool   `json:",omitempty"`
 	RetryFailed bool   `json:",omitempty"`
+	Threads     int    `json:",omitempty"` // of each part's encoder, as given on the command line
 	Shared      string `json:",omitempty"`
 	Webhook     string `json:",omitempty"`
 }
@@ -70,9 +71,9 @@ const (
 // ErrRefused if the credential does not allow them.
 type Requests interface {
 	// AddRequest adds a batch. With a hold, an ID of the caller's, the caller runs it, and must call
-	// Hold. With "" an agent does, and Waits of the result is why none has taken it yet. A live
-	// request with the same ID and another hold, or for the same folder, is an ErrHeld. More than
-	// MostRequest, or too many requests, are an ErrQuota.
+	// Hold. With "" an agent does, and Waits of the result is why none has taken it yet. A batch that
+	// another process runs, or another one for the same folder, is an ErrHeld. More than MostRequest,
+	// or too many requests, are an ErrQuota.
 	AddRequest(ctx context.Context, r Request, worker, hold string) (RequestStatus, error)
 
 	// Requests returns the batches in the order of their submission, also those that have ended
@@ -94,7 +95,7 @@ type Requests interface {
 	EndRequest(ctx context.Context, id, hold string, e Ending) error
 
 	// TakeRequest gives the caller, an agent that reaches a folder, a request to run, or ErrNoRequest
-	// if none waits for it. The batch's own connection acts for its owner; see jetstream.Acting.
+	// if none waits for it. With "" as the hold it only tells the queue that the agent is there. The batch's own connection acts for its owner; see jetstream.Acting.
 	TakeRequest(ctx context.Context, worker, folder, hold string) (RequestStatus, error)
 
 	// ReturnRequest lets others run a request that the caller holds. If why is not "", the caller

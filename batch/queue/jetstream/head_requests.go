@@ -53,7 +53,7 @@ func (h *head) addRequest(_ context.Context, by caller, q *batchRequest) (answer
 }
 
 func (h *head) takeRequest(_ context.Context, by caller, q *batchRequest) (answer, error) {
-	if !isName(q.Hold) || len(q.Worker) > mostNote || !filepath.IsAbs(q.Folder) || len(q.Folder) > 4*mostNote {
+	if q.Hold != "" && !isName(q.Hold) || len(q.Worker) > mostNote || !filepath.IsAbs(q.Folder) || len(q.Folder) > 4*mostNote {
 		return answer{}, fmt.Errorf("%w: agent %q of %q", errMalformed, q.Worker, q.Folder)
 	}
 	return h.locked(func(r *requests) (*batchEntry, error) {

@@ -145,9 +145,9 @@ func (r *requests) add(by caller, q queue.Request, worker, hold string) (*batchE
 		}
 		live++
 		switch same := p.ID == q.ID; {
-		case same && (hold != "" && p.Token == hold || hold == "" && equal(p.Request, q)):
+		case same && hold == "" && equal(p.Request, q):
 			return p, nil // the answer was lost
-		case same && r.isOpen(p):
+		case same && (r.isOpen(p) || hold != "" && p.Token == hold):
 			live--
 		case same || p.Root == q.Root:
 			return nil, fmt.Errorf("%w: %s, by %s", queue.ErrHeld, p.ID, p.By)
@@ -213,6 +213,9 @@ func (r *requests) take(by caller, worker, folder, hold string) (*batchEntry, er
 		return nil, fmt.Errorf("%w: %d agents are connected", queue.ErrQuota, len(r.agents))
 	}
 	r.agents[key] = agentSeen{by.name, worker, folder, !by.is(pki.Submitter), time.Now()}
+	if hold == "" {
+		return nil, queue.ErrNoRequest
+	}
 	for _, p := range r.sorted() {
 		if p.State == queue.Running && p.Holder == by.name && p.Token == hold {
 			return p, nil // the answer was lost
@@ -334,7 +337,7 @@ func (r *requests) waits(p *batchEntry) string {
 	case reached:
 		return "it is the turn of other batches"
 	}
-	return "no agent of its folder is connected: vidfilter agent DIR, where the files are"
+	return fmt.Sprintf("no agent for %s is connected: run vidfilter agent DIR there, with a folder DIR above it", p.Root)
 }
 
 // change changes a request.

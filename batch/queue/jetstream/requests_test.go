@@ -24,7 +24,7 @@ func TestRequest(t *testing.T) {
 	ann := f.client("ann", pki.Submitter)
 	one, two := f.client("one", pki.Agent), f.client("two", pki.Agent)
 	s, err := ann.Requests().AddRequest(ctx, batchOf("b1", "ann", "/films/out"), "laptop", "")
-	if err != nil || s.State != queue.Queued || s.User != "ann" || !strings.Contains(s.Waits, "no agent of its folder") {
+	if err != nil || s.State != queue.Queued || s.User != "ann" || !strings.Contains(s.Waits, "no agent for /films/out") {
 		t.Fatalf("%+v, %v", s, err)
 	}
 	if _, err := one.Requests().TakeRequest(ctx, "w", "/other", "h0"); !errors.Is(err, queue.ErrNoRequest) {
