@@ -144,6 +144,9 @@ const (
 	Cancelled State = "cancelled"
 
 	Quarantined State = "quarantined" // failed, since processes died at it
+
+	// Removed is the last state that Watch reports of a job which the queue has forgotten.
+	Removed State = "removed"
 )
 
 // Ended reports whether nothing more happens in this state.
@@ -299,7 +302,8 @@ type Engine interface {
 	Get(ctx context.Context, id string) (Status, error)
 
 	// Watch calls f with the status of every job, then with each change, in order, until ctx
-	// ends. It calls live once f has had all existing jobs.
+	// ends. It calls live once f has had all existing jobs. The status of a removed job has only
+	// its ID and Removed.
 	Watch(ctx context.Context, f func(s Status), live func()) error
 
 	// Cancel ends a job unless it has ended.

@@ -12,11 +12,11 @@ import (
 
 // Events of /events, with JSON as data:
 //
-// 	event: start   {"shown":500}      forget everything: first, and after each reconnect
+// 	event: start   {"shown":500}      forget everything: first, and after jobs were removed
 // 	event: jobs    {"jobs":[...]}     changed jobs, see tally.Job, each with its words;
 // 	                                  at first those of the page
-// 	event: whole   {"totals":{..},"words":{..},"note":"..","workers":[..],"trouble":"..",
-// 	               "read_only":..,"can_retry":..}
+// 	event: whole   see whole
+// 	event: history see History; at first, and after each minute
 
 const (
 	maxStreams  = 64                     // at once; further readers get 503
@@ -46,22 +46,49 @@ func (s *server) events(w http.ResponseWriter, r *http.Request) {
 // follow sends changes until the reader or the server has gone. A slow reader misses states in
 // between and delays no other.
 func (s *server) follow(r *http.Request, st *stream) {
-	jobs, version, changed := s.first()
-	st.send("start", map[string]int{"shown": defaultLimit})
+	by, at := s.roleOf(r), place{removed: -1}
+	var until time.Time // of the history that was sent
 	for st.err == nil {
+		jobs, again, past := s.next(&at)
+		if again {
+			st.send("start", map[string]int{"shown": defaultLimit})
+		}
 		if len(jobs) > 0 {
 			st.send("jobs", map[string][]wordedJob{"jobs": worded(s.seen(jobs))})
 		}
-		st.send("whole", s.whole())
+		st.send("whole", s.whole(by))
+		if past.Hour.Until != until {
+			until = past.Hour.Until
+			st.send("history", past)
+		}
 		st.flush()
-		if !s.wait(r, changed) {
+		if !s.wait(r, at.changed) {
 			return
 		}
-		s.mu.Lock()
-		jobs, version = s.t.Since(version, time.Now())
-		changed = s.changed
-		s.mu.Unlock()
 	}
+}
+
+// place is how much of the changes a stream has sent.
+type place struct {
+	version uint64
+	removed int
+	changed chan struct{}
+}
+
+// next returns the jobs that have changed. again means that these are the first: the stream has
+// just begun, or jobs were removed.
+func (s *server) next(at *place) (jobs []tally.Job, again bool, past History) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	if again = at.removed != s.removed; again {
+		jobs, at.version = s.t.Jobs(now, nil), s.t.Version()
+		jobs = jobs[:min(defaultLimit, len(jobs))]
+	} else {
+		jobs, at.version = s.t.Since(at.version, now)
+	}
+	at.removed, at.changed = s.removed, s.changed
+	return jobs, again, s.history.view(now)
 }
 
 type wordedJob struct {
@@ -74,14 +101,6 @@ func worded(jobs []tally.Job) (all []wordedJob) {
 		all = append(all, wordedJob{j, wordsOf(j)})
 	}
 	return all
-}
-
-func (s *server) first() (jobs []tally.Job, version uint64, changed chan struct{}) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := time.Now()
-	jobs = s.t.Jobs(now, nil)
-	return jobs[:min(defaultLimit, len(jobs))], s.t.Version(), s.changed
 }
 
 // wait returns after a change, but at the earliest after minInterval. It returns false when the

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -24,6 +26,7 @@ type fake struct {
 	watched sync.WaitGroup
 
 	mu        sync.Mutex
+	known     map[string]queue.Status
 	cancelled []string
 	asked     int
 	held      string // why the worker takes nothing
@@ -36,10 +39,26 @@ func (f *fake) Watch(ctx context.Context, tell func(queue.Status), live func()) 
 	if err := f.error(); err != nil {
 		return err
 	}
+	f.mu.Lock()
+	for _, id := range slices.Sorted(maps.Keys(f.known)) {
+		tell(f.known[id])
+	}
+	f.mu.Unlock()
 	live()
 	for {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		select {
 		case s := <-f.say:
+			f.mu.Lock()
+			if f.known == nil {
+				f.known = map[string]queue.Status{}
+			}
+			if f.known[s.Job.ID] = s; s.State == queue.Removed {
+				delete(f.known, s.Job.ID)
+			}
+			f.mu.Unlock()
 			tell(s)
 		case <-ctx.Done():
 			return ctx.Err()
@@ -169,4 +188,20 @@ func wantSentence(t *testing.T, what, body string) {
 	if strings.Count(body, "\n") != 1 || strings.Contains(body, "<") || len(strings.Fields(body)) < 4 {
 		t.Errorf("%s: %q is no sentence", what, body)
 	}
+}
+
+// post sends a body.
+func (s *host) post(path, token, body string) (int, string, error) {
+	r, err := http.NewRequest("POST", s.url+path, strings.NewReader(body))
+	if err != nil {
+		return 0, "", err
+	}
+	r.Header.Set("Authorization", "Bearer "+token)
+	a, err := client.Do(r)
+	if err != nil {
+		return 0, "", err
+	}
+	defer a.Body.Close()
+	b, err := io.ReadAll(a.Body)
+	return a.StatusCode, string(b), err
 }

@@ -30,7 +30,8 @@ func FuzzRequests(f *testing.F) {
 	}
 	for _, target := range []string{
 		"/", "/?state=failed&page=2", "/app.js", "/healthz", "/livez", "/metrics", "/events", "/api/jobs?limit=1&offset=1&state=failed,running",
-		"/api/jobs/hostile", "/api/jobs/%2e%2e%2f", "/api/workers", "/api/jobs/runs/cancel", "/api/jobs/hostile/retry", "//x", "/api/jobs?limit=-1",
+		"/api/jobs/hostile", "/api/jobs/%2e%2e%2f", "/api/workers", "/api/jobs/runs/cancel", "/api/jobs/hostile/retry", "//x",
+		"/api/batches", "/api/batches/b1/pause", "/api/jobs/runs/priority?value=1", "/api/workers/all/pause", "/api/history", "/api/jobs?limit=-1",
 	} {
 		for _, method := range []string{"GET", "POST", "HEAD"} {
 			f.Add(method, target, "localhost", "Bearer "+token, "", "", []byte(nil))

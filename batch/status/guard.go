@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"vidfilter/batch/queue"
 	"vidfilter/internal/site"
 )
 
@@ -22,24 +23,53 @@ func (s *server) guard(next http.Handler) http.Handler {
 			site.Refuse(w, http.StatusForbidden, "this page has another name: use that, or add this one with --status-host")
 			return
 		}
-		r.Body = http.MaxBytesReader(w, r.Body, 1<<10) // no request needs a body
+		most := int64(1 << 10) // no request needs a body
+		if r.URL.Path == submitPath {
+			most = queue.MostRequest
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, most)
 		next.ServeHTTP(w, r)
 	})
 }
 
-// knowsToken reports, in constant time, whether a request carries the token.
-func (s *server) knowsToken(r *http.Request) bool {
+// role is what a request may do.
+type role int
+
+const (
+	stranger role = iota
+	viewer        // may read
+	operator      // may read and change
+)
+
+// roleOf returns the role of a request's token, in constant time.
+func (s *server) roleOf(r *http.Request) role {
 	scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	a, b := sha256.Sum256([]byte(strings.TrimSpace(given))), sha256.Sum256([]byte(s.o.Token))
-	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(a[:], b[:]) == 1 && s.o.Token != ""
+	given = strings.TrimSpace(given)
+	switch acts, reads := same(given, s.o.Token), same(given, s.o.Viewer); {
+	case !strings.EqualFold(scheme, "Bearer"):
+		return stranger
+	case acts:
+		return operator
+	case reads:
+		return viewer
+	}
+	return stranger
+}
+
+func same(given, token string) bool {
+	a, b := sha256.Sum256([]byte(given)), sha256.Sum256([]byte(token))
+	return subtle.ConstantTimeCompare(a[:], b[:]) == 1 && token != ""
 }
 
 // allowed reports whether a request may go on, and refuses it otherwise. Wrong tokens are answered
 // late.
-func (s *server) allowed(w http.ResponseWriter, r *http.Request, why string) bool {
-	switch {
-	case s.knowsToken(r):
+func (s *server) allowed(w http.ResponseWriter, r *http.Request, needs role, why string) bool {
+	switch by := s.roleOf(r); {
+	case by >= needs:
 		return true
+	case by == viewer:
+		site.Refuse(w, http.StatusForbidden, "this token is for reading alone: give the token of --token")
+		return false
 	case r.Header.Get("Authorization") != "" && !s.wrong.Note(r.Context(), site.Address(r.RemoteAddr)):
 		w.Header().Set("Connection", "close")
 		site.Refuse(w, http.StatusTooManyRequests, "too many wrong tokens have come")
@@ -53,7 +83,7 @@ func (s *server) allowed(w http.ResponseWriter, r *http.Request, why string) boo
 // read guards a handler that shows something.
 func (s *server) read(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if !s.o.Private || s.allowed(w, r, "reading needs the token") {
+		if !s.o.Private || s.allowed(w, r, viewer, "reading needs the token") {
 			h(w, r)
 		}
 	}
@@ -64,7 +94,7 @@ func (s *server) act(h http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if s.o.Token == "" {
 			site.Refuse(w, http.StatusForbidden, "this page is read-only: it was started without a token")
-		} else if s.allowed(w, r, "this needs the token") {
+		} else if s.allowed(w, r, operator, "this needs the token") {
 			h(w, r)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // metrics writes Prometheus's text format. No label takes a value from jobs or workers: their
 // number is unbounded.
 func (s *server) metrics(w http.ResponseWriter, r *http.Request) {
-	all := s.whole()
+	all := s.whole(viewer)
 	s.mu.Lock()
 	counters := s.t.Counters()
 	live, _ := s.up()

@@ -33,6 +33,7 @@ type pageData struct {
 	Unserved string
 	Locked   bool // hides all until the token is given
 	Whole    whole
+	History  History
 	Jobs     []tally.Job
 	More     int
 }
@@ -40,9 +41,9 @@ type pageData struct {
 func (s *server) page(w http.ResponseWriter, r *http.Request) {
 	d := pageData{Version: s.o.Version, Unserved: queue.Unserved, Locked: s.o.Private}
 	if !d.Locked {
-		d.Whole = s.whole()
+		d.Whole = s.whole(viewer)
 		s.mu.Lock()
-		d.Jobs = s.t.Jobs(time.Now(), nil)
+		d.Jobs, d.History = s.t.Jobs(time.Now(), nil), s.history.view(time.Now())
 		s.mu.Unlock()
 		d.Jobs = s.seen(d.Jobs[:min(len(d.Jobs), defaultLimit)])
 		slices.SortStableFunc(d.Jobs, func(a, b tally.Job) int { return cmp.Compare(apart[a.Alone], apart[b.Alone]) })

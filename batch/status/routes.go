@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/http"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +20,7 @@ import (
 	"vidfilter/internal/text"
 )
 
-//go:embed page.html app.js style.css icon.svg
+//go:embed page.html *.js *.css *.svg
 var files embed.FS
 
 func (s *server) routes() http.Handler {
@@ -34,9 +36,15 @@ func (s *server) routes() http.Handler {
 		})
 	}
 	route("GET", "/{$}", s.page)
-	route("GET", "/app.js", file("app.js", "text/javascript; charset=utf-8"))
-	route("GET", "/style.css", file("style.css", "text/css; charset=utf-8"))
-	route("GET", "/icon.svg", file("icon.svg", "image/svg+xml"))
+	names, err := fs.ReadDir(files, ".")
+	if err != nil {
+		panic(err) // embedded above
+	}
+	for _, f := range names {
+		if kind := kinds[path.Ext(f.Name())]; kind != "" {
+			route("GET", "/"+f.Name(), file(f.Name(), kind))
+		}
+	}
 	route("GET", "/healthz", s.health)
 	route("GET", "/livez", alive)
 	route("GET", "/events", s.read(s.events))
@@ -44,21 +52,23 @@ func (s *server) routes() http.Handler {
 	route("GET", "/api/jobs", s.read(s.listJobs))
 	route("GET", "/api/jobs/{id}", s.read(s.oneJob))
 	route("GET", "/api/workers", s.read(s.listWorkers))
+	route("GET", "/api/history", s.read(s.past))
 	route("GET", "/api/jobs/{id}/log", s.act(s.log))
-	route("POST", "/api/jobs/{id}/cancel", s.act(s.cancel))
-	route("POST", "/api/jobs/{id}/retry", s.act(s.retry))
-	for what, on := range map[string]bool{"pause": true, "resume": false} {
-		route("POST", "/api/jobs/{id}/"+what, s.act(func(w http.ResponseWriter, r *http.Request) {
-			if j, ok := s.find(w, r); ok {
-				acted(w, s.engine.Pause(r.Context(), j.ID, on))
-			}
-		}))
+	for _, v := range s.verbs() {
+		route("POST", "/api/jobs/{id}/"+v.name, s.act(s.onJob(v)))
+		route("POST", "/api/batches/{id}/"+v.name, s.act(s.onBatch(v)))
 	}
+	route("POST", submitPath, s.act(s.submit))
+	route("POST", "/api/workers/{name}/pause", s.act(s.pauseWorkers(true)))
+	route("POST", "/api/workers/{name}/resume", s.act(s.pauseWorkers(false)))
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		site.Refuse(w, http.StatusNotFound, "there is no page at this path")
 	})
 	return mux
 }
+
+// kinds are the types of the page's parts. The system's table is unreliable.
+var kinds = map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
 
 func file(name, kind string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -84,10 +94,10 @@ func (s *server) health(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case live:
 		ok(w)
-		if !s.o.Private || s.knowsToken(r) {
+		if !s.o.Private || s.roleOf(r) >= viewer {
 			s.warn(w)
 		}
-	case down == nil, s.o.Private && !s.knowsToken(r):
+	case down == nil, s.o.Private && s.roleOf(r) < viewer:
 		site.Refuse(w, http.StatusServiceUnavailable, "the queue has not answered yet")
 	default:
 		site.Refuse(w, http.StatusServiceUnavailable, "the queue does not answer: "+down.Error())
@@ -207,6 +217,13 @@ func (s *server) log(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+func (s *server) past(w http.ResponseWriter, _ *http.Request) {
+	s.mu.Lock()
+	past := s.history.view(time.Now())
+	s.mu.Unlock()
+	answer(w, past)
+}
+
 func (s *server) listWorkers(w http.ResponseWriter, r *http.Request) {
 	all, _, err := s.askWorkers()
 	if err != nil {
@@ -214,38 +231,4 @@ func (s *server) listWorkers(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer(w, map[string][]Worker{"workers": all})
-}
-
-func (s *server) cancel(w http.ResponseWriter, r *http.Request) {
-	j, ok := s.find(w, r)
-	switch {
-	case !ok:
-	case j.State.Ended():
-		site.Refuse(w, http.StatusConflict, "this job has already ended: it is "+string(j.State))
-	case r.URL.Query().Has("batch"):
-		acted(w, s.engine.Cancel(r.Context(), j.ID, queue.WithBatch))
-	default:
-		acted(w, s.engine.Cancel(r.Context(), j.ID, queue.ByHand))
-	}
-}
-
-func (s *server) retry(w http.ResponseWriter, r *http.Request) {
-	j, ok := s.find(w, r)
-	switch {
-	case !ok:
-	case s.o.Retry == nil:
-		site.Refuse(w, http.StatusNotImplemented, "jobs cannot be retried from here: run the batch again with --retry-failed")
-	case !j.State.Retryable():
-		site.Refuse(w, http.StatusConflict, "only a job that failed or was cancelled can be retried: this one is "+string(j.State))
-	default:
-		acted(w, s.o.Retry(r.Context(), j.ID))
-	}
-}
-
-func acted(w http.ResponseWriter, err error) {
-	if err != nil {
-		site.Refuse(w, http.StatusInternalServerError, err.Error())
-		return
-	}
-	w.WriteHeader(http.StatusNoContent)
 }

@@ -6,12 +6,14 @@
 //	GET  /api/jobs/ID            a job; see tally.Job
 //	GET  /api/jobs/ID/log        the output of its processes; needs Authorization: Bearer TOKEN
 //	GET  /api/workers            {"workers":[..]}; see Worker
+//	GET  /api/history            see History
 //	GET  /healthz                200 if the queue answers, else 503
 //	GET  /livez                  200 as long as the process answers
 //	GET  /metrics                Prometheus's text format
-//	POST /api/jobs/ID/cancel     needs Authorization: Bearer TOKEN; ?batch ends its batch, too
-//	POST /api/jobs/ID/retry      the same; for jobs that failed or were cancelled
-//	POST /api/jobs/ID/pause      the same; and resume
+//	POST /api/jobs/ID/VERB       needs Authorization: Bearer TOKEN; see verbs
+//	POST /api/batches/ID/VERB    the same, for the jobs of a batch to which it applies
+//	POST /api/batches            the same: submit the job file in the body; ?name=FILE, ?check
+//	POST /api/workers/NAME/VERB  the same: pause or resume the workers of a credential, or "all"
 //
 // Errors are a sentence of plain text.
 package status
@@ -31,14 +33,33 @@ import (
 // are called from any goroutine and should not block for long.
 type Options struct {
 	Version string   // of the program
-	Token   string   // for cancel, retry and logs; "" forbids them
-	Private bool     // reading needs the token as well
+	Token   string   // for changes and logs; "" forbids them
+	Viewer  string   // a token for reading alone; "" for none
+	Private bool     // reading needs one of the tokens
 	Hosts   []string // names of the page besides localhost: its certificate's, or a proxy's
 
 	Tell func(line string) // reports wrong tokens at the terminal; may be nil
 
-	// Retry resubmits a job that failed or was cancelled. If it is nil, the page cannot retry.
-	Retry func(ctx context.Context, id string) error
+	// Retry resubmits a job that failed or was cancelled, Remove removes any job with its files in
+	// the store, and Prioritize changes the priority of one that has not ended. The page lacks
+	// those that are nil.
+	Retry, Remove func(ctx context.Context, id string) error
+	Prioritize    func(ctx context.Context, id string, priority int) error
+
+	// PauseWorkers pauses the workers of a credential, or of all for "all", or lets them go on.
+	// Paused returns the paused names. Both may be nil.
+	PauseWorkers func(ctx context.Context, name string, on bool) error
+	Paused       func() []string
+
+	// Requests are the batches that agents run; nil if the queue has none.
+	Requests queue.Requests
+
+	// Submit submits a job file, or only checks it, and returns the outcome in words. name stands
+	// for the file in errors. If Submit is nil, the page takes no batches.
+	Submit func(ctx context.Context, name string, document []byte, check bool) (said string, err error)
+
+	// Acted is told of each change, such as "cancelled", and of the job or workers; may be nil.
+	Acted func(what, id, title string)
 
 	Note     func() string         // why the work is held up, or ""; may be nil
 	Health   func() error          // why the queue is down; may be nil
@@ -65,6 +86,8 @@ type Queue struct {
 	live    bool          // all existing jobs have been seen
 	down    error         // why the queue is away
 	streams chan struct{} // a place for each reader of events
+	history history
+	removed int // jobs since the watch began
 
 	workersMu sync.Mutex
 	workers   []Worker
@@ -80,7 +103,7 @@ const keptDone = 1000
 // Follow watches a queue until Close.
 func Follow(engine queue.Engine, sums tally.Options) *Queue {
 	sums.Keep = keptDone
-	q := &Queue{engine: engine, changed: make(chan struct{}), t: tally.New(sums), streams: make(chan struct{}, maxStreams)}
+	q := &Queue{engine: engine, changed: make(chan struct{}), t: tally.New(sums), streams: make(chan struct{}, maxStreams), history: newHistory()}
 	q.ctx, q.cancel = context.WithCancel(context.Background())
 	q.watching.Go(q.watch)
 	return q
@@ -120,7 +143,18 @@ func (q *Queue) watch() {
 }
 
 func (q *Queue) update(s queue.Status) {
-	q.change(func() { q.t.Update(time.Now(), s) })
+	q.change(func() {
+		now := time.Now()
+		before, ok := q.t.Update(now, s)
+		var done time.Time
+		switch {
+		case s.State == queue.Removed:
+			q.removed++
+		case s.State == queue.Done && !(ok && before.State == queue.Done):
+			done = s.Ended
+		}
+		q.history.add(now, q.t.Counters().Frames, done)
+	})
 }
 
 // Forget drops a job that is done; see tally.Tally.Forget.
@@ -145,15 +179,20 @@ type whole struct {
 	Words    words        `json:"words"`
 	Note     string       `json:"note"` // why the work is held up, or ""
 	Workers  []Worker     `json:"workers"`
+	Paused   []string     `json:"paused"`    // credentials whose workers get no tasks; see Options.PauseWorkers
 	Trouble  string       `json:"trouble"`   // why the queue does not answer, or ""
-	ReadOnly bool         `json:"read_only"` // no cancel and retry
-	CanRetry bool         `json:"can_retry"`
+	ReadOnly bool         `json:"read_only"` // the reader can change nothing, even with the token
+	Can      []string     `json:"can"`       // see server.can
+
+	Batches     []Batch `json:"batches"`
+	MoreBatches int     `json:"more_batches"`
 }
 
-func (s *server) whole() whole {
-	w := whole{Note: s.note(), ReadOnly: s.o.Token == "", CanRetry: s.o.Retry != nil}
+func (s *server) whole(by role) whole {
+	w := whole{Note: s.note(), ReadOnly: s.o.Token == "" || by == viewer, Can: s.can(), Paused: s.paused()}
 	workers, ahead, err := s.askWorkers()
 	w.Workers = workers
+	w.Batches, w.MoreBatches = s.batches()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.t.Ahead(ahead)
@@ -197,7 +236,8 @@ type Worker struct {
 	Seen  time.Time `json:"seen"`
 	Held  string    `json:"held"` // why it takes no tasks now, or ""
 
-	Draining bool `json:"draining"` // takes no more tasks
+	Draining   bool   `json:"draining"`             // takes no more tasks
+	Credential string `json:"credential,omitempty"` // that let it in
 }
 
 // askWorkers returns the live workers. It asks the queue once a second at most, and repeats the
@@ -239,7 +279,7 @@ func (s *server) seen(jobs []tally.Job) []tally.Job {
 func workerViews(all []queue.WorkerStatus) []Worker {
 	views := make([]Worker, len(all))
 	for i, w := range all {
-		views[i] = Worker{w.Name, append([]string{}, w.Sites...), w.Any, w.Slots, w.Busy, append([]string{}, w.GPUs...), w.Since, w.Seen, w.Held, w.Draining}
+		views[i] = Worker{w.Name, append([]string{}, w.Sites...), w.Any, w.Slots, w.Busy, append([]string{}, w.GPUs...), w.Since, w.Seen, w.Held, w.Draining, w.Credential}
 	}
 	return views
 }

@@ -14,6 +14,7 @@ type job struct {
 	s       queue.Status // without spec and result
 	kept    bool         // among the done ones of the tally
 	gone    bool         // only counted
+	entered bool         // counted in its batch
 	version uint64
 	tasks   map[string]*task // that workers are doing
 	weight  int64            // bytes of the source; 0 if unknown

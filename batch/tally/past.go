@@ -60,15 +60,18 @@ func (p *past) count(f figures, n int) {
 // again reports whether a status repeats a job that is counted. A status with news removes the job
 // from the past.
 func (p *past) again(s queue.Status) bool {
-	id := p.hash(s.Job.ID)
-	f, ok := p.jobs[id]
-	if !ok {
-		return false
-	}
-	if s.State == queue.Done && f.digest == uint32(p.hash(s.Job.Digest)) {
+	f, ok := p.jobs[p.hash(s.Job.ID)]
+	if ok && s.State == queue.Done && f.digest == uint32(p.hash(s.Job.Digest)) {
 		return true
 	}
-	delete(p.jobs, id)
-	p.count(f, -1)
+	p.remove(s.Job.ID)
 	return false
+}
+
+func (p *past) remove(id string) {
+	h := p.hash(id)
+	if f, ok := p.jobs[h]; ok {
+		delete(p.jobs, h)
+		p.count(f, -1)
+	}
 }

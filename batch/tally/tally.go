@@ -41,6 +41,7 @@ type Tally struct {
 	done    []*job // kept whole, the earliest first
 	goners  int    // in order
 	past    past
+	batches map[string]*Batch // by ID
 
 	seen    amounts // observed work
 	retries int64
@@ -53,12 +54,16 @@ type Tally struct {
 
 // New returns a tally without jobs.
 func New(o Options) *Tally {
-	return &Tally{o: o, jobs: map[string]*job{}, past: newPast()}
+	return &Tally{o: o, jobs: map[string]*job{}, past: newPast(), batches: map[string]*Batch{}}
 }
 
 // Update takes a status of a job; the first one is its starting point. now must not go back. It
-// returns the job as it was before; ok is false if it is new or was started over.
+// returns the job as it was before; ok is false if it is new, was started over, or was removed.
 func (t *Tally) Update(now time.Time, s queue.Status) (before Job, ok bool) {
+	if s.State == queue.Removed {
+		t.remove(s.Job.ID)
+		return Job{}, false
+	}
 	j := t.jobs[s.Job.ID]
 	if j != nil && j.dropped && s.State != queue.Done {
 		t.done = slices.DeleteFunc(t.done, func(d *job) bool { return d == j })
@@ -75,6 +80,7 @@ func (t *Tally) Update(now time.Time, s queue.Status) (before Job, ok bool) {
 		t.jobs[s.Job.ID] = j
 		t.order = append(t.order, j)
 	}
+	t.leave(j)
 	if !ok {
 		*j = job{kept: j.kept}
 	}
@@ -84,6 +90,7 @@ func (t *Tally) Update(now time.Time, s queue.Status) (before Job, ok bool) {
 	j.weigh(t.o)
 	got = j.rest(got)
 	j.forget()
+	t.enter(j)
 	t.keep(j)
 	t.seen[byFrames] += float64(got.frames)
 	t.seen[byBytes] += got.part * float64(j.weight)
@@ -113,11 +120,26 @@ func (t *Tally) keep(j *job) {
 // bury counts a job that is done, and keeps it no longer.
 func (t *Tally) bury(j *job) {
 	t.past.add(j)
+	t.drop(j)
+}
+
+func (t *Tally) drop(j *job) {
+	t.leave(j)
 	delete(t.jobs, j.s.Job.ID)
 	j.gone = true
 	if t.goners++; t.goners > len(t.order)/8 {
 		t.order = slices.DeleteFunc(t.order, func(j *job) bool { return j.gone })
 		t.goners = 0
+	}
+}
+
+// remove takes a job out of the totals.
+func (t *Tally) remove(id string) {
+	if j := t.jobs[id]; j != nil {
+		t.done = slices.DeleteFunc(t.done, func(d *job) bool { return d == j })
+		t.drop(j)
+	} else {
+		t.past.remove(id)
 	}
 }
 

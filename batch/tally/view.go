@@ -36,6 +36,7 @@ type Job struct {
 	Parts     *Parts      `json:"parts"` // null if filtered whole
 	Active    []Active    `json:"active"`
 	Stored    int64       `json:"stored,omitempty"` // bytes of its files in the store, where known
+	Priority  int         `json:"priority,omitempty"`
 	Paused    bool        `json:"paused,omitempty"` // its tasks at work are finished, and no other begins
 	Alone     bool        `json:"alone,omitempty"`  // no worker has its files: it stands still
 	Waits     string      `json:"waits,omitempty"`  // why it does not progress; see Job.Wait
@@ -113,7 +114,7 @@ func (j *job) view(now time.Time) Job {
 	v := Job{
 		ID: j.s.Job.ID, Batch: queue.BatchOf(j.s.Job.ID), Title: j.s.Job.Title, Site: j.s.Job.Site, User: j.s.Job.User, State: j.s.State, Reason: j.s.Explain(),
 		Submitted: known(j.s.Submitted), Started: known(j.s.Started), Ended: known(j.s.Ended),
-		Tasks: j.s.Tasks, Finished: j.s.Finished, Retried: j.s.Retried, Retries: j.s.Job.Retries, Paused: j.s.Paused,
+		Tasks: j.s.Tasks, Finished: j.s.Finished, Retried: j.s.Retried, Retries: j.s.Job.Retries, Paused: j.s.Paused, Priority: j.s.Job.Priority,
 		Frames: j.done(), Bytes: j.written(), Active: make([]Active, len(j.s.Active)),
 	}
 	if j.total > 0 && !j.guessed {

@@ -412,6 +412,9 @@ const maxRenewals = 5
 
 // follow takes a status of a job.
 func (s *Session) follow(ctx context.Context, st queue.Status) {
+	if st.State == queue.Removed {
+		return
+	}
 	s.mu.Lock()
 	s.reopen(st)
 	e := s.open[st.Job.ID]

@@ -67,7 +67,11 @@ func Jobs(ctx context.Context, e queue.Engine) (map[string]queue.Status, error) 
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	all, live := map[string]queue.Status{}, false
-	err := e.Watch(ctx, func(s queue.Status) { all[s.Job.ID] = s }, func() { live = true; cancel() })
+	err := e.Watch(ctx, func(s queue.Status) {
+		if !live {
+			all[s.Job.ID] = s
+		}
+	}, func() { live = true; cancel() })
 	if live {
 		err = nil
 	}

@@ -1,7 +1,6 @@
 package batchrun
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -10,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"vidfilter/batch/queue"
 	"vidfilter/batch/queue/jetstream"
 )
 
@@ -64,34 +62,7 @@ func (a *audit) add(e auditEntry) error {
 	return errors.Join(err, f.Close())
 }
 
-// audited notes the actions of the status page.
-type audited struct {
-	queue.Engine
-	audit *audit
-}
-
-func (e audited) Submit(ctx context.Context, j queue.Job, again bool) error {
-	err := e.Engine.Submit(ctx, j, again)
-	if err == nil {
-		e.audit.note(jetstream.Note{By: "status page", Role: "token", Action: "retried", Job: j.ID, Title: j.Title})
-	}
-	return err
-}
-
-func (e audited) Cancel(ctx context.Context, id, reason string) error {
-	err := e.Engine.Cancel(ctx, id, reason)
-	if err == nil {
-		s, _ := e.Get(ctx, id) // the title is optional
-		e.audit.note(jetstream.Note{By: "status page", Role: "token", Action: "cancelled", Job: id, Title: s.Job.Title})
-	}
-	return err
-}
-
-func (e audited) Pause(ctx context.Context, id string, on bool) error {
-	err := e.Engine.Pause(ctx, id, on)
-	if err == nil {
-		s, _ := e.Get(ctx, id) // the title is optional
-		e.audit.note(jetstream.Note{By: "status page", Role: "token", Action: map[bool]string{true: "paused", false: "resumed"}[on], Job: id, Title: s.Job.Title})
-	}
-	return err
+// page notes a change that the status page has made.
+func (a *audit) page(what, id, title string) {
+	a.note(jetstream.Note{By: "status page", Role: "token", Action: what, Job: id, Title: title})
 }

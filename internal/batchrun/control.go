@@ -49,6 +49,9 @@ func (b *batchJob) openStatus(ctx context.Context) error {
 		Version: cli.Version(), Token: rand.Text(), Retry: retry(b.engine), Note: b.blocked,
 		FreeDisk: func() (int64, error) { free, _, err := durable.Space(b.plan.Root); return free, err },
 	}
+	if b.own != nil {
+		o.Prioritize = b.own.Prioritize
+	}
 	q := status.Follow(b.engine, sums)
 	b.page = q
 	b.onClose(q.Close)
@@ -99,6 +102,10 @@ func (b *batchJob) listen(h http.Handler, token string) error {
 // retry requeues jobs that failed or were cancelled.
 func retry(e queue.Engine) func(ctx context.Context, id string) error {
 	return func(ctx context.Context, id string) error { return tasks.Retry(ctx, e, id) }
+}
+
+func remove(e queue.Engine) func(ctx context.Context, id string) error {
+	return func(ctx context.Context, id string) error { return tasks.Remove(ctx, e, id) }
 }
 
 // control queries a running batch over HTTP through its socket.

@@ -60,8 +60,8 @@ func RunServe(o *ServeOptions, s cli.Stdio) error {
 		return cli.Usagef("vidfilter serve --state DIR", "no folder for the queue: --state is missing")
 	case (o.Cert == "") != (o.Key == ""):
 		return cli.Usagef("give both", "--tls-cert and --tls-key go together")
-	case o.Private && o.status.Token == "":
-		return cli.Usagef("add --token TOKEN", "--private needs a token")
+	case o.Private && !o.status.hasToken():
+		return cli.Usagef("add --token TOKEN or --view-token TOKEN", "--private needs a token")
 	}
 	if err := o.status.check(); err != nil {
 		return err
@@ -99,11 +99,13 @@ func (o *ServeOptions) run(ctx context.Context, s cli.Stdio) error {
 		Creds: server.Creds(pki.Worker), Submitter: server.Creds(pki.Submitter), Prefix: o.Prefix, CA: o.CA, Cert: o.Cert}
 	if o.status.Status != "" {
 		var end func()
-		engine := audited{server.Engine(), audit}
+		engine := server.Engine()
 		q := status.Follow(engine, sums)
 		defer q.Close()
 		about.Status, end, err = o.status.serve(ctx, q, status.Options{
-			Version: cli.Version(), Private: o.Private, Health: server.Health, Limits: server.Limits, Retry: retry(engine), Store: server.Store, Sizes: server.Sizes,
+			Version: cli.Version(), Private: o.Private, Health: server.Health, Limits: server.Limits, Store: server.Store, Sizes: server.Sizes,
+			Retry: retry(engine), Remove: remove(engine), Prioritize: engine.Prioritize,
+			PauseWorkers: server.PauseWorkers, Paused: server.Paused, Acted: audit.page,
 			FreeDisk: func() (int64, error) { free, _, err := durable.Space(o.State); return free, err },
 		}, log)
 		if err != nil {

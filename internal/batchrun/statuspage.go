@@ -16,6 +16,7 @@ type statusOptions struct {
 	Cert, Key string
 	Hosts     []string
 	Token     string
+	ViewToken string
 }
 
 func (o *statusOptions) flags(t cli.Table) {
@@ -24,11 +25,14 @@ func (o *statusOptions) flags(t cli.Table) {
 	t.Add(cli.String(&o.Key, "FILE"), "status-key", "", "key of --status-cert")
 	t.Add(cli.NewRepeated(&o.Hosts, "NAME"), "status-host", "", "further host name, as of a proxy; repeatable")
 	t.Add(cli.String(&o.Token, "TOKEN"), "token", "", "token to change jobs, see logs, or read from other machines; 16 characters or more")
+	t.Add(cli.String(&o.ViewToken, "TOKEN"), "view-token", "", "token for reading alone, from other machines; 16 characters or more")
 }
 
 // beyond reports whether other machines can reach the page. Then it needs TLS, and its token to
 // read.
 func (o *statusOptions) beyond() bool { return site.Beyond(o.Status) }
+
+func (o *statusOptions) hasToken() bool { return o.Token != "" || o.ViewToken != "" }
 
 // check finds conflicting options.
 func (o *statusOptions) check() error {
@@ -37,15 +41,23 @@ func (o *statusOptions) check() error {
 	case (o.Cert == "") != (o.Key == ""):
 		return cli.Usagef("give both", "--status-cert and --status-key go together")
 	case o.Token != "" && !site.IsToken(o.Token):
-		return cli.Usagef(site.TokenRule+", as openssl rand -hex 32 prints", "--token is too short to be a token, or has other characters")
+		return badToken("--token")
+	case o.ViewToken != "" && !site.IsToken(o.ViewToken):
+		return badToken("--view-token")
+	case o.ViewToken != "" && o.ViewToken == o.Token:
+		return cli.Usagef("give another one", "--view-token is the same as --token, which can change jobs")
 	case o.Status == "" && (o.Cert != "" || len(o.Hosts) > 0):
 		return cli.Usagef("add --status ADDR", "--status-cert and --status-host are of a status page, and there is none")
 	case o.beyond() && o.Cert == "":
 		return cli.Usagef("add --status-cert FILE --status-key FILE, "+tunnel, "--status %s opens the page to others, and needs TLS", o.Status)
-	case o.beyond() && o.Token == "":
+	case o.beyond() && !o.hasToken():
 		return cli.Usagef("add --token TOKEN, "+tunnel, "--status %s opens the page to others, and needs a token", o.Status)
 	}
 	return nil
+}
+
+func badToken(flag string) error {
+	return cli.Usagef(site.TokenRule+", as openssl rand -hex 32 prints", "%s is too short to be a token, or has other characters", flag)
 }
 
 // serve serves the status page of a queue until end is called, and returns its address.
@@ -58,7 +70,7 @@ func (o *statusOptions) serve(ctx context.Context, q *status.Queue, page status.
 	}
 	page.Hosts = append(page.Hosts, o.Hosts...)
 	page.Tell = func(line string) { log.Warn("status page: " + line) }
-	page.Token, page.Private = o.Token, page.Private || o.beyond()
+	page.Token, page.Viewer, page.Private = o.Token, o.ViewToken, page.Private || o.beyond()
 	ctx, cancel := context.WithCancel(ctx)
 	at, wait, err := site.Serve(ctx, o.Status, q.Handler(page), secure, nil)
 	if err != nil {

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"vidfilter/batch/queue"
@@ -98,12 +100,36 @@ func (h *head) pause(ctx context.Context, by caller, q *pauseRequest) (answer, e
 	case !isName(q.Worker):
 		return answer{}, fmt.Errorf("%w: %q is no name of a credential", errMalformed, q.Worker)
 	}
-	if err := h.paused.set(q.Worker, q.On); err != nil {
+	if err := h.pauseWorkers(q.Worker, q.On); err != nil {
 		return answer{}, err
 	}
-	h.e.tell(eventPut, claim{all, all, all}, nil) // workers look for tasks
 	h.log.note(by, what, queue.Job{}, Note{About: q.Worker})
 	return answer{}, nil
+}
+
+func (h *head) pauseWorkers(name string, on bool) error {
+	err := h.paused.set(name, on)
+	if err == nil {
+		h.e.tell(eventPut, claim{all, all, all}, nil) // workers look for tasks
+	}
+	return err
+}
+
+// PauseWorkers makes the queue give no more tasks to the workers of a credential, or to any if the
+// name is "all"; with false it gives them tasks again.
+func (s *Server) PauseWorkers(_ context.Context, name string, on bool) error {
+	if !isName(name) {
+		return fmt.Errorf("%q is no name of a credential", name)
+	}
+	return s.head.pauseWorkers(name, on)
+}
+
+// Paused returns the names that PauseWorkers has paused, sorted.
+func (s *Server) Paused() []string {
+	p := &s.head.paused
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Sorted(maps.Keys(p.names))
 }
 
 func (c *client) Pause(ctx context.Context, id string, on bool) error {

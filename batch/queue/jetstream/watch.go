@@ -152,6 +152,9 @@ func (w *watcher) isLive() {
 func (w *watcher) changed(key string, value []byte, at uint64, gone bool) {
 	id := maphash.String(w.seed, key)
 	if gone {
+		if _, ended := w.ended[id]; ended || w.jobs[key] != nil {
+			w.f(queue.Status{Job: queue.Job{ID: key}, State: queue.Removed})
+		}
 		delete(w.jobs, key)
 		delete(w.ended, id)
 		return

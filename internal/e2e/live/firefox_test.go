@@ -16,6 +16,7 @@ import (
 	"github.com/coder/websocket"
 
 	"vidfilter/internal/e2e"
+	"vidfilter/internal/e2e/chrome"
 )
 
 // preferences keep Firefox off the network and give it a fake camera.
@@ -188,7 +189,7 @@ func (f *firefox) setSize(width, height int) {
 // accessible on a desktop and a phone, and its own camera comes to the server and back.
 func TestFirefox(t *testing.T) {
 	t.Parallel()
-	source, why := axe()
+	source, why := chrome.Axe()
 	if source == "" {
 		t.Log("without axe: " + why)
 	}

@@ -20,32 +20,8 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"vidfilter/internal/e2e"
+	"vidfilter/internal/e2e/chrome"
 )
-
-// browser is the path of Chromium, "" where there is none.
-var browser = func() string {
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	return ""
-}()
-
-// browserFlags give a browser a fake camera and keep it off the network.
-func browserFlags(path string) []chromedp.ExecAllocatorOption {
-	o := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.WindowSize(1280, 800))
-	for _, f := range []string{
-		"disable-quic", "disable-background-networking", "disable-component-update", "use-fake-device-for-media-stream",
-		"use-fake-ui-for-media-stream", "disable-dev-shm-usage",
-	} {
-		o = append(o, chromedp.Flag(f, true))
-	}
-	if os.Geteuid() == 0 {
-		o = append(o, chromedp.NoSandbox)
-	}
-	return o
-}
 
 // serving is a running vidfilter live.
 type serving struct {
@@ -106,30 +82,8 @@ const lifetime = 5 * time.Minute
 // blank returns a browser with an empty tab, closed after the given time.
 func blank(t *testing.T, most time.Duration, flags ...chromedp.ExecAllocatorOption) *page {
 	t.Helper()
-	if browser == "" {
-		e2e.Lacks(t, "chromium")
-	}
-	ctx, end := chromedp.NewExecAllocator(context.Background(), append(browserFlags(browser), flags...)...)
-	ctx, cancel := chromedp.NewContext(ctx)
-	ctx, stop := context.WithTimeout(ctx, most)
-	p := &page{t: t, ctx: ctx}
-	p.do(chromedp.Navigate("about:blank"))
-	messages := chromedp.Console(ctx)
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		for m, err := range messages {
-			if err != nil {
-				return
-			}
-			// Some tests cut the connection.
-			if (m.Type == "error" || m.IsException()) && m.Source != "network" && !strings.Contains(m.Text, "WebSocket connection") {
-				t.Errorf("the console: %s", m)
-			}
-		}
-	}()
-	t.Cleanup(func() { stop(); cancel(); end(); <-watched })
-	return p
+	flags = append([]chromedp.ExecAllocatorOption{chromedp.Flag("use-fake-device-for-media-stream", true), chromedp.Flag("use-fake-ui-for-media-stream", true)}, flags...)
+	return &page{t: t, ctx: chrome.Open(t, most, flags...)}
 }
 
 // tab opens an address in another tab of the same browser.

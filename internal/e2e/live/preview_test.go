@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"vidfilter/internal/e2e"
+	"vidfilter/internal/e2e/chrome"
 )
 
 // TestPreviewPage: the page of vidfilter preview shows both pictures and the command, and reacts to
@@ -20,7 +21,7 @@ func TestPreviewPage(t *testing.T) {
 	if st.Size() > 10e6 {
 		t.Errorf("the page has %d bytes", st.Size())
 	}
-	source, why := axe()
+	source, why := chrome.Axe()
 	if source == "" {
 		t.Log("without axe: " + why)
 	}

@@ -1,20 +1,13 @@
 package live
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/emulation"
-	"github.com/chromedp/chromedp"
-
 	"vidfilter/internal/e2e"
+	"vidfilter/internal/e2e/chrome"
 )
 
 // screen is a size of the window, and how the page looks there.
@@ -36,82 +29,27 @@ var screens = []screen{
 
 func (p *page) setScreen(s screen) {
 	p.t.Helper()
-	scheme := "light"
-	if s.dark {
-		scheme = "dark"
-	}
-	p.do(chromedp.EmulateViewport(s.width, s.height, func(m *emulation.SetDeviceMetricsOverrideParams, touch *emulation.SetTouchEmulationEnabledParams) {
-		m.Mobile, touch.Enabled = s.touch, s.touch
-	}))
-	if _, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}},
-	}); err != nil {
-		p.t.Fatal(err)
-	}
+	chrome.Look(p.t, p.ctx, s.width, s.height, s.touch, s.dark)
 }
-
-// axe installs axe-core by npm once, and returns its source, or "" and why there is none.
-var axe = sync.OnceValues(func() (source, why string) {
-	npm, err := exec.LookPath("npm")
-	if err != nil {
-		return "", "needs npm"
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		return "", err.Error()
-	}
-	folder := filepath.Join(cache, "vidfilter", "axe-4.10.2")
-	file := filepath.Join(folder, "node_modules", "axe-core", "axe.min.js")
-	if b, err := os.ReadFile(file); err == nil {
-		return string(b), ""
-	}
-	if err := os.MkdirAll(folder, 0o777); err != nil {
-		return "", err.Error()
-	}
-	cmd := exec.Command(npm, "install", "--prefix", folder, "--no-audit", "--no-fund", "--ignore-scripts", "--fetch-retries", "0", "axe-core@4.10.2")
-	cmd.WaitDelay = time.Second
-	timer := time.AfterFunc(30*time.Second, func() { _ = cmd.Process.Kill() })
-	defer timer.Stop()
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Sprintf("npm cannot install axe-core: %v: %.200s", err, out)
-	}
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return "", err.Error()
-	}
-	return string(b), ""
-})
 
 // accessible fails for what axe finds.
 func (p *page) accessible(name string) {
 	p.t.Helper()
-	p.run(`window.found = null; axe.run(document, { resultTypes: ["violations"] }).then(
-		(r) => { found = JSON.stringify(r.violations.map((v) => [v.id, v.nodes.map((n) => n.html.slice(0, 120))])); }, (e) => { found = JSON.stringify([String(e)]); })`)
-	p.until("found !== null")
-	var all []any
-	e2e.Must(p.t, json.Unmarshal([]byte(eval[string](p, "found")), &all))
-	for _, v := range all {
+	for _, v := range chrome.Violations(p.t, p.ctx) {
 		p.t.Errorf("%s: axe: %v", name, v)
 	}
 }
 
-// shoot writes a picture of the page into the folder of VIDFILTER_TEST_SCREENSHOTS, if it is set.
 func (p *page) shoot(name string) {
 	p.t.Helper()
-	folder := os.Getenv("VIDFILTER_TEST_SCREENSHOTS")
-	if folder == "" {
-		return
-	}
-	png, err := chromedp.Run(p.ctx, chromedp.CaptureScreenshot())
-	e2e.Must(p.t, err)
-	e2e.Must(p.t, os.WriteFile(filepath.Join(folder, name+".png"), png, 0o666))
+	chrome.Shoot(p.t, p.ctx, name)
 }
 
 // TestScreens: on every screen the page fits, has no fault that axe knows, shows the whole
 // command, and keeps the picture in sight while the last of the sliders moves.
 func TestScreens(t *testing.T) {
 	t.Parallel()
-	source, why := axe()
+	source, why := chrome.Axe()
 	e2e.NeedsFFmpeg(t)
 	clip := e2e.Clip(t, "screens.mp4", "-f lavfi -i testsrc2=s=640x360:r=15:d=4 -pix_fmt yuv420p")
 	s := serve(t, "-i", clip, "--loop", "--record-dir", t.TempDir())
