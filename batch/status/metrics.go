@@ -3,16 +3,18 @@ package status
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"net/http"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
 	"vidfilter/batch/tally"
 )
 
-// metrics writes Prometheus's text format. No label takes a value from jobs or workers: their
-// number is unbounded.
+// metrics writes Prometheus's text format. No label takes a value from jobs or workers, since their
+// number is unbounded. An operator issues the names of credentials.
 func (s *server) metrics(w http.ResponseWriter, r *http.Request) {
 	all := s.whole(viewer)
 	s.mu.Lock()
@@ -45,8 +47,19 @@ func (s *server) metrics(w http.ResponseWriter, r *http.Request) {
 		}
 		e.metric("vidfilter_limit_ratio", gauge, "How much is used of what a credential, or the queue, may have: that of the credential with most, 0 to 1.", all...)
 	}
+	if s.o.BadResults != nil {
+		e.badResults(s.o.BadResults())
+	}
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	w.Write(e.b.Bytes())
+}
+
+func (e *exposition) badResults(n map[string]int) {
+	var all []sample
+	for _, name := range slices.Sorted(maps.Keys(n)) {
+		all = append(all, sample{labels("worker", name), float64(n[name])})
+	}
+	e.metric("vidfilter_bad_results_total", counter, "Refused results since the program began, by the worker's credential.", all...)
 }
 
 func (e *exposition) jobs(t tally.Totals) {
@@ -85,7 +98,7 @@ func (e *exposition) work(all whole, live bool) {
 	e.metric("vidfilter_worker_slots", gauge, "Tasks that they can do at once.", sample{"", float64(slots)})
 	e.metric("vidfilter_worker_slots_busy", gauge, "Tasks that they do.", sample{"", float64(busy)})
 	e.metric("vidfilter_worker_gpus", gauge, "GPUs that they have.", sample{"", float64(gpus)})
-	e.metric("vidfilter_workers_held", gauge, "Workers that take no tasks: their disk is full, or they rest after failures.", sample{"", float64(held)})
+	e.metric("vidfilter_workers_held", gauge, "Workers that take no tasks: their disk is full, they rest after failures, are paused, or wait for their hours.", sample{"", float64(held)})
 	e.metric("vidfilter_held", gauge, "Whether something holds work up, such as a disk that is full, here or at a worker.",
 		sample{"", truth(all.Note != "" || !live || held > 0)})
 }

@@ -66,6 +66,9 @@ type Options struct {
 	Limits   func() []queue.Limit  // usage near its limit; may be nil
 	FreeDisk func() (int64, error) // of the outputs' disk; may be nil
 
+	// BadResults counts the refused results of each credential's workers; may be nil.
+	BadResults func() map[string]int
+
 	// Sizes returns the bytes that the files of jobs take in the store; may be nil.
 	Sizes func() map[string]int64
 

@@ -513,6 +513,15 @@ func TestHealth(t *testing.T) {
 	}
 }
 
+// Bad results are counted by the worker's credential.
+func TestBadResults(t *testing.T) {
+	s := newSite(t, Options{BadResults: func() map[string]int { return map[string]int{"render-07": 2, "a": 1} }})
+	want := "# TYPE vidfilter_bad_results_total counter\nvidfilter_bad_results_total{worker=\"a\"} 1\nvidfilter_bad_results_total{worker=\"render-07\"} 2\n"
+	if _, body := s.ask("GET", "/metrics"); !strings.Contains(body, want) {
+		t.Errorf("no %s in %s", want, body)
+	}
+}
+
 // A worker that takes nothing shows in the metrics, in the list and on the page.
 func TestHeldWorker(t *testing.T) {
 	s := newSite(t, Options{})

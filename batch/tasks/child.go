@@ -173,6 +173,7 @@ func (p Program) start(ctx context.Context, args []string, seen func([]byte), co
 		return cmd.Wait()
 	})
 	tail.flush()
+	starved := p.Gate.hasStarved(cmd.Process)
 	_, crash := guard.End(cmd.ProcessState)
 	if cause := context.Cause(ctx); cause != nil && err != nil {
 		return nil, cause
@@ -186,7 +187,7 @@ func (p Program) start(ctx context.Context, args []string, seen func([]byte), co
 		if s, ok := exit.Sys().(syscall.WaitStatus); ok && s.Signaled() {
 			signal = s.Signal()
 		}
-		if e.Starved = e.Signaled && isStarved(signal, kills, crash); e.Starved {
+		if e.Starved = e.Signaled && (starved || isStarved(signal, kills, crash)); e.Starved {
 			e.Reason = starvedReason
 		}
 		return nil, e

@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"os"
+	"slices"
 	"sync"
 	"syscall"
 )
@@ -10,7 +11,9 @@ import (
 type Gate struct {
 	mu     sync.Mutex
 	closed bool
-	procs  map[*os.Process]struct{}
+	procs  []*os.Process // by age, the oldest first
+
+	starved map[*os.Process]bool // see LimitMemory
 }
 
 // Closed reports whether the processes are stopped.
@@ -31,7 +34,7 @@ func (g *Gate) Set(closed bool) {
 		return
 	}
 	g.closed = closed
-	for p := range g.procs {
+	for _, p := range g.procs {
 		g.signal(p)
 	}
 }
@@ -51,16 +54,13 @@ func (g *Gate) add(p *os.Process) func() {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.procs == nil {
-		g.procs = map[*os.Process]struct{}{}
-	}
-	g.procs[p] = struct{}{}
+	g.procs = append(g.procs, p)
 	if g.closed {
 		g.signal(p)
 	}
 	return func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
-		delete(g.procs, p)
+		g.procs = slices.DeleteFunc(g.procs, func(other *os.Process) bool { return other == p })
 	}
 }

@@ -17,7 +17,7 @@ func newWorkerCommand(s cli.Stdio) *cobra.Command {
 worker then redoes unfinished parts. Its version may differ from the batch's, as
 long as both know the protocol. It fails if it cannot reach the server at its
 start, and later waits for the server. It ends after serve drain, and when its
-credential is revoked.`, contract.ExitOutput, contract.ExitQueue, contract.ExitInterrupt),
+credential is revoked.`, contract.ExitOutput, contract.ExitDevice, contract.ExitQueue, contract.ExitInterrupt),
 		Example: `  vidfilter worker --server tls://HOST:4222 --creds worker.creds
   vidfilter worker --server tls://HOST:4222 --creds worker.creds --drain
   vidfilter worker --server tls://HOST:4222 --creds batch.creds --shared /films`,

@@ -65,6 +65,8 @@ type batchJob struct {
 	note string // reason for a pause
 	full string // reason for putting tasks back
 
+	outside string // why no task may begin now
+
 	asked []string // the ending and options of which why is the reason to keep a video whole
 	why   string
 
@@ -589,6 +591,7 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 		}
 	})
 	working.Go(func() { b.guard(worker) })
+	working.Go(func() { b.o.Hours.follow(worker, b.waitForHours) })
 	if b.o.remote() {
 		working.Go(func() { tellStrangers(worker, b.engine, b.screen.Logger) })
 	}
@@ -608,8 +611,9 @@ func (b *batchJob) worker(gpus []string, r *tasks.Runner) queue.Worker {
 	if b.o.Shared == "" {
 		w.Home = r.Sites
 	}
+	w.Hold = b.o.Hours.hold
 	if b.o.remote() {
-		w.Hold = r.Hold
+		w.Hold = func() string { return cmp.Or(b.o.Hours.hold(), r.Hold()) }
 	}
 	return w
 }
@@ -640,7 +644,7 @@ func (b *batchJob) leaveOthers(ctx context.Context) error {
 }
 
 func (b *batchJob) runner(devices []string) *tasks.Runner {
-	program := programOf(b.o.Sandbox, b.s.Env, b.slots)
+	program := programOf(b.o.Sandbox, b.s.Env, b.slots, 0)
 	program.Stall, program.Gate = b.o.Stall, &b.gate
 	return b.remoteRunner(&tasks.Runner{
 		Program: program, Version: cli.Version(), Blobs: b.engine.Blobs(), Results: b.engine.Results, Devices: devices,
@@ -648,12 +652,16 @@ func (b *batchJob) runner(devices []string) *tasks.Runner {
 	})
 }
 
-// programOf returns this program, in a sandbox or not. tasksAtOnce tasks share the machine.
-func programOf(mode string, env []string, tasksAtOnce int) tasks.Program {
+// programOf returns this program, in a sandbox or not. tasksAtOnce tasks share the machine, and
+// that many bytes of its memory; 0 for all.
+func programOf(mode string, env []string, tasksAtOnce int, memory int64) tasks.Program {
 	p := tasks.Self()
 	p.Env = withoutOptions(env)
 	if tasksAtOnce > 1 {
 		p.Env = append(p.Env, fmt.Sprintf("%s=%d", cli.EnvName("sharers"), tasksAtOnce))
+	}
+	if memory > 0 {
+		p.Env = append(p.Env, fmt.Sprintf("%s=%d", cli.EnvName("sharers-memory"), memory))
 	}
 	if mode = job.SandboxMode(mode, env); mode != "" {
 		p.Env = append(p.Env, cli.EnvName("sandbox")+"="+mode)
@@ -860,6 +868,14 @@ func (b *batchJob) guard(ctx context.Context) {
 	})
 }
 
+// waitForHours shows why no task may begin now, or with "" that it may.
+func (b *batchJob) waitForHours(why string) {
+	b.mu.Lock()
+	b.outside = why
+	b.mu.Unlock()
+	b.screen.Note(b.blocked())
+}
+
 // tellFull shows that a task found the disk full, until one succeeds.
 func (b *batchJob) tellFull(h queue.Handler) queue.Handler {
 	return func(ctx context.Context, j queue.Job, t queue.Task, report func(queue.Progress)) (queue.Outcome, error) {
@@ -885,5 +901,5 @@ func (b *batchJob) tellFull(h queue.Handler) queue.Handler {
 func (b *batchJob) blocked() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return cmp.Or(b.note, b.full)
+	return cmp.Or(b.note, b.full, b.outside)
 }

@@ -241,7 +241,7 @@ func TestSlots(t *testing.T) {
 // Jobs side by side share the machine, and one alone has all.
 func TestMachineIsShared(t *testing.T) {
 	for n, want := range map[int]string{1: "", 2: "2", 5: "5"} {
-		p := programOf("off", []string{"VIDFILTER_SHARERS=7", "HOME=/"}, n)
+		p := programOf("off", []string{"VIDFILTER_SHARERS=7", "HOME=/"}, n, 0)
 		if got := cli.Lookup(p.Env, "VIDFILTER_SHARERS"); got != want {
 			t.Errorf("%d jobs: %q, want %q", n, got, want)
 		}

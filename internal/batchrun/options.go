@@ -26,6 +26,7 @@ type BatchOptions struct {
 
 	Jobs        int
 	Segment     time.Duration // 0: no segments
+	Hours       hours
 	Retries     int
 	Priority    int
 	Deaths      int
@@ -74,6 +75,7 @@ func (o *BatchOptions) Flags() *pflag.FlagSet {
 	t.Add(cli.String(&o.Name, "TEMPLATE"), "name", "", "output names: {stem}{ext} (default) {name} {dir} {index}")
 	t.Flag(&o.DryRun, "dry-run", "", "print the plan and exit")
 	t.Add(cli.NewValue(&o.Jobs, "N", cli.IntIn(0, 1024)), "jobs", "", "files at a time; 0 (default) depends on the machine", cli.InJobFile)
+	t.Add(cli.NewValue(&o.Hours, "TIMES", parseHours), "hours", "", hoursText, cli.InJobFile)
 	t.Add(cli.NewValue(&o.Segment, "TIME", parseSpan), "segment", "", "length of parts of a file (default 60s); 0: whole files", cli.InJobFile)
 	t.Add(cli.NewValue(&o.Retries, "N", cli.IntIn(0, 1000)), "retries", "", "retries after temporary errors (default 5)", cli.InJobFile)
 	t.Add(cli.NewValue(&o.Deaths, "N", cli.IntIn(1, 1000)), "quarantine-after", "", "give a file up when N processes died at it (default 3)", cli.InJobFile)

@@ -29,7 +29,7 @@ func (b *batchJob) previews(ctx context.Context, rows []batch.Row) {
 		return
 	}
 	folder := strings.TrimSuffix(b.o.Report, filepath.Ext(b.o.Report)) + ".previews"
-	program := programOf(b.o.Sandbox, b.s.Env, 1)
+	program := programOf(b.o.Sandbox, b.s.Env, 1, 0)
 	program.Service, program.Stall = nil, b.o.Stall // the command has a sandbox of its own
 	places := make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
 	var writing sync.WaitGroup

@@ -3,6 +3,7 @@ package batchrun
 import (
 	"context"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,6 +28,7 @@ type ServeOptions struct {
 	Prefix        string
 	Lease         time.Duration
 	Quota         jetstream.Quota
+	Share         map[string]int // see jetstream.ServeOptions
 	Keep          time.Duration
 	Quiet         bool
 }
@@ -49,8 +51,26 @@ func (o *ServeOptions) Flags() *pflag.FlagSet {
 	t.Add(cli.NewValue(&o.Quota.Object, "SIZE", parseBytes), "max-object", "", "limit of a file in the queue")
 	o.Keep = tasks.FailedRetention
 	t.Add(cli.NewValue(&o.Keep, "TIME", parseSpan), "keep", "", "remove jobs that have ended, or stand still, for so long (default 168h; 0: never)")
+	t.Add(cli.NewValue(&o.Share, "NAME=N,...", parseShare), "share", "", "workers do N parts of this credential's jobs for each one of others that wait (default 1)")
 	t.Flag(&o.Quiet, "quiet", "q", "print errors only")
 	return fs
+}
+
+// parseShare reads alice=3,bob=2.
+func parseShare(s string) (map[string]int, error) {
+	const advice = "alice=3,bob=2: workers do three parts of alice's jobs for two of bob's, and for one of others"
+	share := map[string]int{}
+	for part := range strings.SplitSeq(s, ",") {
+		name, n, _ := strings.Cut(part, "=")
+		if _, twice := share[name]; twice || pki.CheckName(name) != nil {
+			return nil, cli.Usagef(advice, "%q is there twice, or is no name for a credential", name)
+		}
+		var err error
+		if share[name], err = cli.IntIn(1, 1000)(n); err != nil {
+			return nil, cli.Usagef(advice, "the share of %q: %v", name, err)
+		}
+	}
+	return share, nil
 }
 
 // RunServe serves a queue until a signal.
@@ -83,7 +103,7 @@ func (o *ServeOptions) run(ctx context.Context, s cli.Stdio) error {
 	server, err := jetstream.Serve(jetstream.ServeOptions{
 		Options: jetstream.Options{Log: log, Prefix: o.Prefix, AckWait: o.Lease},
 		Dir:     o.State, Addr: o.Listen, Hosts: o.Hosts, Cert: o.Cert, Key: o.Key, CA: o.CA,
-		Sites: tasks.PartSites(), Quota: o.Quota, Keep: o.Keep, Version: cli.Version(), Audit: audit.note,
+		Sites: tasks.PartSites(), Quota: o.Quota, Share: o.Share, Keep: o.Keep, Version: cli.Version(), Audit: audit.note,
 		Check: tasks.CheckResult, ForWorkers: tasks.ForWorkers, Public: tasks.Public,
 	})
 	if err != nil {
@@ -103,7 +123,7 @@ func (o *ServeOptions) run(ctx context.Context, s cli.Stdio) error {
 		q := status.Follow(engine, sums)
 		defer q.Close()
 		about.Status, end, err = o.status.serve(ctx, q, status.Options{
-			Version: cli.Version(), Private: o.Private, Health: server.Health, Limits: server.Limits, Store: server.Store, Sizes: server.Sizes,
+			Version: cli.Version(), Private: o.Private, Health: server.Health, Limits: server.Limits, Store: server.Store, Sizes: server.Sizes, BadResults: server.BadResults,
 			Retry: retry(engine), Remove: remove(engine), Prioritize: engine.Prioritize,
 			PauseWorkers: server.PauseWorkers, Paused: server.Paused, Acted: audit.page,
 			FreeDisk: func() (int64, error) { free, _, err := durable.Space(o.State); return free, err },

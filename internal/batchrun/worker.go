@@ -1,6 +1,7 @@
 package batchrun
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -25,6 +26,8 @@ import (
 // WorkerOptions are the options of vidfilter worker.
 type WorkerOptions struct {
 	link
+	limits
+	Hours   hours
 	Jobs    int
 	Work    string
 	Shared  string
@@ -40,6 +43,8 @@ func (o *WorkerOptions) Flags() *pflag.FlagSet {
 	t := cli.NewTable(fs, "Options")
 	o.link.flags(t)
 	t.Add(cli.NewValue(&o.Jobs, "N", cli.IntIn(0, 1024)), "jobs", "", "parts at a time; 0 (default) depends on the machine")
+	t.Add(cli.NewValue(&o.Hours, "TIMES", parseHours), "hours", "", hoursText)
+	o.limits.flags(t)
 	t.Add(cli.String(&o.Work, "DIR"), "work", "", "folder for temporary files (default the system's)")
 	t.Add(cli.String(&o.Shared, "DIR"), "shared", "", "folder shared with the batch")
 	t.Add(cli.NewValue(&o.Stall, "TIME", parseSpan), "stall-timeout", "", "restart a part without progress (default 10m)")
@@ -82,13 +87,20 @@ func (o *WorkerOptions) run(ctx context.Context, s cli.Stdio) error {
 	}
 	defer remove()
 
-	devices, gpus := spreadGPUs()
+	env, err := o.limits.apply(s.Env)
+	if err != nil {
+		return err
+	}
+	devices, gpus := o.limits.devices()
+	if err := o.limits.check(gpus); err != nil {
+		return err
+	}
 	w := queue.Worker{Name: workerName(), Sites: tasks.PartSites(), Slots: slots(o.Jobs, len(gpus), coresPerJob), GPUs: gpus, Version: cli.Version()}
 	r := &tasks.Runner{
-		Program: programOf(o.Sandbox, s.Env, w.Slots), Version: cli.Version(), Work: work, Blobs: e.Blobs(), Results: e.Results, Devices: devices, Options: jobOptions,
+		Program: programOf(o.Sandbox, env, w.Slots, o.Memory), Version: cli.Version(), Work: work, Blobs: e.Blobs(), Results: e.Results, Devices: devices, Options: jobOptions,
 	}
 	r.Program.Stall, r.Program.Gate = o.Stall, new(tasks.Gate)
-	w.Hold = r.Hold
+	w.Hold = func() string { return cmp.Or(o.Hours.hold(), r.Hold()) }
 	if o.Shared != "" {
 		place, err := siteOf("", o.Shared)
 		if err != nil {
@@ -108,6 +120,12 @@ func (o *WorkerOptions) run(ctx context.Context, s cli.Stdio) error {
 	watching.Go(func() {
 		guardFolder(ctx, r.Program.Gate, work, o.MinFree, func(note string) { log.Warn(note) })
 	})
+	watching.Go(func() {
+		o.Hours.follow(ctx, func(why string) { log.Info(cmp.Or(why, "its --hours have begun")) })
+	})
+	if o.Memory > 0 {
+		watching.Go(func() { r.Program.Gate.LimitMemory(ctx, o.Memory) })
+	}
 	if job.IsSandboxOff(o.Sandbox, s.Env) {
 		log.Info(job.WithoutSandbox)
 	}

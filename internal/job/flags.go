@@ -89,6 +89,7 @@ func (o *Options) runFlags(t cli.Table) {
 	t.Add(cli.NewValue(&o.Streams, "N", cli.IntIn(0, gpu.MaxStreams)), "streams", "", "CUDA streams per GPU, up to 8; 0 (default) chooses", cli.Neutral)
 	t.Add(cli.NewValue(&o.FramesInFlight, "N", cli.IntIn(0, maxFramesInFlight)), "frames-in-flight", "", "frames in memory; 0 (default) chooses", cli.Neutral)
 	t.Add(cli.NewValue(&o.Sharers, "N", cli.IntIn(1, math.MaxInt32)), "sharers", "", "jobs that share the memory and threads of the machine (default 1)", cli.NotInBatch("a batch divides the machine among its jobs: vidfilter batch --jobs N")).Hidden = true
+	t.Add(cli.NewValue(&o.SharersMemory, "BYTES", cli.Int64In(1, math.MaxInt64)), "sharers-memory", "", "memory of these jobs together (default all)", cli.NotInBatch("a worker limits the memory of its jobs: vidfilter worker --memory SIZE")).Hidden = true
 	t.Add(cli.NewValue(&o.MaxPixels, "N", cli.ParsePixels), "max-pixels", "", "refuse larger pictures (default by memory)", cli.Neutral)
 	t.Add(cli.NewValue(&o.MaxErrorRate, "X", cli.NumberIn(0, 1)), "max-error-rate", "", "fail if more is damaged (default 0.66)")
 	SandboxFlag(t, &o.Sandbox)

@@ -44,6 +44,7 @@ type Options struct {
 	Streams        int    // of each GPU; 0: the program chooses
 	FramesInFlight int    // 0: the program chooses
 	Sharers        int    // jobs that share the machine, this one included; 0: it is alone
+	SharersMemory  int64  // bytes that they may use together; 0: all
 	Parts          int    // that are filtered side by side; 1: none, 0: the program chooses
 
 	Codec      string  // by its common name; "" leaves it to Encoder
@@ -143,6 +144,7 @@ func (o *Options) Complete(fs *pflag.FlagSet, env []string) error {
 // given.
 func (o *Options) Resolve(fs *pflag.FlagSet) error {
 	machine.Share(max(1, o.Sharers))
+	machine.UseMemory(o.SharersMemory)
 	if err := o.CheckFilter(fs); err != nil {
 		return err
 	}

@@ -148,6 +148,7 @@ var goodFlags = []struct {
 	{"stats", "true", func(o *Options) any { return o.Stats }, true},
 	{"max-error-rate", "0.1", func(o *Options) any { return o.MaxErrorRate }, 0.1},
 	{"sharers", "3", func(o *Options) any { return o.Sharers }, 3},
+	{"sharers-memory", "4000000000", func(o *Options) any { return o.SharersMemory }, int64(4e9)},
 	{"max-pixels", "100M", func(o *Options) any { return o.MaxPixels }, int64(100000000)},
 	{"max-pixels", "3840x2160", func(o *Options) any { return o.MaxPixels }, int64(3840 * 2160)},
 	{"allow-network", "true", func(o *Options) any { return o.AllowNetwork }, true},

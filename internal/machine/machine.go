@@ -22,6 +22,7 @@ import (
 var (
 	files   = os.DirFS("/")
 	sharers atomic.Int64
+	most    atomic.Int64 // bytes of memory of all sharers together; 0 for no limit
 )
 
 func init() { Share(1) }
@@ -36,8 +37,17 @@ func Share(n int) {
 	}
 }
 
+// UseMemory declares that this process and its sharers may use n bytes of memory together; 0 is for
+// all that there are.
+func UseMemory(n int64) { most.Store(n) }
+
+// OwnedBy returns the bytes of memory that a process has for itself; 0 if unknown.
+func OwnedBy(pid int) int64 {
+	return numbers(files, fmt.Sprintf("proc/%d/status", pid))["RssAnon:"] << 10
+}
+
 // TotalMemory returns the bytes of memory that this process and its sharers may use: the machine's,
-// the limit of a control group, or their ulimit, whichever is least; 0 if unknown.
+// the limit of a control group, their ulimit or UseMemory, whichever is least; 0 if unknown.
 func TotalMemory() int64 {
 	total, _ := limited(false)
 	return total
@@ -45,6 +55,7 @@ func TotalMemory() int64 {
 
 func limited(askFree bool) (total, free int64) {
 	total, free = memory(files, askFree)
+	total = least(total, most.Load())
 	for _, which := range []int{syscall.RLIMIT_AS, syscall.RLIMIT_DATA} {
 		var now syscall.Rlimit
 		if syscall.Getrlimit(which, &now) == nil && now.Cur < math.MaxInt64 {
@@ -166,16 +177,26 @@ func online(root fs.FS) int { return spans(root, "sys/devices/system/cpu/online"
 // spans counts the numbers of a list such as 0-3,6.
 func spans(root fs.FS, name string) (n int) {
 	b, _ := fs.ReadFile(root, name)
-	for span := range strings.SplitSeq(string(b), ",") {
-		var first, last int
-		switch read, _ := fmt.Sscanf(span, "%d-%d", &first, &last); read {
-		case 1:
-			n++
-		case 2:
-			n += last - first + 1
-		}
+	for first, last := range ranges(string(b)) {
+		n += last - first + 1
 	}
 	return n
+}
+
+// ranges yields the first and the last number of each range of a list such as 0-3,6.
+func ranges(list string) iter.Seq2[int, int] {
+	return func(yield func(first, last int) bool) {
+		for span := range strings.SplitSeq(list, ",") {
+			var first, last int
+			read, _ := fmt.Sscanf(strings.TrimSpace(span), "%d-%d", &first, &last)
+			if read == 1 {
+				last = first
+			}
+			if read > 0 && !yield(first, last) {
+				return
+			}
+		}
+	}
 }
 
 // least returns the lesser of two numbers of which 0 is unknown.

@@ -1,9 +1,18 @@
 package machine
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
+
+	"golang.org/x/sys/unix"
+
+	"vidfilter/internal/e2e"
 )
 
 func rootOf(files map[string]string) fstest.MapFS {
@@ -100,5 +109,68 @@ func TestCores(t *testing.T) {
 	defer runtime.GOMAXPROCS(all)
 	if n := CoreLimit(); n != 1 && runtime.NumCPU() > 1 || Cores() != 1 {
 		t.Errorf("libraries may use %d cores, of %d", n, Cores())
+	}
+}
+
+func TestLeastBound(t *testing.T) {
+	const user, kernel = "Name:\tx\nVmSize:\t  9 kB\nCpus_allowed_list:\t", "Name:\tkworker/1\nCpus_allowed_list:\t"
+	root := rootOf(map[string]string{
+		"proc/7/status": user + "0-7", "proc/8/status": user + "0-1", "proc/9/status": user + "0,5", "proc/10/status": kernel + "2",
+		"proc/11/status": user + "3", "proc/self/status": user + "6", "proc/12/stat": "",
+	})
+	var may unix.CPUSet
+	for core := range 7 {
+		may.Set(core)
+	}
+	for n, want := range map[int][]int{1: {2}, 3: {2, 4, 6}, 6: {2, 4, 6, 1, 3, 5}, 7: {2, 4, 6, 1, 3, 5, 0}} {
+		if got := leastBound(root, may, n); !slices.Equal(got, want) {
+			t.Errorf("%d cores: %v instead of %v", n, got, want)
+		}
+	}
+}
+
+// A limit of cores holds for all threads, for Go and for processes that start later.
+func TestUseCores(t *testing.T) {
+	if os.Getenv("VIDFILTER_USE_CORES") == "" {
+		cmd := exec.Command("/proc/self/exe", "-test.run=^TestUseCores$", "-test.v")
+		cmd.Env = append(os.Environ(), "VIDFILTER_USE_CORES=1")
+		out, err := cmd.CombinedOutput()
+		t.Logf("%s", out)
+		e2e.Must(t, err)
+		return
+	}
+	e2e.Must(t, UseCores(1<<16)) // more than there are
+	if n := runtime.NumCPU(); runtime.GOMAXPROCS(0) > n {
+		t.Errorf("%d cores instead of %d", runtime.GOMAXPROCS(0), n)
+	}
+	e2e.Must(t, UseCores(1))
+	if n := runtime.GOMAXPROCS(0); n != 1 {
+		t.Errorf("Go uses %d cores", n)
+	}
+	threads, err := filepath.Glob("/proc/self/task/*/status")
+	e2e.Must(t, err)
+	for _, status := range threads {
+		if cores := boundTo(files, status[1:]); len(cores) != 1 {
+			t.Errorf("%s may use %v", status, cores)
+		}
+	}
+	out, err := exec.Command("grep", "Cpus_allowed_list", "/proc/self/status").Output()
+	e2e.Must(t, err)
+	if f := strings.Fields(string(out)); len(f) != 2 || strings.ContainsAny(f[1], ",-") {
+		t.Errorf("a child: %s", out)
+	}
+}
+
+// A limit of memory lowers the machine's.
+func TestUseMemory(t *testing.T) {
+	UseMemory(100 << 20)
+	defer UseMemory(0)
+	Share(2)
+	defer Share(1)
+	if TotalMemory() != 100<<20 || OwnMemory() != 50<<20 || FreeMemory() > 50<<20 {
+		t.Errorf("%d bytes, %d of one, %d free", TotalMemory(), OwnMemory(), FreeMemory())
+	}
+	if n := OwnedBy(os.Getpid()); n < 1<<20 || n > TotalMemory()*100 {
+		t.Errorf("this process has %d bytes", n)
 	}
 }

@@ -150,14 +150,15 @@ func (a *attempt) othersCan(ctx context.Context) bool {
 	all, err := a.e.Workers(ctx)
 	self, _ := a.e.presence(ctx, a.worker)
 	return err != nil || slices.ContainsFunc(all, func(w queue.WorkerStatus) bool {
-		return w.Name != self.Name && !w.Draining && w.Held == "" && serves(w.Worker, a.m.Subject())
+		return w.Name != self.Name && !w.Draining && w.Held == "" && a.serves(w.Worker)
 	})
 }
 
-// serves reports whether a worker takes tasks with a message's subject.
-func serves(w queue.Worker, subject string) bool {
-	is := func(token string) bool { return strings.Contains(subject, "."+token+".") }
-	return w.Any && is(anySite) || slices.ContainsFunc(w.Sites, func(site string) bool { return is(siteToken(site)) })
+// serves reports whether a worker takes the task. At a head, only tasks that all may do count.
+func (a *attempt) serves(w queue.Worker) bool {
+	return w.Any && isAt(a.m, anySite) || slices.ContainsFunc(w.Sites, func(site string) bool {
+		return (a.e.parts == nil || slices.Contains(a.e.parts, site)) && isAt(a.m, a.e.token(a.job.User, site))
+	})
 }
 
 // poison says whether a job of which a process has just died is given up, and why: after so many

@@ -29,6 +29,7 @@ type Engine struct {
 	conducts conducts // of workers whose attempts end here
 	// encodes the site of a credential's task; siteToken but at a head
 	token func(user, site string) string
+	parts []string // sites whose tasks workers of all credentials do; nil but at a head
 	// why the workers of a credential get no tasks, or ""; may be nil
 	heldFor func(credential string) string
 	// told of each file and its size, or -1 if it is gone; may be nil

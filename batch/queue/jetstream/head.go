@@ -28,8 +28,10 @@ type head struct {
 	pieces jetstream.Stream // of files
 	board  *board
 	places places
+	turns  turns
 	desk   tickets
 	log    auditLog
+	bad    badResults
 	paused paused
 
 	requests requests
@@ -55,9 +57,9 @@ const answerWithin = 20 * time.Second // clients ask again
 func newHead(e *Engine, key []byte, o ServeOptions) *head {
 	h := &head{
 		e: e, key: key, o: o, quota: quota{Quota: o.Quota, uploads: map[string]*upload{}}, board: newBoard(e),
-		places: places{e: e, open: map[string]*place{}}, desk: tickets{given: map[string]given{}, present: map[string]time.Time{}}, log: auditLog{to: o.Audit, refused: map[string]*refusals{}, minute: map[string]*noted{}},
+		places: places{e: e, open: map[string]*place{}}, turns: turns{share: o.Share, at: map[string]*round{}}, desk: tickets{given: map[string]given{}, present: map[string]time.Time{}}, bad: badResults{n: map[string]int{}}, log: auditLog{to: o.Audit, refused: map[string]*refusals{}, minute: map[string]*noted{}},
 	}
-	e.token, e.heldFor = h.token, h.paused.why
+	e.token, e.heldFor, e.parts = h.token, h.paused.why, o.Sites
 	return h
 }
 

@@ -42,7 +42,12 @@ func (h *head) fetch(ctx context.Context, by caller, q *fetchRequest) (answer, e
 	if h.paused.why(by.name) != "" {
 		return answer{}, nil
 	}
-	d, err := h.places.streams(ctx, h.tokens(by, q))
+	from := h.stands(by, q)
+	var tokens []string
+	for _, s := range from {
+		tokens = append(tokens, s.token)
+	}
+	d, err := h.places.streams(ctx, tokens)
 	if err != nil {
 		return answer{}, err
 	}
@@ -54,42 +59,20 @@ func (h *head) fetch(ctx context.Context, by caller, q *fetchRequest) (answer, e
 	if m == nil || err != nil {
 		return answer{}, err
 	}
+	h.took(m, from)
 	t := &ticket{Subject: m.Subject(), Reply: m.(jetstream.Msg).Reply()}
 	t.MAC = t.sign(h.key, by.name)
 	h.desk.give(t.MAC, by.name)
 	return answer{Ticket: t, Body: m.Data()}, nil
 }
 
-// token encodes the site of a credential's task in a subject. Except for h.o.Sites, which all
-// share, sites of different credentials differ even if their names are equal.
+// token encodes the site of a credential's task in a subject. Sites of different credentials differ
+// even if their names are equal.
 func (h *head) token(user, site string) string {
-	if user == "" || slices.Contains(h.o.Sites, site) {
+	if user == "" {
 		return siteToken(site)
 	}
 	return siteToken(user + " " + site)
-}
-
-// tokens returns the sites that may have tasks for a client.
-func (h *head) tokens(by caller, q *fetchRequest) (all []string) {
-	for _, s := range q.Sites {
-		if slices.Contains(h.o.Sites, s) {
-			all = append(all, siteToken(s))
-			continue
-		}
-		for _, user := range h.board.usersAt(s, false) {
-			if by.ownsOf(user) {
-				all = append(all, h.token(user, s))
-			}
-		}
-	}
-	if q.Any {
-		for _, user := range h.board.usersAt("", true) {
-			if by.ownsOf(user) {
-				all = append(all, h.token(user, ""))
-			}
-		}
-	}
-	return all
 }
 
 // places are the consumers of the tasks of sites. They are made when there are jobs, and end with
@@ -260,15 +243,10 @@ func (h *head) take(ctx context.Context, by caller, q *takeRequest) (answer, err
 }
 
 // mayTake refuses tasks that touch the files of others' jobs, since such a task decides about the
-// result. All workers may do parts that come through the store.
+// result.
 func (h *head) mayTake(ctx context.Context, by caller, a *attempt) error {
-	for _, site := range h.o.Sites {
-		if strings.Contains(a.m.Subject(), "."+siteToken(site)+".") {
-			return nil
-		}
-	}
 	r, _, err := h.e.get(ctx, a.c.job)
-	if err != nil || r.malformed() || by.owns(r) {
+	if err != nil || r.malformed() || by.owns(r) || h.mayDo(a.m, r.Job.User) {
 		return nil // take reports the error
 	}
 	_ = a.m.Nak()
@@ -321,12 +299,17 @@ func (h *head) settle(ctx context.Context, by caller, q *settleRequest) (answer,
 		if !by.owns(r) && (o.End || len(followers(*o)) > 0) {
 			return answer{}, fmt.Errorf("%w: the job %s is of %q, and the result of %q is one part", ErrRefused, a.c.job, r.Job.User, by.name)
 		}
+		var bad error
 		if (o.End || !by.owns(r)) && len(o.Result) > mostResult {
-			end = ending{How: endPermanent, Reason: fmt.Sprintf("its result has %d bytes, %d are allowed", len(o.Result), mostResult)}
-		} else if err := h.checkResult(ctx, a, o); err != nil {
-			about.Why = err.Error()
+			bad = fmt.Errorf("its result has %d bytes, %d are allowed", len(o.Result), mostResult)
+			end = ending{How: endPermanent, Reason: bad.Error()}
+		} else if bad = h.checkResult(ctx, a, o); bad != nil {
+			end = ending{How: endFailed, Reason: fmt.Sprintf("a bad result by %q: %s", by.name, brief(bad.Error()))}
+		}
+		if bad != nil {
+			about.Why = bad.Error()
 			h.log.note(by, "bad result", a.job, about)
-			end = ending{How: endFailed, Reason: fmt.Sprintf("a bad result by %q: %s", by.name, brief(err.Error()))}
+			h.bad.add(by.name)
 		}
 	}
 	if err := a.settle(ctx, end); err != nil {

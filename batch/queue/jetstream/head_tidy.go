@@ -24,6 +24,7 @@ func (h *head) tidy(ctx context.Context) {
 			h.e.tight.Store(i.Limits.MaxStore > 0 && int64(i.Store) > i.Limits.MaxStore/100*90)
 		}
 		h.places.close(try, h.needed(), h.e.o.AckWait)
+		h.turns.forget(func(site string) bool { return len(h.board.usersAt(site, h.isForAll(site))) > 0 })
 		err := h.expire(try)
 		if time.Since(orphans) > orphansEvery {
 			orphans = time.Now()
@@ -36,15 +37,11 @@ func (h *head) tidy(ctx context.Context) {
 	}
 }
 
-// needed returns the sites of jobs that have not ended.
+// needed returns the tokens of the sites of jobs that have not ended.
 func (h *head) needed() map[string]bool {
 	all := map[string]bool{}
-	for _, s := range h.o.Sites {
-		all[siteToken(s)] = true
-	}
 	for user, sites := range h.board.sites() {
-		all[h.token(user, "")] = true
-		for _, s := range sites {
+		for _, s := range slices.Concat(sites, h.o.Sites, []string{""}) {
 			all[h.token(user, s)] = true
 		}
 	}

@@ -27,6 +27,9 @@ type ServeOptions struct {
 	Hosts []string // further names and addresses of this machine, for the certificate
 	Sites []string // whose tasks the role worker may take
 	Quota Quota
+	// Share is how many parts of a credential's jobs are given out for each one of others, as long
+	// as both wait: 1 or more. Credentials that are not in it have 1.
+	Share map[string]int
 	// Keep is how long a job stays that has ended, or that nobody goes on with; 0 is for ever.
 	Keep    time.Duration
 	Version string // of the program

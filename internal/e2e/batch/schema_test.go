@@ -23,7 +23,7 @@ type property struct {
 var samples = map[string]string{
 	"format": "mkv", "input-format": "mov", "encoder": "libx264", "bitrate": "5M", "gop": "12", "x264-params": "ref=2", "encoder-params": "ref=2",
 	"pixel-format": "yuv420p", "map": "[v, 'a?']", "start": "'0:00.1'", "duration": "10", "frames": "5", "max-pixels": "100M",
-	"sigma-s": "1.5", "noise": "7", "noise-from": "0", "retries": "3", "priority": "1", "quarantine-after": "2", "segment": "30", "stall-timeout": "5m", "min-free": "1MB", "report": "r.json",
+	"sigma-s": "1.5", "noise": "7", "noise-from": "0", "retries": "3", "priority": "1", "hours": "'00:00-24:00'", "quarantine-after": "2", "segment": "30", "stall-timeout": "5m", "min-free": "1MB", "report": "r.json",
 	"before": "bwdif=1", "crop": "'64:48'", "chroma-shift": "'-4,-2'", "scale": "0.5", "fps": "'25'", "after": "hflip",
 }
 

@@ -167,7 +167,7 @@ func (k *Keys) Secret(purpose string) ([]byte, error) {
 // Issue makes a credential and returns its file's content. It fails if there is one with this
 // name.
 func (k *Keys) Issue(name string, role Role) (file []byte, err error) {
-	if err := errors.Join(checkName(name), checkRole(role)); err != nil {
+	if err := errors.Join(CheckName(name), checkRole(role)); err != nil {
 		return nil, err
 	}
 	err = change(k.dir, func(r *Registry) error {

@@ -118,7 +118,8 @@ func wrongName(advice, format string, args ...any) error {
 	return hint.Says(fmt.Sprintf(format, args...), advice, ErrName)
 }
 
-func checkName(name string) error {
+// CheckName returns an error, which wraps ErrName, for a name that no credential can have.
+func CheckName(name string) error {
 	if !credentialName().MatchString(name) || slices.Contains([]string{"server", All}, name) {
 		return wrongName("letters, digits and dashes, as render-07; not server or all", "queue: %q is no name for a credential", name)
 	}
