@@ -11,6 +11,7 @@ import (
 	"slices"
 
 	"vidfilter/internal/durable"
+	"vidfilter/internal/hint"
 	"vidfilter/internal/netfile"
 )
 
@@ -41,7 +42,15 @@ func (f *files) checkStored() error {
 		f.replace = true
 		err = f.allowed("exists")
 	}
-	return err
+	return ofStore(err)
+}
+
+// ofStore makes an error of a store one of the output.
+func ofStore(err error) error {
+	if err == nil || errors.Is(err, ErrOutput) {
+		return err
+	}
+	return hint.Says(err.Error(), hint.Of(err), ErrOutput, err)
 }
 
 // upload stores the output, and asks the policy if a file has appeared.
@@ -53,7 +62,7 @@ func (f *files) upload() error {
 		}
 		err = f.store(f.name, true)
 	}
-	return err
+	return ofStore(err)
 }
 
 func (f *files) store(address string, replace bool) error {

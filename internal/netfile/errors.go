@@ -127,7 +127,10 @@ func ofStatus(op, address string, status int, advice string, err error) *Error {
 // ofStore describes the error of a store by its code.
 func ofStore(op, address string, back minio.ErrorResponse) *Error {
 	bucket, key := split(address)
-	said := errors.New(strings.TrimSuffix(back.Error(), ".") + " (" + back.Code + ")")
+	said := errors.New(strings.TrimSuffix(back.Error(), "."))
+	if back.Message != back.Code {
+		said = fmt.Errorf("%w (%s)", said, back.Code)
+	}
 	e := ofStatus(op, address, back.StatusCode, "these credentials may not "+op+" it: check AWS_ACCESS_KEY_ID and the bucket's policy", said)
 	switch back.Code {
 	case minio.NoSuchBucket:
