@@ -186,7 +186,7 @@ func (a *app) batchOf(args []string) []string {
 		return args
 	}
 	files := fs.Args()
-	many := len(files) > 1 || strings.ContainsAny(files[0], "*?[") || durable.IsDir(files[0])
+	many := len(files) > 1 || strings.ContainsAny(files[0], "*?[") || durable.IsDir(files[0]) || netfile.IsStored(files[0]) && strings.HasSuffix(files[0], "/")
 	if a.commands()[files[0]] != nil || !looksLikeFile(files[0]) || !many {
 		return args
 	}
