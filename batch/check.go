@@ -44,7 +44,7 @@ type Finding struct {
 // error if a file cannot be read, for example while a mount is away. An output that another version
 // made from the same source with the same options is done, too.
 func Check(root string, item Item, by Program) (Finding, error) {
-	source, err := FingerprintOf(item.Source)
+	source, err := FingerprintOf(item.Address())
 	if err != nil {
 		return Finding{}, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"vidfilter/encode/formats"
 	"vidfilter/internal/durable"
+	"vidfilter/internal/netfile"
 )
 
 // Request describes the user's request.
@@ -29,6 +30,7 @@ type Request struct {
 
 	Dir   string         // base of relative names; absolute
 	Home  string         // for ~ in a job file
+	State string         // holds the roots of batches with outputs in a store; absolute
 	Env   []string       // such as VIDFILTER_CRF=20; flags of the lowest rank
 	Flags *pflag.FlagSet // of the main command; values are set in it to check them
 	Own   *pflag.FlagSet // of the batch, which a job file may set under batch:; the same
@@ -41,6 +43,7 @@ type Request struct {
 // Plan is an expanded Request.
 type Plan struct {
 	Root     string    // absolute
+	Store    string    // where the outputs go, s3://BUCKET/FOLDER; "": below the root
 	Items    []Item    // in the order of the request; priorities are up to the caller
 	Problems []Problem // sources that are left out
 	Batch    []Setting // set by the job file under batch:
@@ -60,14 +63,22 @@ type Plan struct {
 
 // Item is one output to make.
 type Item struct {
-	Source   string   // absolute
+	Source   string   // absolute, or an address without its query: see netfile
 	Output   string   // below the root, with slashes; neither absolute nor beginning with a dash
 	Args     []string // flags of the main command, in the order of its table, as --name=value
 	Deciding []string // the Args that decide about the result
 	Priority int      // larger comes first
+	Store    string   `json:",omitempty"` // where the output goes, s3://BUCKET/FOLDER; "": below the root
+
+	address string // the source with its query, which is a secret
 }
 
+// OutputPath returns the path or, in a store, the address of the output. root may be a folder of a
+// store as well.
 func (i Item) OutputPath(root string) string {
+	if i.Store != "" || netfile.IsStored(root) {
+		return netfile.Join(cmp.Or(i.Store, root), i.Output)
+	}
 	return filepath.Join(root, filepath.FromSlash(i.Output))
 }
 
@@ -113,6 +124,7 @@ func Expand(ctx context.Context, req Request) (*Plan, error) {
 	if err := p.within(p.Root); err != nil {
 		return nil, err
 	}
+	p.taken.store = p.Store
 	e := expansion{Plan: p, ctx: ctx}
 	for _, j := range p.sources {
 		if err := e.job(j); err != nil {
@@ -191,16 +203,24 @@ func under(dir, name string) string {
 
 // root returns the folder of the outputs. It need not exist yet.
 func (p *Plan) root() (string, error) {
-	if p.Root == "" && p.req.Root == "" {
+	if p.Root == "" && p.Store == "" && p.req.Root == "" {
 		return "", errorf("vidfilter batch FOLDER -o FOLDER, or output: in a job file", "no output: -o FOLDER is missing")
+	}
+	if netfile.IsWeb(p.req.Root) {
+		return "", errorf("write to a folder, or to s3://BUCKET/FOLDER", "the output %q is a web server", netfile.Shown(p.req.Root))
 	}
 	if _, file := formats.ByEnding(path.Ext(p.req.Root)); file && !exists(p.absolute(p.req.Root)) {
 		return "", errorf("a batch writes into a folder: make it first if that is its name", "the output %q is named like a file", p.req.Root)
 	}
-	root := p.Root
-	if p.req.Root != "" {
-		root = p.absolute(p.req.Root)
+	switch {
+	case netfile.IsStored(p.req.Root):
+		if err := p.store(p.req.Root); err != nil {
+			return "", err
+		}
+	case p.req.Root != "":
+		p.Root, p.Store = p.absolute(p.req.Root), ""
 	}
+	root := p.Root
 	if err := portable(root); err != nil {
 		return "", err
 	}

@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"vidfilter/internal/hint"
+	"vidfilter/internal/netfile"
 )
 
 // expansion turns sources into items.
@@ -83,6 +84,9 @@ func (e *expansion) job(s source) error {
 	o, err := e.order(s)
 	if err != nil {
 		return s.located(err)
+	}
+	if netfile.Is(s.input) {
+		return e.at(o)
 	}
 	name := under(s.dir, s.input)
 	if err := e.allWithin(s); err != nil {
@@ -257,7 +261,7 @@ func (p *Plan) item(o order, name string, at place, index int) (Item, error) {
 	if err := checkPicture(name, output, o.format, o.args); err != nil {
 		return Item{}, err
 	}
-	return Item{name, output, o.args, o.deciding, o.priority}, p.check(output, o.args)
+	return Item{Source: name, Output: output, Args: o.args, Deciding: o.deciding, Priority: o.priority, Store: p.Store}, p.check(output, o.args)
 }
 
 // Add makes an item of a file that appeared later below the watched folder dir. The item is not
@@ -311,8 +315,10 @@ func (p *Plan) below(dir, name string) (Item, *settings, error) {
 
 // taken holds the names that outputs cannot have: other outputs and sources.
 type taken struct {
-	outputs map[string]claim
-	inodes  map[inode]string // of the sources
+	outputs   map[string]claim
+	inodes    map[inode]string // of the sources
+	addresses map[string]bool  // of the sources
+	store     string           // Plan.Store
 }
 
 // claim is what is made of an output's name. A watched folder may see 100,000 files.
@@ -322,18 +328,27 @@ type claim struct {
 	*settings
 }
 
-func newTaken() taken { return taken{map[string]claim{}, map[inode]string{}} }
+func newTaken() taken {
+	return taken{outputs: map[string]claim{}, inodes: map[inode]string{}, addresses: map[string]bool{}}
+}
 
 // add reports whether the same item exists already.
 func (t *taken) add(item Item, by *settings, i fs.FileInfo) (known bool, err error) {
+	known, err = t.claim(item, claim{item.Source, inodeOf(i), by})
+	if err == nil && !known {
+		t.inodes[inodeOf(i)] = item.Source
+	}
+	return known, err
+}
+
+func (t *taken) claim(item Item, by claim) (known bool, err error) {
 	if old, ok := t.outputs[item.Output]; ok {
 		if old.source == item.Source && slices.Equal(old.args, item.Args) {
 			return true, nil
 		}
 		return false, collision(old, item)
 	}
-	t.outputs[item.Output] = claim{item.Source, inodeOf(i), by}
-	t.inodes[inodeOf(i)] = item.Source
+	t.outputs[item.Output] = by
 	return false, nil
 }
 
@@ -379,6 +394,10 @@ func (t *taken) checkOne(root string, item Item) error {
 			return errorf("write to another folder, or give a name: --name '{stem}.clean{ext}'",
 				"the output of %q would replace the source %q", item.Source, victim)
 		}
+	}
+	if address := netfile.Join(t.store, item.Output); t.store != "" && t.addresses[address] {
+		return errorf("write to another folder, or give a name: --name '{stem}.clean{ext}'",
+			"the output of %q would replace the source %q", item.Source, address)
 	}
 	for dir := path.Dir(item.Output); dir != "."; dir = path.Dir(dir) {
 		if other, ok := t.outputs[dir]; ok {

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"vidfilter/internal/netfile"
 )
 
 // Fingerprint detects changes of a file without reading all of it.
@@ -22,8 +24,11 @@ const chunk = 64 << 10
 // ErrChanging is wrapped by the error of FingerprintOf if the file changed while it was read.
 var ErrChanging = errorf("try again when it has stopped changing", "the file is being written")
 
-// FingerprintOf reads at most 192 KiB of a file.
+// FingerprintOf reads at most 192 KiB of a file. It asks the server of an address.
 func FingerprintOf(path string) (Fingerprint, error) {
+	if netfile.Is(path) {
+		return fingerprintAt(path)
+	}
 	f, err := os.Open(path)
 	if err != nil {
 		return Fingerprint{}, err

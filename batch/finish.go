@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"vidfilter/internal/durable"
+	"vidfilter/internal/netfile"
 )
 
 // Begin returns the record, in state running, of an item whose work begins now. It keeps an
@@ -16,7 +17,7 @@ import (
 // writes the record.
 func Begin(item Item, f Finding, version string, now time.Time) Record {
 	r := Record{
-		Output: item.Output, State: RecordRunning, Source: item.Source, SourceFile: f.Source,
+		Output: item.Output, Store: item.Store, State: RecordRunning, Source: item.Source, SourceFile: f.Source,
 		Options: append([]string{}, item.Deciding...), Version: version, Digest: f.Digest, Started: now.UTC(), Before: f.ours,
 	}
 	if f.Record != nil && f.Record.Digest == f.Digest && f.Record.State == RecordRunning {
@@ -70,12 +71,8 @@ func (f finisher) finish(r Record, temp string) (Record, error) {
 	if err != nil || !filepath.IsLocal(rel) {
 		return r, fmt.Errorf("batch: %q is not below %q", temp, f.Root)
 	}
-	source, err := FingerprintOf(r.Source)
-	if err != nil {
+	if err := r.sameSource(); err != nil {
 		return r, err
-	}
-	if !source.Equal(r.SourceFile) {
-		return r, fmt.Errorf("%q: %w", r.Source, ErrSourceChanged)
 	}
 	var output Fingerprint
 	err = f.at(filepath.ToSlash(rel), func(temp string) (err error) {
@@ -98,6 +95,18 @@ func (f finisher) finish(r Record, temp string) (Record, error) {
 	return f.complete(r)
 }
 
+// sameSource fails if the source has changed. Of one at an address a copy was read.
+func (r *Record) sameSource() error {
+	if netfile.Is(r.Source) {
+		return nil
+	}
+	source, err := FingerprintOf(r.Source)
+	if err == nil && !source.Equal(r.SourceFile) {
+		err = fmt.Errorf("%q: %w", r.Source, ErrSourceChanged)
+	}
+	return err
+}
+
 // settled makes a file durable and returns its fingerprint.
 func settled(name string) (Fingerprint, error) {
 	file, err := os.Open(name)
@@ -112,13 +121,7 @@ func settled(name string) (Fingerprint, error) {
 }
 
 func (f finisher) complete(r Record) (Record, error) {
-	if err := f.make(r.Output); err != nil {
-		return r, fmt.Errorf("finish %q: %w", r.Output, err)
-	}
-	err := f.at(r.Output, func(name string) error {
-		return f.at(r.Temp, func(temp string) error { return f.move(r, temp, name) })
-	})
-	if err != nil {
+	if err := f.place(r); err != nil {
 		return r, err
 	}
 	if err := f.stop(afterRename); err != nil {
@@ -129,6 +132,19 @@ func (f finisher) complete(r Record) (Record, error) {
 		return r, err
 	}
 	return r, f.stop(afterDone)
+}
+
+// place puts the finished file where it belongs.
+func (f finisher) place(r Record) error {
+	if r.Store != "" {
+		return f.upload(r)
+	}
+	if err := f.make(r.Output); err != nil {
+		return fmt.Errorf("finish %q: %w", r.Output, err)
+	}
+	return f.at(r.Output, func(name string) error {
+		return f.at(r.Temp, func(temp string) error { return f.move(r, temp, name) })
+	})
 }
 
 // move gives the finished file its name, unless an earlier attempt has.
@@ -164,6 +180,9 @@ func (f finisher) rename(r Record, temp, name string) error {
 
 // mayReplace returns nil if the output's name is free or belongs to a file of ours.
 func (f finisher) mayReplace(r Record) error {
+	if r.Store != "" {
+		return f.mayReplaceAt(r, Item{Output: r.Output, Store: r.Store}.OutputPath(f.Root))
+	}
 	err := f.at(r.Output, func(name string) error { return f.mayReplaceAt(r, name) })
 	if errors.Is(err, fs.ErrNotExist) { // its folder
 		return nil
@@ -176,7 +195,7 @@ func (f finisher) mayReplaceAt(r Record, name string) error {
 	if err != nil || there == nil || f.overwrite || r.isOurs(*there) {
 		return err
 	}
-	return fmt.Errorf("%q: %w", filepath.Join(f.Root, filepath.FromSlash(r.Output)), ErrTaken)
+	return fmt.Errorf("%q: %w", Item{Output: r.Output, Store: r.Store}.OutputPath(f.Root), ErrTaken)
 }
 
 // write is WriteRecord.

@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"syscall"
+
+	"vidfilter/internal/netfile"
 )
 
 // maxText limits lists and job files, in bytes.
@@ -109,7 +111,11 @@ func (p *Plan) jobFile(name string) (all []source, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.output != "" {
+	if netfile.IsStored(f.output) {
+		if err := p.store(f.output); err != nil {
+			return nil, err
+		}
+	} else if f.output != "" {
 		base, output, err := p.home(dir, f.output)
 		if err != nil {
 			return nil, err

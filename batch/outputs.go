@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -13,6 +14,8 @@ import (
 type Outputs struct {
 	Root   string
 	Within string // a folder above it that no link leads out of; "": links lead where they like
+
+	Uploads context.Context // its end ends uploads to a store; may be nil
 }
 
 // at calls f with the path of a file below the root, given with slashes. With Within the path is

@@ -24,7 +24,7 @@ func TestOutputsStayWithin(t *testing.T) {
 					r.SourceFile, err = FingerprintOf(r.Source)
 					e2e.Must(t, err)
 					e2e.Must(t, WriteRecord(root, r))
-					f := newFinisher(Outputs{root, filepath.Join(dir, "share")}, false)
+					f := newFinisher(Outputs{Root: root, Within: filepath.Join(dir, "share")}, false)
 					swap := func(at string) error {
 						if at == step {
 							to := filepath.Join(dir, "victim")

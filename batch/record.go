@@ -52,6 +52,7 @@ type Record struct {
 	// name of the finished file before it is renamed; below the root
 	Temp       string       `json:"temp,omitempty"`
 	OutputFile *Fingerprint `json:"output_file,omitempty"` // of the finished file
+	Store      string       `json:"store,omitempty"`       // see Item
 	// our earlier output, which this one replaces
 	Before *Fingerprint `json:"before,omitempty"`
 }

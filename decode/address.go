@@ -71,7 +71,10 @@ var network = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?i)(https?|tcp|tls|udp|rtp|rtsp|rtmps?|srt|ftp|mms|sftp|icecast|gopher)(:|\b.*://)`)
 })
 
-func isAddress(path string) bool { return network().MatchString(path) && strings.Contains(path, "://") }
+// isAddress reports whether FFmpeg reads a path from the network.
+func isAddress(path string) bool {
+	return FileOf(path) == path && network().MatchString(path) && strings.Contains(path, "://")
+}
 
 func reachOfAddress(path string) (r Reach) {
 	r.Peer = true // to look up names
@@ -117,10 +120,10 @@ func ReachOf(path string, o Options) (r Reach) {
 	case path == "-":
 		r.Files = []string{"/dev/fd/0"}
 	default:
-		r.Files = []string{path}
+		r.Files = []string{FileOf(path)}
 	}
 	if Refers(o.Format) {
-		r.Files = append(r.Files, filepath.Dir(path))
+		r.Files = append(r.Files, filepath.Dir(FileOf(path)))
 	}
 	return r
 }

@@ -149,7 +149,7 @@ func (f *faults) checkEnding(d *demuxer) {
 		}
 		return
 	}
-	st, err := os.Stat(d.path)
+	st, err := os.Stat(FileOf(d.path))
 	if err != nil || !st.Mode().IsRegular() {
 		return
 	}
@@ -165,7 +165,7 @@ func (f *faults) checkEnding(d *demuxer) {
 	if c.end == nil {
 		return
 	}
-	file, err := os.Open(d.path)
+	file, err := os.Open(FileOf(d.path))
 	if err != nil {
 		return
 	}

@@ -44,7 +44,7 @@ func (d *demuxer) locate(network bool) (location, error) {
 	case d.path == "-":
 		return location{"file:/dev/fd/0", local, -1, false}, nil
 	}
-	return location{"file:" + d.path, local, -1, false}, nil
+	return location{"file:" + FileOf(d.path), local, -1, false}, nil
 }
 
 // seekableStdin reports whether stdin is a file, at its beginning, that can be opened again: then
@@ -67,7 +67,8 @@ func readable(path string) error {
 	if path == "-" {
 		return nil
 	}
-	st, err := os.Stat(path)
+	file := FileOf(path)
+	st, err := os.Stat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return &Error{Op: "open", Path: path, Err: errors.New("no such file")}
@@ -79,7 +80,7 @@ func readable(path string) error {
 	case st.Mode().IsRegular() && st.Size() == 0:
 		return &Error{Op: "open", Path: path, Err: errors.New("the file is empty")}
 	}
-	if err := unix.Access(path, unix.R_OK); err != nil {
+	if err := unix.Access(file, unix.R_OK); err != nil {
 		return &Error{Op: "open", Path: path, Err: err}
 	}
 	return nil
@@ -180,7 +181,7 @@ func (d *demuxer) openError(ctx context.Context, from location, formatName strin
 // isHLS recognizes a playlist by its content. FFmpeg's own probe also goes by the name, and takes
 // a playlist called .mp4 for a damaged film.
 func isHLS(path string) bool {
-	f, err := os.Open(path)
+	f, err := os.Open(FileOf(path))
 	if err != nil {
 		return false
 	}

@@ -38,7 +38,7 @@ func bounded(ctx context.Context, path string, interrupt func(), open func() err
 	done, started := make(chan error, 1), make(chan int, 1)
 	alone := reading.Load() == 0
 	size := int64(0)
-	if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() {
+	if st, err := os.Stat(FileOf(path)); err == nil && st.Mode().IsRegular() {
 		size = st.Size()
 	}
 	if alone {

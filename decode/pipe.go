@@ -53,7 +53,7 @@ func (i *interrupter) close() {
 // has its own open file description, so that other users of stdin are not affected. It returns -1
 // if there is no pipe.
 func (i *interrupter) openPipe(path string) (fd int, err error) {
-	name := path
+	name := FileOf(path)
 	if path == "-" {
 		name = "/dev/fd/0"
 	}

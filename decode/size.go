@@ -11,6 +11,7 @@ import (
 // missingBytes returns by how much an AVI, Matroska, FLV or ASF file is shorter than the size in
 // its header, if any. FFmpeg takes the end of a truncated file for the end of the film.
 func missingBytes(path string) int64 {
+	path = FileOf(path)
 	st, err := os.Stat(path)
 	if err != nil || !st.Mode().IsRegular() {
 		return 0

@@ -49,6 +49,9 @@ func (r *Runner) admit(j queue.Job, t queue.Task) (*task, error) {
 		if err := json.Unmarshal(own.Spec, &k.spec); err != nil {
 			return nil, queue.Permanent(err)
 		}
+		if k.Address != nil {
+			k.spec.Item = k.spec.Item.At(k.Address(j.ID))
+		}
 		k.base = workOf(k.spec.Root)
 		if k.Within != "" {
 			k.inShared = k.Within
@@ -95,7 +98,7 @@ func (r *Runner) check(s Spec) error {
 	case s.Protocol < queue.OldestProtocol || s.Protocol > queue.Protocol:
 		return fmt.Errorf("it is of vidfilter %q and protocol %d; this is %s, which knows %d to %d",
 			rec.Version, s.Protocol, r.Version, queue.OldestProtocol, queue.Protocol)
-	case !item.Local() || rec.Output != item.Output || rec.Source != item.Source || rec.Temp != "" || rec.State != batch.RecordRunning:
+	case !item.Local() || rec.Output != item.Output || rec.Source != item.Source || rec.Store != item.Store || rec.Temp != "" || rec.State != batch.RecordRunning:
 		return fmt.Errorf("its output %q, source %q and record do not fit together", item.Output, item.Source)
 	case s.Segment < 0 || math.IsNaN(s.Segment) || math.IsInf(s.Segment, 0) || s.Threads < 0 || s.Threads > maxThreads:
 		return fmt.Errorf("parts of %g s and %d threads", s.Segment, s.Threads)

@@ -50,7 +50,11 @@ func (k *task) parts(ctx context.Context) ([]Part, error) {
 	device, back := k.device(k.spec.Item.Args)
 	defer back()
 	args := []string{"segments", "-i", k.spec.Item.Source, "-o", filepath.Base(k.spec.Item.Output), "--length", strconv.FormatFloat(k.spec.Segment, 'f', -1, 64)}
-	out, err := k.Program.Output(ctx, slices.Concat(args, k.spec.Item.Args, device)...)
+	program, err := k.program(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out, err := program.Output(ctx, slices.Concat(args, k.spec.Item.Args, device)...)
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +205,11 @@ func (k *task) cut(ctx context.Context) (queue.Outcome, error) {
 		return queue.Outcome{}, err
 	}
 	args := slices.Concat([]string{"cut", "-i", k.spec.Item.Source, "-o", temp, p.option()}, k.spec.Item.Args)
-	if _, err := k.Program.Output(ctx, args...); err != nil {
+	program, err := k.program(ctx)
+	if err != nil {
+		return queue.Outcome{}, err
+	}
+	if _, err := program.Output(ctx, args...); err != nil {
 		return queue.Outcome{}, err
 	}
 	p.Blob = k.packets()

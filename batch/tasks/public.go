@@ -27,6 +27,7 @@ func without(j queue.Job, more func(*Spec)) queue.Job {
 		j.Spec = nil
 		return j
 	}
+	s.Item.Store, s.Record.Store = "", ""
 	s.Root, s.Shared, s.Item.Source, s.Record.Source, s.Record.Digest = "", "", "", "", ""
 	s.Record.SourceFile = batch.Fingerprint{Size: s.Record.SourceFile.Size}
 	s.Record.OutputFile, s.Record.Before = nil, nil

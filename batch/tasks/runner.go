@@ -27,6 +27,7 @@ import (
 	"vidfilter/batch/queue"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/durable"
+	"vidfilter/internal/netfile"
 )
 
 // Spec is the Spec of a queue.Job: all that its tasks need to know.
@@ -108,6 +109,11 @@ type Runner struct {
 	// in canonical form: all, and the ones that affect the result.
 	Options func(output string, args []string) (all, deciding []string, err error)
 
+	// Address returns the source of one of our jobs with the query that its spec lacks. It may be nil.
+	Address func(id string) string
+
+	copying sync.Map // by job: a channel that has room while nobody fetches its source
+
 	mu   sync.Mutex
 	busy map[string]int // tasks by device
 	full time.Time      // the disk was, and counts as such until then
@@ -125,6 +131,7 @@ func (r *Runner) Handle(ctx context.Context, j queue.Job, t queue.Task, report f
 	}[t.Kind]
 	ctx, done := k.yield(ctx)
 	defer done()
+	k.uploads = ctx
 	err = k.wait(ctx)
 	var out queue.Outcome
 	if err == nil {
@@ -215,6 +222,7 @@ type task struct {
 	inShared string // the folder that the job must not leave; "" if it may
 	base     string // holds the job's folder
 	folder   string // of this attempt, made by temp, below the job's
+	uploads  context.Context
 }
 
 // jobDir is where the job's parts wait for the join.
@@ -222,7 +230,9 @@ func (k *task) jobDir() string { return filepath.Join(k.base, k.job.ID) }
 
 // outputs returns the folder of the outputs. No link leads another machine's job out of the folder
 // shared with us; our own user's links lead where they like.
-func (k *task) outputs() batch.Outputs { return batch.Outputs{Root: k.spec.Root, Within: k.inShared} }
+func (k *task) outputs() batch.Outputs {
+	return batch.Outputs{Root: k.spec.Root, Within: k.inShared, Uploads: k.uploads}
+}
 
 // within calls f with the base folder as a root that no name or link leads out of.
 func (k *task) within(f func(*os.Root) error) error {
@@ -309,6 +319,9 @@ func (k *task) sweep() {
 
 // source checks that the source exists and is unchanged.
 func (k *task) source() error {
+	if netfile.Is(k.spec.Item.Source) { // a copy is read, which does not change
+		return nil
+	}
 	now, err := batch.FingerprintOf(k.spec.Item.Source)
 	if err == nil && !now.Equal(k.spec.Record.SourceFile) {
 		err = batch.ErrSourceChanged
@@ -320,8 +333,12 @@ func (k *task) source() error {
 func (k *task) media(ctx context.Context, in, out string, args ...string) (contract.Done, error) {
 	device, back := k.device(k.spec.Item.Args)
 	defer back()
+	program, err := k.program(ctx)
+	if err != nil {
+		return contract.Done{}, err
+	}
 	all := slices.Concat([]string{"-i", in, "-o", out, "-y"}, k.spec.Item.Args, device, args)
-	return k.Program.Media(ctx, all, k.report)
+	return program.Media(ctx, all, k.report)
 }
 
 // First returns the first task of a job.
@@ -384,7 +401,7 @@ func (k *task) whole(ctx context.Context) (queue.Outcome, error) {
 		return queue.Outcome{}, err
 	}
 	_, gone := os.Lstat(k.spec.Item.OutputPath(k.spec.Root))
-	if done.Unverified && gone == nil {
+	if done.Unverified && (gone == nil || k.spec.Item.Store != "") {
 		return queue.Outcome{}, fmt.Errorf("%w: %s", errUnverified, done.Error)
 	}
 	return k.finish(temp, resultOf(done))
@@ -400,6 +417,10 @@ func resultOf(d contract.Done) Result {
 
 // finish moves the output to its place and ends the job.
 func (k *task) finish(temp string, res Result) (queue.Outcome, error) {
+	temp, err := k.lasting(temp)
+	if err != nil {
+		return queue.Outcome{}, err
+	}
 	rec := k.spec.Record
 	rec.Source, rec.Outcome, rec.Parts, rec.Reason = k.spec.Item.Source, res.Outcome, res.Parts, res.Faults()
 	rec.Attempts = max(rec.Attempts, k.task.Attempt)
@@ -485,13 +506,13 @@ func (k *task) judge(err error) error {
 		return err
 	case errors.Is(err, queue.ErrStoreFull):
 		return queue.Later(fmt.Errorf("%w: %w", ErrFull, err), fullDiskDelay)
-	case errors.Is(err, queue.ErrQuota):
+	case errors.Is(err, queue.ErrQuota), netfile.IsLasting(err):
 		return queue.Permanent(err)
 	case errors.Is(err, batch.ErrSourceChanged), errors.Is(err, batch.ErrTaken):
 		return queue.Permanent(err) // the submitter decides
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		return k.fullDisk(err)
-	case errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist) && !errors.As(err, new(*netfile.Error)):
 		return fmt.Errorf("%w (its disk or mount may be away)", err)
 	case errors.As(err, new(*StallError)):
 		return queue.Died(err)
@@ -530,7 +551,7 @@ func (k *task) judge(err error) error {
 			return queue.Permanent(err)
 		}
 	case contract.ExitInput:
-		if _, gone := os.Stat(k.spec.Item.Source); gone == nil {
+		if _, gone := os.Stat(k.spec.Item.Source); gone == nil || netfile.Is(k.spec.Item.Source) {
 			return queue.Permanent(err)
 		}
 	}

@@ -22,6 +22,7 @@ import (
 
 	"vidfilter/batch"
 	"vidfilter/batch/queue"
+	"vidfilter/internal/netfile"
 	"vidfilter/internal/wake"
 )
 
@@ -238,7 +239,7 @@ func (s *Session) id(item batch.Item) string {
 // mount may be away.
 func (s *Session) begin(ctx context.Context, item batch.Item) error {
 	f, err := batch.Check(s.Root, item, s.program())
-	if err != nil && s.Retries > 0 {
+	if err != nil && s.Retries > 0 && !netfile.IsLasting(err) {
 		e := &entry{item: item}
 		e.renewed.Store(true)
 		s.mu.Lock()
@@ -290,7 +291,7 @@ func (s *Session) decide(ctx context.Context, item batch.Item, f batch.Finding, 
 		s.end(item, rowOf(item, *f.Record, RowSkipped, "done before"))
 		return nil
 	case f.Verdict == batch.Interrupted:
-		rec, err := batch.Resume(batch.Outputs{Root: s.Root}, *f.Record, s.Overwrite)
+		rec, err := batch.Resume(batch.Outputs{Root: s.Root, Uploads: ctx}, *f.Record, s.Overwrite)
 		if err != nil {
 			return refused(err.Error())
 		}
@@ -456,7 +457,7 @@ func (s *Session) seen(e *entry, st queue.Status) queue.Status {
 	case e == nil || st.State != queue.Done || e.renewed.Load():
 		return st
 	}
-	if err := Missing(s.Root, e.item.Output); err != nil {
+	if err := Missing(s.Root, e.item); err != nil {
 		st.State, st.Reason, st.Failure, st.Result = queue.Failed, err.Error(), queue.Failure{}, nil
 	}
 	return st
@@ -473,8 +474,21 @@ func (s *Session) reopen(st queue.Status) {
 	s.rows = slices.DeleteFunc(s.rows, func(r batch.Row) bool { return r.Output == e.item.Output })
 }
 
+// Address returns the source of an open job with its query.
+func (s *Session) Address(id string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if e := s.open[id]; e != nil {
+		return e.item.Address()
+	}
+	return ""
+}
+
 // close ends a job.
 func (s *Session) close(e *entry, st queue.Status) {
+	if st.State != queue.Done {
+		removeCopies(s.Root, st.Job.ID)
+	}
 	s.mu.Lock()
 	if st.State == queue.Done {
 		delete(s.jobs, st.Job.ID)
@@ -499,7 +513,7 @@ func (s *Session) closed(e *entry, st queue.Status) batch.Row {
 		if row.Reason = res.Faults(); row.Reason != "" {
 			row.State = RowDamaged
 		}
-		if err := Missing(s.Root, e.item.Output); err != nil {
+		if err := Missing(s.Root, e.item); err != nil {
 			row.State, row.Damaged, row.Reason, row.After = RowFailed, false, err.Error(), 0
 		}
 		return row
@@ -526,8 +540,11 @@ func (s *Session) closed(e *entry, st queue.Status) batch.Row {
 }
 
 // Missing returns an error if a finished output is not there.
-func Missing(root, output string) error {
-	_, err := os.Stat(batch.Item{Output: output}.OutputPath(root))
+func Missing(root string, item batch.Item) error {
+	if item.Store != "" { // which has confirmed that it was there
+		return nil
+	}
+	_, err := os.Stat(item.OutputPath(root))
 	if errors.Is(err, fs.ErrNotExist) {
 		return errors.New("it was done, and its output is gone")
 	}
@@ -539,7 +556,7 @@ func (s *Session) renew(ctx context.Context, e *entry, st queue.Status) {
 	e.again++
 	e.whole = e.whole || st.Failure.Code == codeNotInParts
 	s.Log.Warn(fmt.Sprintf("%s: %s: starting over", e.item.Output, st.Explain()))
-	err := settled(ctx, e.item.Source)
+	err := settled(ctx, e.item.Address())
 	if err == nil {
 		e.found, err = batch.Check(s.Root, e.item, s.program())
 	}

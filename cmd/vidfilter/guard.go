@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,12 +15,14 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"vidfilter/decode"
 	"vidfilter/encode/target"
 	"vidfilter/internal/av"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/hint"
 	"vidfilter/internal/job"
+	"vidfilter/internal/netfile"
 	"vidfilter/internal/sandbox"
 )
 
@@ -32,6 +35,7 @@ type child struct {
 	signals bool            // the child ends cleanly by them
 	broker  target.Broker   // of its outputs
 	service sandbox.Service // nil: the broker
+	inputs  []string        // addresses among them are fetched
 	idle    time.Duration   // the longest that it may make no progress; 0: for ever
 	stalled atomic.Bool     // it made none
 }
@@ -60,14 +64,24 @@ func sayWithoutSandbox(mode string, s cli.Stdio) {
 func (a *app) guard(cmd *cobra.Command) *cobra.Command {
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		inputs := args
+		in := cmd.Flags().Lookup("input")
+		if in != nil {
+			inputs = []string{in.Value.String()}
+		}
 		if !a.guards(cmd) {
-			return run(cmd, args)
+			remove, err := fetchInputs(inputs, func(string) {})
+			if err != nil {
+				return err
+			}
+			defer remove()
+			if in != nil {
+				_ = in.Value.Set(netfile.Shown(inputs[0]))
+			}
+			return run(cmd, netfile.ShowFetched(args))
 		}
-		about := strings.Join(args, ", ")
-		if in := cmd.Flags().Lookup("input"); in != nil {
-			about = in.Value.String()
-		}
-		a.code, err = a.runChild(&child{about: about, signals: cmd.Name() == "cut"})
+		about := netfile.Shown(strings.Join(inputs, ", "))
+		a.code, err = a.runChild(&child{about: about, inputs: inputs, signals: cmd.Name() == "cut"})
 		return err
 	}
 	return cmd
@@ -75,6 +89,18 @@ func (a *app) guard(cmd *cobra.Command) *cobra.Command {
 
 // runChild runs this command line as a child, and returns its exit code.
 func (a *app) runChild(c *child) (code int, err error) {
+	tell := func(string) {}
+	if c.ui != nil {
+		tell = func(s string) { c.ui.Info(s) }
+	}
+	remove, err := fetchInputs(c.inputs, tell)
+	if err != nil {
+		return c.finish(a, err)
+	}
+	defer remove()
+	uploads, giveUp := context.WithCancel(context.Background())
+	defer giveUp()
+	c.broker.Uploads = uploads
 	stop := make(chan struct{})
 	if c.ui != nil {
 		c.broker.Ask = func(path string) error { return c.ui.Confirm(path, stop) }
@@ -82,9 +108,9 @@ func (a *app) runChild(c *child) (code int, err error) {
 	if c.service == nil {
 		c.service = &c.broker
 	}
-	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
+	cmd := exec.Command("/proc/self/exe", netfile.ShowFetched(os.Args[1:])...)
 	cmd.Args[0] = os.Args[0]
-	cmd.Env = a.Env
+	cmd.Env = append(netfile.WithoutCredentials(a.Env), netfile.CopiesEnv(decode.Copies()))
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.ExtraFiles = named(os.Args[1:])
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
@@ -110,6 +136,7 @@ func (a *app) runChild(c *child) (code int, err error) {
 	alive := c.watch(g, cmd.Process)
 	err = cmd.Wait()
 	alive()
+	giveUp()
 	close(ended)
 	killed := <-passed
 	words, crash := g.End(cmd.ProcessState)
@@ -175,11 +202,31 @@ func (a *app) endChild(c *child, cmd *exec.Cmd, killed syscall.Signal, words str
 			_, _ = io.WriteString(a.Err, words)
 		}
 	}
+	return c.finish(a, crash)
+}
+
+// finish reports an error that the child has not.
+func (c *child) finish(a *app, err error) (int, error) {
 	if c.ui != nil {
-		return c.ui.Finish(cli.Result{}, crash), nil
+		return c.ui.Finish(cli.Result{}, err), nil
 	}
-	cli.PrintError(a.Err, crash)
-	return contract.ExitCode(crash), nil
+	cli.PrintError(a.Err, err)
+	return contract.ExitCode(err), nil
+}
+
+// fetchInputs fetches the inputs that are addresses, for this process and its children. remove
+// removes the copies.
+func fetchInputs(inputs []string, tell func(string)) (remove func(), err error) {
+	if sandbox.Inside() != nil || len(decode.Copies()) > 0 { // the parent has
+		return func() {}, nil
+	}
+	ctx, stop := cli.UntilSignal()
+	defer stop()
+	copies, remove, err := netfile.Copies(ctx, inputs, tell)
+	if err == nil {
+		decode.UseCopies(copies)
+	}
+	return remove, err
 }
 
 // adviceOn says what to do about a crash.

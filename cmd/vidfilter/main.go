@@ -9,9 +9,11 @@ import (
 	"os"
 	"strings"
 
+	"vidfilter/decode"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/job"
+	"vidfilter/internal/netfile"
 	"vidfilter/internal/sandbox"
 
 	"github.com/spf13/cobra"
@@ -23,6 +25,8 @@ func main() {
 		cli.PrintError(os.Stderr, err)
 		os.Exit(contract.ExitFailed)
 	}
+	copies, env := netfile.TakeCopies(env)
+	decode.UseCopies(copies)
 	a := &app{Stdio: cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: env}, program: true}
 	if box := sandbox.Inside(); box != nil {
 		a.Err = box.Err

@@ -17,6 +17,7 @@ import (
 	"vidfilter/internal/durable"
 	"vidfilter/internal/job"
 	"vidfilter/internal/liverun"
+	"vidfilter/internal/netfile"
 	"vidfilter/internal/sandbox"
 	"vidfilter/internal/text"
 )
@@ -117,8 +118,13 @@ func (a *app) runJob(cmd *cobra.Command, o *job.Options, complete func() error) 
 		if err := cli.ApplyEnvironment(cmd.Flags(), a.Env); err != nil {
 			return contract.ExitUsage, err
 		}
-		c := &child{about: o.Input, ui: o.OpenUI(s), verbose: o.Verbose, signals: true}
-		if !o.MayStall() {
+		if netfile.Fetches(o.Input) { // a mistake must show before that takes its time
+			if err := complete(); err != nil {
+				return contract.ExitUsage, err
+			}
+		}
+		c := &child{about: netfile.Shown(o.Input), inputs: []string{o.Input}, ui: o.OpenUI(s), verbose: o.Verbose, signals: true}
+		if netfile.Fetches(o.Input) || !o.MayStall() {
 			c.idle = longestIdle
 		}
 		return a.runChild(c)
@@ -127,6 +133,14 @@ func (a *app) runJob(cmd *cobra.Command, o *job.Options, complete func() error) 
 		return contract.ExitUsage, err
 	}
 	u := o.OpenUI(s)
+	remove, err := fetchInputs([]string{o.Input}, func(s string) { u.Info(s) })
+	if err != nil {
+		return u.Finish(cli.Result{}, err), nil
+	}
+	defer remove()
+	if netfile.Fetches(o.Input) {
+		o.Input = netfile.Shown(o.Input)
+	}
 	if err := job.CheckPipes(o, s); err != nil {
 		return u.Finish(cli.Result{}, err), nil
 	}
@@ -172,7 +186,7 @@ func (a *app) batchOf(args []string) []string {
 		return args
 	}
 	files := fs.Args()
-	many := len(files) > 1 || strings.ContainsAny(files[0], "*?[") || durable.IsDir(files[0])
+	many := len(files) > 1 || strings.ContainsAny(files[0], "*?[") || durable.IsDir(files[0]) || netfile.IsStored(files[0]) && strings.HasSuffix(files[0], "/")
 	if a.commands()[files[0]] != nil || !looksLikeFile(files[0]) || !many {
 		return args
 	}

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 
@@ -44,7 +45,8 @@ func as[To, From ~string](names []From) (all []To) {
 
 // Broker keeps the targets of a process in a sandbox. It is a sandbox.Service.
 type Broker struct {
-	Ask Policy // for a process that may ask; nil refuses
+	Ask     Policy          // for a process that may ask; nil refuses
+	Uploads context.Context // its end ends uploads to a store; may be nil
 
 	targets []*File
 	folder  *Folder // or nil
@@ -111,7 +113,7 @@ func (b *Broker) prepare(r request) (any, error) {
 	if policy == nil || b.sealed {
 		policy = Refuse
 	}
-	t, err := Prepare(string(r.Name), policy, as[string](r.Inputs))
+	t, err := prepareFiles(b.Uploads, string(r.Name), policy, as[string](r.Inputs))
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package target
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,6 +12,7 @@ import (
 
 	"vidfilter/internal/durable"
 	"vidfilter/internal/hint"
+	"vidfilter/internal/netfile"
 )
 
 // files does the work that needs rights on a target's folder.
@@ -24,9 +26,16 @@ type files struct {
 	failed error    // the reason
 	policy Policy
 	inputs []string
+
+	uploads context.Context // ends uploads to a store; nil if the target is none in a store
+	replace bool            // the file in the store may be replaced
+	remove  func()          // removes the folder of temp, of a target in a store
 }
 
-func newFiles(name string, policy Policy, inputs []string) (*files, error) {
+func newFiles(uploads context.Context, name string, policy Policy, inputs []string) (*files, error) {
+	if netfile.IsStored(name) {
+		return newStored(uploads, name, policy, inputs)
+	}
 	path, info, err := locate(name)
 	if err != nil {
 		return nil, err
@@ -95,6 +104,9 @@ func (f *files) moved() (dir string, moved bool) {
 
 // check returns the reason why the target must not be written.
 func (f *files) check() error {
+	if f.uploads != nil {
+		return f.checkStored()
+	}
 	if err := notAnInput(f.name, f.info, f.inputs); err != nil {
 		return err
 	}
@@ -115,6 +127,11 @@ func (f *files) mayReplace(found string) error {
 	if err := unix.Access(f.at(f.path), unix.W_OK); err != nil {
 		return OutputError("replace", f.name, err)
 	}
+	return f.allowed(found)
+}
+
+// allowed asks the policy.
+func (f *files) allowed(found string) error {
 	if err := f.policy(f.name); err != nil {
 		says := fmt.Sprintf("output %q %s", f.name, found)
 		if err != errExists {
@@ -170,6 +187,9 @@ func (f *files) commit(rename func() error) error {
 	if err := rename(); err != nil {
 		return hint.Says(err.Error(), hint.Of(err), err, ErrUnnamed)
 	}
+	if f.uploads != nil {
+		return f.discard()
+	}
 	_ = f.temp.Close() // nothing was written through it
 	f.temp = nil
 	defer f.closeDir()
@@ -182,6 +202,9 @@ func (f *files) commit(rename func() error) error {
 
 // rename replaces a file only if the policy agrees to it, also one that appeared in the meantime.
 func (f *files) rename() error {
+	if f.uploads != nil {
+		return f.upload()
+	}
 	temp, path := f.at(f.temp.Name()), f.at(f.path)
 	if f.info == nil {
 		err := durable.RenameNew(temp, path)
@@ -197,9 +220,13 @@ func (f *files) rename() error {
 
 // keep commits the output under a name that is free, and returns the name.
 func (f *files) keep(word string) (name string, err error) {
-	err = f.commit(func() error {
+	err = f.commit(func() (err error) {
+		if f.uploads != nil {
+			name, err = f.keepStored(word)
+			return err
+		}
 		temp, place := f.at(f.temp.Name()), f.path
-		err := durable.RenameNew(temp, f.at(place))
+		err = durable.RenameNew(temp, f.at(place))
 		for n := 1; n <= MaxBeside && errors.Is(err, fs.ErrExist); n++ {
 			place = aside(f.path, word, filepath.Ext(f.path), n)
 			err = durable.RenameNew(temp, f.at(place))
@@ -217,6 +244,9 @@ func (f *files) discard() error {
 	}
 	err := os.Remove(f.at(f.temp.Name()))
 	_ = f.temp.Close()
+	if f.remove != nil {
+		f.remove()
+	}
 	f.closeDir()
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil

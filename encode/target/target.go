@@ -3,6 +3,7 @@
 package target
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -33,7 +34,7 @@ var (
 	errAsk    = errors.New("the user is to be asked")
 )
 
-// File is the place of an output. Data goes to a temporary file beside it, which Commit renames
+// File is the place of an output, also of one in a store: see netfile. Data goes to a temporary file beside it, which Commit renames
 // into place and Discard removes. A target is for one goroutine.
 //
 // A process in a sandbox has no rights on the folder: see Broker.
@@ -83,7 +84,13 @@ func Prepare(path string, policy Policy, inputs []string) (*File, error) {
 	if box := sandbox.Inside(); box != nil {
 		return prepareRemote(box, path, policy, inputs)
 	}
-	p, err := newFiles(path, policy, inputs)
+	return prepareFiles(nil, path, policy, inputs)
+}
+
+// prepareFiles is Prepare of this process itself. The end of uploads, which may be nil, ends an
+// upload to a store.
+func prepareFiles(uploads context.Context, path string, policy Policy, inputs []string) (*File, error) {
+	p, err := newFiles(uploads, path, policy, inputs)
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,7 @@ import (
 	"vidfilter/internal/durable"
 	"vidfilter/internal/hint"
 	"vidfilter/internal/job"
+	"vidfilter/internal/netfile"
 	"vidfilter/internal/sandbox"
 	"vidfilter/internal/text"
 	"vidfilter/internal/wake"
@@ -112,7 +113,7 @@ func (b *batchJob) do(ctx context.Context) (err error) {
 			return cli.BadOption(err)
 		}
 	}
-	if err := o.checkPreviews(); err != nil {
+	if err := o.checkPreviews(b.plan); err != nil {
 		return err
 	}
 	if err := checkWebhook(o.Webhook); err != nil {
@@ -156,7 +157,7 @@ func (o *BatchOptions) expand(ctx context.Context, s cli.Stdio) (*batch.Plan, er
 	home, _ := os.UserHomeDir()
 	plan, err := batch.Expand(ctx, batch.Request{
 		Sources: o.Files, Stdin: s.In, Root: o.Root, Name: o.Name, Args: o.args, Watch: o.Watch != "",
-		Dir: dir, Home: home, Env: s.Env, Within: o.within(), Flags: job.NewOptions().Flags(), Own: batchFlags(), Check: checkMedia,
+		Dir: dir, Home: home, State: stateFolder(home), Env: s.Env, Within: o.within(), Flags: job.NewOptions().Flags(), Own: batchFlags(), Check: checkMedia,
 	})
 	switch {
 	case errors.Is(err, batch.ErrOutside):
@@ -167,6 +168,19 @@ func (o *BatchOptions) expand(ctx context.Context, s cli.Stdio) (*batch.Plan, er
 		return nil, cli.Usagef("vidfilter batch FILES... -o DIR; for all options: vidfilter batch --help", "%v", err)
 	}
 	return plan, nil
+}
+
+// stateFolder returns the folder for the states of batches whose outputs go to a store, "" if there is
+// none.
+func stateFolder(home string) string {
+	state := os.Getenv("XDG_STATE_HOME")
+	if state == "" && home != "" {
+		state = filepath.Join(home, ".local", "state")
+	}
+	if state == "" {
+		return ""
+	}
+	return filepath.Join(state, "vidfilter")
 }
 
 // checkMedia checks options as the main command does. If the output is unknown Matroska stands
@@ -365,7 +379,7 @@ func outcome(rows []batch.Row, err error) error {
 // notice returns the fields that all notices share.
 func (b *batchJob) notice(id string) batch.Notice {
 	host, _ := os.Hostname()
-	return batch.Notice{ID: id, Time: time.Now().UTC(), Host: host, Version: cli.Version(), Root: contract.Name(b.plan.Root)}
+	return batch.Notice{ID: id, Time: time.Now().UTC(), Host: host, Version: cli.Version(), Root: contract.Name(b.plan.Place())}
 }
 
 func (b *batchJob) noticeOfBatch(rows []batch.Row, err error) batch.Notice {
@@ -412,7 +426,7 @@ func (b *batchJob) lost(rows []batch.Row) {
 		if b.o.Watch != "" || r.State != tasks.RowDone && r.State != tasks.RowDamaged && r.State != tasks.RowSkipped {
 			continue
 		}
-		if err := tasks.Missing(b.plan.Root, r.Output); err != nil {
+		if err := tasks.Missing(b.plan.Root, batch.Item{Output: r.Output, Store: b.plan.Store}); err != nil {
 			r.State, r.Damaged, r.Reason, r.After = tasks.RowFailed, false, err.Error(), 0
 			rows[i] = r
 			b.screen.Update(b.unqueued(r, queue.Failed))
@@ -468,7 +482,7 @@ func (b *batchJob) writeReport(rows []batch.Row) error {
 		return nil
 	}
 	host, _ := os.Hostname()
-	meta := batch.Meta{Version: cli.Version(), Command: os.Args, Root: b.plan.Root, Host: host, Started: b.began, Ended: time.Now()}
+	meta := batch.Meta{Version: cli.Version(), Command: netfile.ShownArgs(os.Args), Root: b.plan.Place(), Host: host, Started: b.began, Ended: time.Now()}
 	err := b.report.Write(func(w io.Writer) error { return batch.WriteReport(w, b.o.Report, rows, meta) })
 	if err != nil {
 		return fmt.Errorf("write the report: %w", err)
@@ -581,6 +595,7 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 		return nil, err
 	}
 	runner := b.runner(devices)
+	runner.Address = b.session.Address
 	runner.Own = func(id string) (queue.Job, bool) { return b.session.Job(id), b.isMine(id) }
 	failed := make(chan error, 1)
 	working.Go(func() {
@@ -656,7 +671,7 @@ func (b *batchJob) runner(devices []string) *tasks.Runner {
 // that many bytes of its memory; 0 for all.
 func programOf(mode string, env []string, tasksAtOnce int, memory int64) tasks.Program {
 	p := tasks.Self()
-	p.Env = withoutOptions(env)
+	p.Env = netfile.WithoutCredentials(withoutOptions(env))
 	if tasksAtOnce > 1 {
 		p.Env = append(p.Env, fmt.Sprintf("%s=%d", cli.EnvName("sharers"), tasksAtOnce))
 	}

@@ -6,16 +6,21 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
 	"vidfilter/batch"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/netfile"
 	"vidfilter/internal/text"
 )
 
 // checkPreviews refuses --previews without a report that has links.
-func (o *BatchOptions) checkPreviews() error {
+func (o *BatchOptions) checkPreviews(plan *batch.Plan) error {
+	if o.Previews && (plan.Store != "" || slices.ContainsFunc(plan.Items, func(i batch.Item) bool { return netfile.Is(i.Source) })) {
+		return cli.Usagef("leave it out; vidfilter preview compares files", "--previews reads sources and outputs again, and some are at addresses")
+	}
 	if o.Previews && !strings.EqualFold(filepath.Ext(o.Report), ".html") {
 		return cli.Usagef("--report FILE.html --previews", "--previews adds links to a report in HTML")
 	}

@@ -10,6 +10,7 @@ import (
 	"vidfilter/batch"
 	"vidfilter/batch/tasks"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/netfile"
 )
 
 // checkRemote checks the options about other machines, and makes the shared folder's name
@@ -38,6 +39,11 @@ func (b *batchJob) checkRemote() (err error) {
 	}
 	for _, item := range b.plan.Items {
 		names = append(names, item.Source)
+	}
+	for _, name := range append(names, b.plan.Store) {
+		if netfile.Is(name) {
+			return cli.Usagef("without --shared this machine reads and writes it, and workers get parts", "--shared is for files in a folder, and %s is at an address", name)
+		}
 	}
 	for _, name := range names {
 		if rel, err := filepath.Rel(o.Shared, name); err != nil || !filepath.IsLocal(rel) {

@@ -81,7 +81,7 @@ func (o *WorkerOptions) run(ctx context.Context, s cli.Stdio) error {
 	if o.Drain {
 		return drain(e, log)
 	}
-	work, remove, err := openWork(o.Work)
+	work, remove, err := durable.TempFolder(o.Work, "vidfilter-worker")
 	if err != nil {
 		return err
 	}

@@ -480,7 +480,7 @@ func (j *job) explain(err error) error {
 func (j *job) result() cli.Result {
 	res := cli.Result{Taken: j.taken()}
 	res.Elapsed, res.Frame, res.Interrupted = time.Since(j.started).Seconds(), j.frameCount(), j.stopped()
-	if st, err := os.Stat(j.o.Input); err == nil && st.Mode().IsRegular() {
+	if st, err := os.Stat(decode.FileOf(j.o.Input)); err == nil && st.Mode().IsRegular() {
 		res.InSize = st.Size()
 	}
 	res.Noise, res.Repaired = j.noise.summary(), j.repairs()

@@ -22,6 +22,7 @@ import (
 	"vidfilter/internal/cli"
 	"vidfilter/internal/filters"
 	"vidfilter/internal/machine"
+	"vidfilter/internal/netfile"
 	"vidfilter/kernels"
 )
 
@@ -211,14 +212,14 @@ func (o *Options) checkFiles() (err error) {
 	if o.Output == "" && o.Format == "null" {
 		o.Output = "-" // nothing is written, so no name is needed
 	}
-	if o.Output == "" && o.Beside && o.inputName() != "" {
+	if o.Output == "" && o.Beside && o.inputName() != "" && !netfile.IsWeb(o.Input) {
 		o.Output = CleanName(o.Input, o.Format)
 	}
 	if o.Output == "" {
 		return cli.Usagef(o.outputHint(), "no output: -o FILE is missing")
 	}
-	if strings.Contains(o.Output, "://") {
-		return cli.Usagef("write to a file, or to a pipe with -o -", "the output %q is a network address", o.Output)
+	if err := o.checkAddress(); err != nil {
+		return err
 	}
 	if o.Format, err = OutputFormat(o.Output, o.Format); err != nil {
 		return err
@@ -232,6 +233,19 @@ func (o *Options) checkFiles() (err error) {
 	}
 	if n, ok := target.Descriptor(o.Output); ok && n == 1 {
 		o.Output = "-"
+	}
+	return nil
+}
+
+// checkAddress refuses an output at an address that cannot be written.
+func (o *Options) checkAddress() error {
+	switch {
+	case netfile.IsStored(o.Output) && netfile.Base(o.Output) == "":
+		return cli.Usagef("as in s3://bucket/folder/file.mp4", "the output %q names no file in a bucket", o.Output)
+	case netfile.IsStored(o.Output) && o.Stats:
+		return cli.Usagef("write to a file, and copy it: vidfilter compare reads both later", "--stats reads the output again, and %s is in a store", o.Output)
+	case !netfile.IsStored(o.Output) && strings.Contains(o.Output, "://"):
+		return cli.Usagef("write to a file, to s3://BUCKET/KEY, or to a pipe with -o -", "the output %q is a network address", netfile.Shown(o.Output))
 	}
 	return nil
 }
@@ -263,6 +277,9 @@ func CleanName(input, format string) string {
 // inputName returns the name of the input's file, "" if it has none.
 func (o *Options) inputName() string {
 	_, open := target.Descriptor(o.Input)
+	if netfile.Fetches(o.Input) {
+		return netfile.Base(o.Input)
+	}
 	if o.Input == "" || open || strings.Contains(o.Input, "://") {
 		return ""
 	}
@@ -283,7 +300,12 @@ func (o *Options) nameInFolder() error {
 		return cli.Usagef("name a file in it", "the output %q is a folder, and the input has no name to take", o.Output)
 	}
 	ending = path.Ext(name)
-	o.Output = filepath.Join(o.Output, strings.TrimSuffix(name, ending)+formats.OutputEnding(ending, o.Format))
+	name = strings.TrimSuffix(name, ending) + formats.OutputEnding(ending, o.Format)
+	if netfile.IsStored(o.Output) {
+		o.Output = netfile.Join(o.Output, name)
+		return nil
+	}
+	o.Output = filepath.Join(o.Output, name)
 	return nil
 }
 

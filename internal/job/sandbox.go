@@ -109,7 +109,7 @@ func (j *job) enter(inputs []string) error {
 
 // MayStall reports whether a job may wait for as long as it likes: for a pipe, a network or a user.
 func (o *Options) MayStall() bool {
-	in, err := os.Stat(o.Input)
+	in, err := os.Stat(decode.FileOf(o.Input))
 	if err != nil || !in.Mode().IsRegular() {
 		return true
 	}
