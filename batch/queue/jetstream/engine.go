@@ -31,6 +31,8 @@ type Engine struct {
 	token func(user, site string) string
 	// why the workers of a credential get no tasks, or ""; may be nil
 	heldFor func(credential string) string
+	// the jobs that Sweep may have to mend, some with their records; nil: it reads all
+	unsettled func() []storedRecord
 	// told of each file and its size, or -1 if it is gone; may be nil
 	fileChanged func(name string, size int64)
 
