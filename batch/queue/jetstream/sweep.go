@@ -201,9 +201,10 @@ func deliver(ctx context.Context, s jetstream.Stream, of jetstream.ConsumerConfi
 		defer cancel()
 		_ = s.DeleteConsumer(late, c.CachedInfo().Name) // else it ends by itself
 	}()
+	last = max(of.OptStartSeq, 1) - 1
 	patience := time.Now().Add(2 * time.Second)
 	for left := int(c.CachedInfo().NumPending); left > 0 && last < to; {
-		b, err := c.FetchNoWait(min(left, 256))
+		b, err := c.FetchNoWait(int(min(uint64(left), 256, to-last)))
 		if err != nil {
 			return last, err
 		}

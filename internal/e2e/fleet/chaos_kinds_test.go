@@ -27,9 +27,10 @@ func between(r *rand.Rand, least, most time.Duration) time.Duration {
 type line struct {
 	l      net.Listener
 	to     string
-	flow   sync.RWMutex // held while nothing flows
 	mu     sync.Mutex
-	isCut  bool
+	change sync.Cond // of the numbers
+	cuts   int       // that have not ended
+	stalls int       // the same
 	inside map[net.Conn]bool
 }
 
@@ -38,6 +39,7 @@ func newLine(t *testing.T, to string) *line {
 	e2e.Must(t, err)
 	t.Cleanup(func() { _ = l.Close() })
 	n := &line{l: l, to: to, inside: map[net.Conn]bool{}}
+	n.change.L = &n.mu
 	go n.accept()
 	return n
 }
@@ -65,24 +67,27 @@ func (n *line) add(ends ...net.Conn) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, c := range ends {
-		if n.isCut {
+		if n.cuts > 0 {
 			_ = c.Close()
 		} else {
 			n.inside[c] = true
 		}
 	}
-	return !n.isCut
+	return n.cuts == 0
 }
 
 func (n *line) pump(to, from net.Conn) {
 	b := make([]byte, 32<<10)
 	for {
 		k, err := from.Read(b)
-		n.flow.RLock()
+		n.mu.Lock()
+		for n.stalls > 0 {
+			n.change.Wait()
+		}
+		n.mu.Unlock()
 		if err == nil {
 			_, err = to.Write(b[:k])
 		}
-		n.flow.RUnlock()
 		if err != nil {
 			break
 		}
@@ -97,28 +102,35 @@ func (n *line) pump(to, from net.Conn) {
 
 // cut ends all connections, and refuses others until the end is called.
 func (n *line) cut() (end func()) {
+	n.count(&n.cuts, 1)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.isCut = true
 	for c := range n.inside {
 		_ = c.Close()
 	}
-	return func() { n.mu.Lock(); defer n.mu.Unlock(); n.isCut = false }
+	return func() { n.count(&n.cuts, -1) }
 }
 
 // stall holds all bytes back until the end is called.
 func (n *line) stall() (end func()) {
-	n.flow.Lock()
-	return n.flow.Unlock
+	n.count(&n.stalls, 1)
+	return func() { n.count(&n.stalls, -1) }
+}
+
+func (n *line) count(to *int, by int) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	*to += by
+	n.change.Broadcast()
 }
 
 // diskSize is that of a victim's disk: serve and workers need a few megabytes free.
-const diskSize = "size=96m"
+const diskSize = 96 << 20
 
 // smallDisk returns a folder on a disk of its own, or just a folder if this user may not mount one.
 func smallDisk(t *testing.T) string {
 	dir := t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, diskSize); errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES) {
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprint("size=", diskSize)); errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES) {
 		return dir
 	} else if err != nil {
 		t.Fatal(err)
@@ -130,17 +142,26 @@ func smallDisk(t *testing.T) string {
 // fill leaves little room on a small disk until the end is called; nil if the folder is on a large
 // one.
 func fill(t *testing.T, dir string) (end func()) {
-	var st syscall.Statfs_t
-	e2e.Must(t, syscall.Statfs(dir, &st))
-	if free := int64(st.Bavail) * st.Bsize; free < 100<<20 {
-		ballast := filepath.Join(dir, ".ballast")
-		f, err := os.Create(ballast)
-		e2e.Must(t, err)
-		e2e.Must(t, syscall.Fallocate(int(f.Fd()), 0, 0, max(4096, free-200<<10)))
-		e2e.Must(t, f.Close())
-		return func() { e2e.Must(t, os.Remove(ballast)) }
+	ballast := filepath.Join(dir, ".ballast")
+	f, err := os.Create(ballast)
+	e2e.Must(t, err)
+	defer f.Close()
+	end = func() { e2e.Must(t, os.Remove(ballast)) }
+	for {
+		var st syscall.Statfs_t
+		e2e.Must(t, syscall.Statfs(dir, &st))
+		free := int64(st.Bavail) * st.Bsize
+		if free > diskSize {
+			end()
+			return nil
+		}
+		switch err := syscall.Fallocate(int(f.Fd()), 0, 0, free-200<<10); {
+		case err == nil, free <= 300<<10:
+			return end
+		case !errors.Is(err, syscall.ENOSPC): // else the victim was quicker
+			t.Fatal(err)
+		}
 	}
-	return nil
 }
 
 // clock is that of a process, which may jump.

@@ -74,9 +74,9 @@ func (b blow) String() string {
 
 // plan draws the blows of a round.
 func plan(r *rand.Rand) (all []blow) {
-	for range 2 + r.IntN(3) {
+	for range 3 + r.IntN(3) {
 		k := kinds[r.IntN(len(kinds))]
-		all = append(all, blow{k.name, victims[r.IntN(len(victims))].name, between(r, 0, 4*time.Second), between(r, k.least, k.most), jumps[r.IntN(len(jumps))]})
+		all = append(all, blow{k.name, victims[r.IntN(len(victims))].name, between(r, 0, 1500*time.Millisecond), between(r, k.least, k.most), jumps[r.IntN(len(jumps))]})
 	}
 	return all
 }
@@ -85,33 +85,38 @@ func plan(r *rand.Rand) (all []blow) {
 type kind struct {
 	name        string
 	least, most time.Duration
-	hit         func(b blow, v *victim) (end func())
+	hit         func(c *chaos, b blow, v *victim) (end func())
 }
 
 var kinds = []kind{
-	{"kill", 0, 3 * time.Second, func(_ blow, v *victim) func() {
+	{"kill", 0, 3 * time.Second, func(_ *chaos, _ blow, v *victim) func() {
 		v.Kill()
 		v.down = true
 		return func() { v.down = false }
 	}},
-	{"freeze", 5 * time.Second, 45 * time.Second, func(_ blow, v *victim) func() {
+	{"freeze", 5 * time.Second, 45 * time.Second, func(_ *chaos, _ blow, v *victim) func() {
 		v.Signal(syscall.SIGSTOP)
 		return func() { v.Signal(syscall.SIGCONT) }
 	}},
-	{"cut", time.Second, 20 * time.Second, func(_ blow, v *victim) func() {
-		if v.line == nil {
-			return nil
+	{"cut", time.Second, 20 * time.Second, func(c *chaos, _ blow, v *victim) func() { return c.each(v, (*line).cut) }},
+	{"stall", time.Second, 20 * time.Second, func(c *chaos, _ blow, v *victim) func() { return c.each(v, (*line).stall) }},
+	{"full", 3 * time.Second, 10 * time.Second, func(_ *chaos, _ blow, v *victim) func() { return fill(v.t, v.disk) }},
+	{"clock", time.Second, 20 * time.Second, func(_ *chaos, b blow, v *victim) func() { return v.clock.jump(v.t, b.jump) }},
+}
+
+// each does something to a victim's line, or to all that the server has.
+func (c *chaos) each(v *victim, hit func(*line) (end func())) (end func()) {
+	var ends []func()
+	for _, other := range c.victims {
+		if l := other.line; l != nil && (v.line == nil || v == other) {
+			ends = append(ends, hit(l))
 		}
-		return v.line.cut()
-	}},
-	{"stall", time.Second, 20 * time.Second, func(_ blow, v *victim) func() {
-		if v.line == nil {
-			return nil
+	}
+	return func() {
+		for _, end := range ends {
+			end()
 		}
-		return v.line.stall()
-	}},
-	{"full", 3 * time.Second, 10 * time.Second, func(_ blow, v *victim) func() { return fill(v.t, v.disk) }},
-	{"clock", time.Second, 20 * time.Second, func(b blow, v *victim) func() { return v.clock.jump(v.t, b.jump) }},
+	}
 }
 
 // victims are the processes that blows strike. Their own folders are small disks.
@@ -139,7 +144,7 @@ type victim struct {
 	name  string
 	args  []string
 	disk  string
-	line  *line // to the server; nil: it has none
+	line  *line // to the server; nil for the server
 	clock *clock
 	down  bool // not to be started now
 	hurt  func()
@@ -218,7 +223,7 @@ func (c *chaos) strike(blows []blow) {
 
 func (c *chaos) hit(b blow, v *victim) {
 	k := kinds[slices.IndexFunc(kinds, func(k kind) bool { return k.name == b.kind })]
-	if v.hurt = k.hit(b, v); v.hurt == nil {
+	if v.hurt = k.hit(c, b, v); v.hurt == nil {
 		c.logf("%s cannot take a %s", v.name, k.name)
 		return
 	}
