@@ -58,6 +58,10 @@ test-asan: export VIDFILTER_SANITIZE = 1
 test-asan: setup setup-test ## the same, with FFmpeg and all C code under the address and undefined-behaviour sanitizers
 	@$(RUN) VIDFILTER_DAMAGE=$(TRIES) go test -count=1 -v -timeout 6h -run TestRandomDamage ./internal/e2e/media
 
+test-chaos: ROUNDS = 200
+test-chaos: build setup-test ## 200 rounds of kills, freezes, cuts, full disks and wrong clocks over a fleet (ROUNDS=20 is shorter)
+	@$(RUN) VIDFILTER_CHAOS=$(ROUNDS) go test -count=1 -v -timeout 12h -run 'TestChaos$$' ./internal/e2e/fleet
+
 test-faults: build setup-test ## each CUDA call, and each call that changes a file, fails once (half an hour)
 	@$(RUN) VIDFILTER_FAULTS=1 go test -count=1 -v -timeout 120m -run 'TestEachCall|TestOneFile|TestBatch' ./gpu ./internal/e2e/faults
 

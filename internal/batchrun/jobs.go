@@ -136,7 +136,8 @@ func (o *JobsOptions) open(s cli.Stdio) (c jobControl, stop func(), err error) {
 	if o.remote() {
 		log := cli.NewLogger(s.Err, false)
 		most := shownDone
-		if o.JSON || o.State != "" || len(o.Retry)+len(o.Remove) > 0 { // of a batch
+		over := []string{string(queue.Done), string(queue.Cancelled)}
+		if slices.Contains(over, o.State) || o.JSON && o.State == "" || len(o.Retry)+len(o.Remove) > 0 { // of a batch
 			most = 0
 		}
 		e, err := o.connect(jetstream.Options{Log: log}, "jobs", most)
@@ -332,7 +333,7 @@ func (o *JobsOptions) print(c jobControl, w io.Writer) error {
 		return text.JSON(w, map[string]any{"jobs": append([]tally.Job{}, l.Jobs...), "note": l.Note, "waiting": l.Totals.Waiting, "running": c != nil, "batches": append([]queue.RequestStatus{}, batches...)})
 	}
 	left := 0
-	if q != nil {
+	if q != nil && o.State == "" {
 		left = q.left()
 	}
 	return printJobs(w, l, batches, c != nil, left)

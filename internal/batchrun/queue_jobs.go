@@ -21,19 +21,21 @@ type queueJobs struct {
 	end      context.CancelFunc
 	watching sync.WaitGroup
 	began    time.Time
+	silence  *time.Timer // runs while no job is heard of
 
 	mu    sync.Mutex
 	tally *tally.Tally
 	err   error // why the watch has ended
 }
 
-// answerTime is how long a queue may take to list its jobs.
+// answerTime is how long a queue may take to answer, or to list the next job.
 const answerTime = time.Minute
 
 // watchQueue returns the jobs of a queue once it has heard of all of them.
 func watchQueue(e queue.Engine) (*queueJobs, error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	q := &queueJobs{engine: e, end: cancel, tally: tally.New(sums)}
+	q := &queueJobs{engine: e, end: cancel, tally: tally.New(sums), silence: time.NewTimer(answerTime)}
+	defer q.silence.Stop()
 	ready, ended := make(chan struct{}), make(chan struct{})
 	q.watching.Go(func() {
 		defer close(ended)
@@ -42,8 +44,6 @@ func watchQueue(e queue.Engine) (*queueJobs, error) {
 		defer q.mu.Unlock()
 		q.err = err
 	})
-	timeout := time.NewTimer(answerTime)
-	defer timeout.Stop()
 	select {
 	case <-ready:
 		q.began = time.Now()
@@ -51,7 +51,7 @@ func watchQueue(e queue.Engine) (*queueJobs, error) {
 	case <-ended:
 		q.stop()
 		return nil, q.err
-	case <-timeout.C:
+	case <-q.silence.C:
 		q.stop()
 		return nil, errors.New("the queue does not answer")
 	}
@@ -71,6 +71,7 @@ func (q *queueJobs) stop() {
 }
 
 func (q *queueJobs) update(s queue.Status) {
+	q.silence.Reset(answerTime)
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.tally.Update(time.Now(), s)

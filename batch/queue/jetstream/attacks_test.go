@@ -272,10 +272,10 @@ func TestFlood(t *testing.T) {
 	}
 	seen := 0
 	for at, more := uint64(0), true; more; {
-		var some []storedRecord
-		some, more, _ = f.head.board.since(at, 5000, 0, caller{role: pki.Observer}, nil)
-		seen += len(some)
-		at = some[len(some)-1].At
+		p, err := f.head.board.list(t.Context(), listing{after: at, size: 5000, by: caller{role: pki.Observer}})
+		e2e.Must(t, err)
+		seen += len(p.found)
+		more, at = p.more, p.found[len(p.found)-1].At
 	}
 	if seen != 20 {
 		t.Errorf("%d records", seen)
@@ -301,11 +301,12 @@ func TestMost(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for at, more := uint64(0), true; more; {
-		var some []storedRecord
-		some, more, _ = f.head.board.since(at, 500, 3, caller{role: pki.Observer}, nil)
-		for _, r := range some {
+		p, err := f.head.board.list(t.Context(), listing{after: at, size: 500, most: 3, by: caller{role: pki.Observer}})
+		e2e.Must(t, err)
+		for _, r := range p.found {
 			seen[r.Key], at = true, r.At
 		}
+		more = p.more
 	}
 	if got := slices.Sorted(maps.Keys(seen)); !slices.Equal(got, want) {
 		t.Errorf("in small pieces: %q", got)

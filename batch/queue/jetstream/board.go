@@ -1,9 +1,8 @@
 package jetstream
 
 import (
-	"cmp"
+	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unique"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -20,7 +20,8 @@ import (
 )
 
 // board is the head's copy of the records and of the sizes of the files, so that requests do not
-// load the streams. It also counts the jobs and files of each credential.
+// load the streams. It also counts the jobs and files of each credential. Of jobs that ended long
+// ago it has a short note: their records are read from the stream when somebody lists them.
 type board struct {
 	e *Engine
 
@@ -33,20 +34,42 @@ type board struct {
 	jobs  map[string]*posting // by ID
 	order []*posting          // by revision, the old ones of each key among them
 	stale int                 // of them
+	ended []*posting          // with records, the earliest first; some are stale
 	users map[string]*usage
 	sizes map[string]int64 // of files, by name
 }
 
-// posting is a record on the board.
+// posting is a record on the board, or a note of it without Value.
 type posting struct {
 	storedRecord
-	of      *record
+	summary
+	size    int64 // of the record
 	written time.Time
 	stale   bool // there is a later one
 	files   int
 	bytes   int64  // of its files
 	shown   []byte // to others than its owner; nil until requested
 }
+
+// summary is what the head needs to know of every job.
+type summary struct {
+	user        string
+	site, first string // of the job and of its first task
+	state       queue.State
+	until       time.Time // its end
+	old         bool      // epochs of it may still have results
+}
+
+// summaryOf shares its strings with those of other jobs.
+func summaryOf(r *record) summary {
+	share := func(s string) string { return unique.Make(s).Value() }
+	return summary{
+		user: share(r.Job.User), site: share(r.Job.Site), first: share(r.Job.First.Site),
+		state: queue.State(share(string(r.State))), until: r.Ended, old: len(r.Old) > 0,
+	}
+}
+
+func (p *posting) live() bool { return !p.Gone && !p.state.Ended() }
 
 // usage counts the jobs of a credential and their files.
 type usage struct {
@@ -78,7 +101,7 @@ func (b *board) allFiles(ctx context.Context) error {
 // restart empties the board: a server whose disk was full may have lost what was on it.
 func (b *board) restart(ctx context.Context) error {
 	b.mu.Lock()
-	b.records.last, b.order, b.stale = 0, nil, 0
+	b.records.last, b.order, b.stale, b.ended = 0, nil, 0, nil
 	b.jobs, b.users, b.sizes = map[string]*posting{}, map[string]*usage{}, map[string]int64{}
 	b.mu.Unlock()
 	return errors.Join(b.records.all(ctx), b.allFiles(ctx))
@@ -125,25 +148,46 @@ func (b *board) read(ctx context.Context) error {
 }
 
 func (b *board) put(r storedRecord, at time.Time) {
+	p := &posting{storedRecord: r, size: int64(len(r.Value)), written: at}
+	p.Value = bytes.Clone(r.Value) // without the buffer that it came in
+	if !r.Gone {
+		p.summary = summaryOf(decodeRecord(r.Key, r.Value))
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	p := &posting{storedRecord: r, of: &record{}, written: at}
-	if !r.Gone {
-		p.of = decodeRecord(r.Key, r.Value)
-	}
 	if old := b.jobs[r.Key]; old != nil {
 		b.count(old, -1)
 		old.stale = true
+		old.clear()
 		b.stale++
 		p.files, p.bytes = old.files, old.bytes
 	}
 	b.jobs[r.Key] = p
 	b.order = append(b.order, p)
 	b.count(p, 1)
+	b.shorten(p)
 	if b.stale > 64 && b.stale > len(b.order)/2 {
 		b.compact()
 	}
 }
+
+// wholeRecords is how many jobs that have ended have their records on the board, the latest: more
+// than a list shows.
+const wholeRecords = 1500
+
+// shorten makes room for the record of a job that has ended.
+func (b *board) shorten(p *posting) {
+	if p.Gone || p.live() {
+		return
+	}
+	if b.ended = append(b.ended, p); len(b.ended) > wholeRecords {
+		b.ended[0].clear()
+		b.ended[0] = nil
+		b.ended = b.ended[1:]
+	}
+}
+
+func (p *posting) clear() { p.Value, p.shown = nil, nil }
 
 // goneFor is how long clients that have lost their connection may hear that a job was removed.
 const goneFor = time.Hour
@@ -161,7 +205,7 @@ func (b *board) compact() {
 
 // count adds a posting to what its credential has, or takes it away. b.mu is held.
 func (b *board) count(p *posting, sign int) {
-	name := p.of.Job.User
+	name := p.user
 	u := b.users[name]
 	if u == nil {
 		u = &usage{sites: map[string]int{}}
@@ -169,11 +213,11 @@ func (b *board) count(p *posting, sign int) {
 	}
 	if !p.Gone {
 		u.jobs += sign
-		u.records += int64(sign * len(p.Value))
+		u.records += int64(sign) * p.size
 	}
-	if !p.Gone && p.of.live() {
+	if p.live() {
 		u.live += sign
-		u.lively += int64(sign * len(p.Value))
+		u.lively += int64(sign) * p.size
 	}
 	u.files += sign * p.files
 	u.bytes += int64(sign) * p.bytes
@@ -189,10 +233,10 @@ func (b *board) count(p *posting, sign int) {
 
 // sites returns the sites whose workers the job needs, if it has not ended.
 func (p *posting) sites() []string {
-	if p.Gone || !p.of.live() {
+	if !p.live() {
 		return nil
 	}
-	return slices.Compact([]string{p.of.Job.Site, p.of.Job.First.Site})
+	return slices.Compact([]string{p.site, p.first})
 }
 
 // file notes the size of a file, or with -1 that it is gone.
@@ -206,7 +250,7 @@ func (b *board) file(name string, size int64) {
 	id, _, _ := strings.Cut(name, "/")
 	p := b.jobs[id]
 	if p == nil { // its record has not been read yet
-		p = &posting{storedRecord: storedRecord{Key: id, Gone: true}, of: &record{}}
+		p = &posting{storedRecord: storedRecord{Key: id, Gone: true}}
 		b.jobs[id] = p
 	}
 	b.count(p, -1)
@@ -220,61 +264,6 @@ func (b *board) file(name string, size int64) {
 		p.files++
 		p.bytes += size
 	}
-}
-
-// since returns the records that changed after a revision, the oldest change first, until they
-// have about size bytes. Those of others are without what public takes away. If most is not 0, only
-// so many are of jobs that are done or cancelled, the latest; left counts the others if at is 0.
-func (b *board) since(at uint64, size, most int, by caller, public func(queue.Job) queue.Job) (found []storedRecord, more bool, left int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	from := b.latest(most)
-	if at == 0 {
-		for _, p := range b.order[:from] {
-			if p.isOver() {
-				left++
-			}
-		}
-	}
-	i, _ := slices.BinarySearchFunc(b.order, at+1, func(p *posting, at uint64) int { return cmp.Compare(p.At, at) })
-	for k, p := range b.order[i:] {
-		if p.stale || i+k < from && p.isOver() {
-			continue
-		}
-		if size < 0 {
-			return found, true, left
-		}
-		r := p.storedRecord
-		if public != nil && !p.Gone && !by.owns(p.of) {
-			if p.shown == nil {
-				of := *p.of
-				of.Job = public(of.Job)
-				p.shown, _ = json.Marshal(&of)
-			}
-			r.Value = p.shown
-		}
-		found = append(found, r)
-		size -= len(r.Value) + len(r.Key)
-	}
-	return found, false, left
-}
-
-// isOver reports whether the job is done or cancelled. There may be many.
-func (p *posting) isOver() bool {
-	return !p.stale && !p.Gone && (p.of.State == queue.Done || p.of.State == queue.Cancelled)
-}
-
-// latest returns the place in b.order before which jobs are left out, so that at most so many that
-// are over stay; 0 is all.
-func (b *board) latest(most int) int {
-	for k, n := len(b.order)-1, 0; k >= 0 && most > 0; k-- {
-		if b.order[k].isOver() {
-			if n++; n > most {
-				return k + 1
-			}
-		}
-	}
-	return 0
 }
 
 // usage returns what a credential has.
@@ -298,7 +287,7 @@ func (b *board) job(id string) (bytes int64, user string) {
 	if p == nil {
 		return 0, ""
 	}
-	return p.bytes, p.of.Job.User
+	return p.bytes, p.user
 }
 
 // all returns what each credential has.
@@ -380,11 +369,11 @@ func (b *board) surplus(name string, jobs int, bytes int64) (ids []string) {
 	}
 	var ended []*posting
 	for _, p := range b.jobs {
-		if !p.Gone && p.of.Job.User == name && !p.of.live() {
+		if !p.Gone && p.user == name && !p.live() {
 			ended = append(ended, p)
 		}
 	}
-	slices.SortFunc(ended, func(p, q *posting) int { return p.of.Ended.Compare(q.of.Ended) })
+	slices.SortFunc(ended, func(p, q *posting) int { return p.until.Compare(q.until) })
 	n, size := u.jobs, u.records
 	for _, p := range ended {
 		// some more, since it takes a while to find them
@@ -393,7 +382,7 @@ func (b *board) surplus(name string, jobs int, bytes int64) (ids []string) {
 		}
 		ids = append(ids, p.Key)
 		n--
-		size -= int64(len(p.Value))
+		size -= p.size
 	}
 	return ids
 }
@@ -405,11 +394,23 @@ func (b *board) older(than time.Time) (idle []*posting, ended []string) {
 	for id, p := range b.jobs {
 		switch {
 		case p.Gone || p.written.After(than):
-		case p.of.live():
+		case p.live():
 			idle = append(idle, p)
 		default:
 			ended = append(ended, id)
 		}
 	}
 	return idle, ended
+}
+
+// unsettled returns the jobs that have not ended, or have leftovers of earlier epochs.
+func (b *board) unsettled() (all []storedRecord) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, p := range b.jobs {
+		if p.live() || p.old {
+			all = append(all, p.storedRecord)
+		}
+	}
+	return all
 }

@@ -32,6 +32,8 @@ type Engine struct {
 	parts []string // sites whose tasks workers of all credentials do; nil but at a head
 	// why the workers of a credential get no tasks, or ""; may be nil
 	heldFor func(credential string) string
+	// the jobs that Sweep may have to mend, some with their records; nil: it reads all
+	unsettled func() []storedRecord
 	// told of each file and its size, or -1 if it is gone; may be nil
 	fileChanged func(name string, size int64)
 

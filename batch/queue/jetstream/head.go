@@ -59,7 +59,7 @@ func newHead(e *Engine, key []byte, o ServeOptions) *head {
 		e: e, key: key, o: o, quota: quota{Quota: o.Quota, uploads: map[string]*upload{}}, board: newBoard(e),
 		places: places{e: e, open: map[string]*place{}}, turns: turns{share: o.Share, at: map[string]*round{}}, desk: tickets{given: map[string]given{}, present: map[string]time.Time{}}, bad: badResults{n: map[string]int{}}, log: auditLog{to: o.Audit, refused: map[string]*refusals{}, minute: map[string]*noted{}},
 	}
-	e.token, e.heldFor, e.parts = h.token, h.paused.why, o.Sites
+	e.token, e.heldFor, e.parts, e.unsettled = h.token, h.paused.why, o.Sites, h.board.unsettled
 	return h
 }
 
@@ -498,9 +498,9 @@ func (h *head) get(ctx context.Context, by caller, q *request) (answer, error) {
 const answerSize = 256 << 10
 
 // jobs returns the records that changed after a revision, the oldest change first.
-func (h *head) jobs(_ context.Context, by caller, q *jobsRequest) (a answer, err error) {
-	a.Records, a.More, a.Left = h.board.since(q.Since, min(answerSize, h.e.maxBytes/2), q.Most, by, h.o.Public)
-	return a, nil
+func (h *head) jobs(ctx context.Context, by caller, q *jobsRequest) (answer, error) {
+	p, err := h.board.list(ctx, listing{q.Since, min(answerSize, h.e.maxBytes/2), q.Most, by, h.o.Public})
+	return answer{Records: p.found, More: p.more, Left: p.left}, err
 }
 
 // sizes returns the bytes that the files of jobs take in the store.

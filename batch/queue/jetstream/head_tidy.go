@@ -71,14 +71,18 @@ func (h *head) expire(ctx context.Context) error {
 		return err
 	}
 	for _, p := range idle {
-		if slices.ContainsFunc(workers, func(w queue.WorkerStatus) bool { return slices.Contains(w.Sites, p.of.Job.Site) }) {
+		if slices.ContainsFunc(workers, func(w queue.WorkerStatus) bool { return slices.Contains(w.Sites, p.site) }) {
 			continue
 		}
 		why := fmt.Sprintf("nobody has gone on with it for %v", h.o.Keep)
-		if err := errors.Join(h.e.Cancel(ctx, p.Key, why), h.removeAll(ctx, p.Key)); err != nil {
+		r, _, err := h.e.get(ctx, p.Key)
+		if errors.Is(err, queue.ErrNoJob) {
+			continue
+		}
+		if err := errors.Join(err, h.e.Cancel(ctx, p.Key, why), h.removeAll(ctx, p.Key)); err != nil {
 			return err
 		}
-		h.log.note(caller{name: "serve"}, "cancelled", p.of.Job, Note{Why: why})
+		h.log.note(caller{name: "serve"}, "cancelled", r.Job, Note{Why: why})
 	}
 	return nil
 }

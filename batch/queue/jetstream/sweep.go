@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -27,7 +28,7 @@ func (e *Engine) Sweep(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("queue: tasks: %w", err)
 	}
-	return e.eachJob(ctx, func(r *record) error {
+	return e.eachUnsettled(ctx, there, func(r *record) error {
 		err := e.mend(ctx, r, there)
 		if errors.Is(err, errNoResult) || errors.Is(err, errMalformed) { // nobody can continue it
 			reason := err.Error()
@@ -35,6 +36,33 @@ func (e *Engine) Sweep(ctx context.Context) error {
 		}
 		return err
 	})
+}
+
+// eachUnsettled calls f with the records of jobs that may have to be mended.
+func (e *Engine) eachUnsettled(ctx context.Context, there map[claim]bool, f func(r *record) error) error {
+	if e.unsettled == nil {
+		return e.eachJob(ctx, f)
+	}
+	for _, s := range e.unsettled() {
+		if s.Value != nil && isSettled(decodeRecord(s.Key, s.Value), there) {
+			continue
+		}
+		r, _, err := e.get(ctx, s.Key)
+		if errors.Is(err, queue.ErrNoJob) {
+			continue
+		}
+		if err == nil {
+			err = f(r)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func isSettled(r *record, there map[claim]bool) bool {
+	return len(r.Old) == 0 && (!r.live() || allThere(r, there))
 }
 
 func (e *Engine) mend(ctx context.Context, r *record, there map[claim]bool) error {
@@ -157,10 +185,14 @@ func after(ctx context.Context, s jetstream.Stream, last uint64, subjects string
 // most calls f with the last message of each subject, as far as some replica has them, and returns
 // the sequence number of the last one. It is quicker than to ask for each.
 func most(ctx context.Context, s jetstream.Stream, subjects string, f func(*jetstream.RawStreamMsg)) (last uint64, err error) {
-	c, err := s.CreateConsumer(ctx, jetstream.ConsumerConfig{
-		DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy, AckPolicy: jetstream.AckNonePolicy, FilterSubject: subjects,
-		InactiveThreshold: time.Minute, MemoryStorage: true, Replicas: 1,
-	})
+	return deliver(ctx, s, jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy, FilterSubject: subjects}, math.MaxUint64, f)
+}
+
+// deliver calls f with the messages of a consumer that there are now, at least those up to a
+// sequence number, and returns the number of the last one.
+func deliver(ctx context.Context, s jetstream.Stream, of jetstream.ConsumerConfig, to uint64, f func(*jetstream.RawStreamMsg)) (last uint64, err error) {
+	of.AckPolicy, of.InactiveThreshold, of.MemoryStorage, of.Replicas = jetstream.AckNonePolicy, time.Minute, true, 1
+	c, err := s.CreateConsumer(ctx, of)
 	if err != nil {
 		return 0, err
 	}
@@ -169,9 +201,10 @@ func most(ctx context.Context, s jetstream.Stream, subjects string, f func(*jets
 		defer cancel()
 		_ = s.DeleteConsumer(late, c.CachedInfo().Name) // else it ends by itself
 	}()
+	last = max(of.OptStartSeq, 1) - 1
 	patience := time.Now().Add(2 * time.Second)
-	for left := int(c.CachedInfo().NumPending); left > 0; {
-		b, err := c.FetchNoWait(min(left, 256))
+	for left := int(c.CachedInfo().NumPending); left > 0 && last < to; {
+		b, err := c.FetchNoWait(int(min(uint64(left), 256, to-last)))
 		if err != nil {
 			return last, err
 		}
