@@ -21,7 +21,7 @@ enum {
 	VIDFILTER_OK = 0,
 	VIDFILTER_AGAIN = 1,   /* push: pull first; pull: push first */
 	VIDFILTER_END = 2,     /* pull: that was the last result */
-	VIDFILTER_BAD = -1,    /* an argument, option or format is wrong: nothing has changed */
+	VIDFILTER_BAD = -1,    /* an argument, option or format is wrong: the state is unchanged */
 	VIDFILTER_DEVICE = -2, /* the GPU is not there or does not work */
 	VIDFILTER_FAILED = -3  /* no memory, or a fault of the library */
 };
@@ -43,7 +43,7 @@ typedef struct {
 	int rate_num, rate_den;    /* frames a second; 0: unknown */
 	int unit_num, unit_den;    /* seconds, of times; 0: times count frames */
 	int lossless;              /* 1: no lossy codec has changed the noise, as in frames of a camera or of ProRes */
-	int live;                  /* 1: each result is there after the push of its frame; it depends on no later one */
+	int live;                  /* 1: each result is there after the push of its frame, independent of later ones */
 } vidfilter_format;
 
 /* Samples of more than 8 bits have two bytes, the lower first. Planes are in the pixel format's order (GBR for gbrp). */

@@ -23,7 +23,7 @@ static int ends(void *opaque)
 	struct vf_stop *stop = opaque;
 	if (stop->fc->nb_streams < stop->max_streams)
 		return vf_stopped(stop);
-	// At the end of what it has read FFmpeg opens a decoder for each stream, if it may.
+	// At the end of the data read so far FFmpeg opens a decoder for each stream, if it may.
 	if (!stop->fc->codec_whitelist)
 		stop->fc->codec_whitelist = av_strdup("none");
 	return 1;
@@ -80,9 +80,9 @@ enum { ALIGN = 64, OVERREAD = 64 };
 // FFmpeg checks sides after rounding up for its decoders, which adds at most this many pixels.
 enum { PADDED = 64 * ((1 << 16) + (1 << 16)) };
 
-// Called on the decoder's own threads. Sizes follow avcodec_align_dimensions2, since decoders
-// write whole macroblocks and may read a little past the end of a plane. The frame gets the only
-// reference to its block; the decoder may keep more, and put runs after the last, which may be
+// Called on the decoder's own threads. Sizes follow avcodec_align_dimensions2, since decoders write
+// whole macroblocks and may read a little past the end of a plane. The frame gets the only
+// reference to its block. The decoder may keep more, and put runs after the last, which may be
 // after the decoder is freed.
 static int get_buffer(AVCodecContext *c, AVFrame *f, int flags)
 {
@@ -182,7 +182,7 @@ struct vf_on_device *vf_decoder_on_device(AVCodecContext *c, void *context, void
 	}
 	c->hwaccel_context = d; // NVDEC has no use for it
 	c->get_format = choose_format;
-	c->apply_cropping = 0; // vf_surface_of crops, at the left and the top, too
+	c->apply_cropping = 0; // vf_surface_of crops, also at the left and the top
 	c->thread_count = 1;
 	c->export_side_data &= ~AV_CODEC_EXPORT_DATA_VIDEO_ENC_PARAMS; // of blocks, which only the device reads
 	return d;
@@ -402,7 +402,7 @@ struct vf_qp {
 
 float vf_quantiser(AVFrame *f)
 {
-	av_frame_remove_side_data(f, AV_FRAME_DATA_VIDEO_ENC_PARAMS); // VP9's, which vf_step reads, too
+	av_frame_remove_side_data(f, AV_FRAME_DATA_VIDEO_ENC_PARAMS); // VP9's, which vf_step also reads
 	if (!f->opaque_ref)
 		return 0;
 	const struct vf_qp *q = (const struct vf_qp *)f->opaque_ref->data;

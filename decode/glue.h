@@ -26,10 +26,10 @@ AVFormatContext *vf_open_unedited(const char *url, const char *protocols, struct
 // Sets up a decoder: frames in memory from vfTake(decoder) where vfWanted, a limit of pixels, exact
 // cropping. The handle decoder must stay valid until the decoder is freed.
 void vf_decoder_setup(AVCodecContext *c, AVRational timebase, int64_t max_pixels, uintptr_t decoder);
-// A device that a decoder works on, and what it was opened for.
+// A device that a decoder works on, and its parameters.
 struct vf_on_device {
 	AVBufferRef *device;
-	int refused; // the decoder met what the device does not decode, or another format or size
+	int refused; // the decoder met a stream that the device does not decode, or another format or size
 	enum AVPixelFormat format;
 	int width, height; // coded, 0 before the first picture
 	int delay;         // of a decoder that has just been opened

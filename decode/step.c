@@ -20,7 +20,7 @@ struct vf_steps {
 	CodedBitstreamFragment unit;
 	float shown; // by the packet at hand
 
-	// Of AV1 and VP9: pictures that a header may show later, and what has been read of a header.
+	// Of AV1 and VP9: pictures that a header may show later, and the parts of a header read so far.
 	struct { float step; int key; } slots[SLOTS];
 	int key, show;
 	unsigned refresh; // which slots
@@ -31,7 +31,7 @@ struct vf_steps {
 	int first_qp[PARAMETER_SETS];
 };
 
-// What is wrong with a picture, its decoder says.
+// The decoder reports errors of a picture.
 static const AVClass quiet = {
 	.class_name = "steps",
 	.item_name = av_default_item_name,
@@ -39,7 +39,7 @@ static const AVClass quiet = {
 	.log_level_offset_offset = offsetof(struct vf_steps, silence),
 };
 
-// Sets what is not in the header that comes next to what it then has.
+// Sets the fields that the next header omits to their implied values.
 static void next_header(struct vf_steps *s)
 {
 	s->key = 0;
@@ -133,7 +133,7 @@ struct vf_steps *vf_steps_open(const AVCodecContext *c)
 		s->reader->nb_decompose_unit_types = FF_ARRAY_ELEMS(read);
 	}
 	if (c->extradata_size > 0) {
-		ff_cbs_read_extradata_from_codec(s->reader, &s->unit, c); // packets may have the headers, too
+		ff_cbs_read_extradata_from_codec(s->reader, &s->unit, c); // packets may also have the headers
 		ff_cbs_fragment_reset(&s->unit);
 	}
 	return s;

@@ -145,7 +145,7 @@ int64_t vf_unix_time(int64_t stamp)
 {
 	int64_t before, wall, after;
 	int tries = 4;
-	do { // two clocks cannot be read at once, but with nothing in between
+	do { // two clocks cannot be read at once, only directly one after the other
 		before = microseconds(CLOCK_MONOTONIC);
 		wall = microseconds(CLOCK_REALTIME);
 		after = microseconds(CLOCK_MONOTONIC);

@@ -5,8 +5,8 @@
 
 #include <libcuda.h>
 
-// Maps host memory, in large pages where the system has them, and between pages that nobody can
-// touch. All of it is there when this returns; NULL if it is not to be had.
+// Maps host memory, in large pages where the system has them, and between inaccessible pages. All
+// of it is there when this returns; NULL if it is not to be had.
 void *vf_map(size_t size);
 void vf_unmap(void *ptr, size_t size);
 
@@ -26,7 +26,7 @@ struct vf_launch {
 // Queues a kernel whose only parameter is the struct at args, copied before this returns.
 CUresult vf_run(CUfunction f, const struct vf_launch *l, CUstream stream, void *args);
 
-// Sets the limit of a kernel's dynamic shared memory; the default is 48 KiB.
+// Sets the limit of a kernel's dynamic shared memory (default 48 KiB).
 CUresult vf_allow_shared(CUfunction f, int bytes);
 
 // Queue a copy of rows of width bytes, with different pitches (also in bytes).

@@ -1,10 +1,10 @@
-// What NVDEC decodes, by libnvcuvid.
+// NVDEC's abilities, by libnvcuvid.
 #ifndef VIDFILTER_GPU_NVDEC_H
 #define VIDFILTER_GPU_NVDEC_H
 
 #include <libcuda.h>
 
-// What pictures of one codec, chroma format and depth a device decodes.
+// A device's limits for one codec, chroma format and depth.
 struct vf_caps {
 	int supported, engines;
 	unsigned min_width, min_height, width, height, macroblocks; // limits

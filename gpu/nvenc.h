@@ -1,4 +1,4 @@
-// What NVENC encodes, by libnvidia-encode.
+// NVENC's abilities, by libnvidia-encode.
 #ifndef VIDFILTER_GPU_NVENC_H
 #define VIDFILTER_GPU_NVENC_H
 
@@ -10,7 +10,7 @@ extern const unsigned vf_encode_needs;
 // Asks for the version that the driver knows. The result is an NVENCSTATUS, or 0.
 int vf_encode_has(const struct vf_nvenc *l, unsigned *version);
 
-// What an encoder takes of one codec.
+// An encoder's limits for one codec.
 struct vf_encode_caps {
 	int supported, deep, full; // 10 bits, 4:4:4
 	int engines;

@@ -1,5 +1,5 @@
-// All of the C code that is compiled for each instruction set, once for samples of a byte and once
-// for those of two. The including file defines VL, the floats in a vector, ISA, and VF_ISA_AVX2 or
+// All of the C code that is compiled for each instruction set, once for samples of one byte and
+// once for two. The including file defines VL, the floats in a vector, ISA, and VF_ISA_AVX2 or
 // VF_ISA_AVX512 for other than plain C; and SAMPLE_BITS, if it is 16.
 #include <string.h>
 

@@ -138,7 +138,7 @@ static void load_row(const vf_job *j, scratch *s, int y)
 {
 	float *row = ring_row(s, y);
 	int r = j->radius, at = border_index(y, j->height, j->border);
-	// PAD is more than r columns; it keeps vector stores aligned.
+	// PAD is more than r columns, to keep vector stores aligned.
 	int c0 = s->x0 > PAD ? s->x0 - PAD : 0;
 	int c1 = s->x1 + r < j->width ? s->x1 + r : j->width;
 	float *to = row + PAD + c0 - s->x0;
@@ -180,7 +180,7 @@ static void store_rgba(const vf_job *j, scratch *s, int y)
 	for (int i = 0; i < n; i += VL) {
 		vi w;
 		memcpy(&w, s->rgba8 + 4 * i, sizeof w);
-		// Each sum is within 0 to 255, so nothing carries.
+		// Each sum is within 0 to 255, so there is no carry.
 		for (int c = 0; c < 3; c++) w += to_int(load(change + c * ROW + i)) << 8 * c;
 		memcpy(s->rgba8 + 4 * i, &w, sizeof w);
 	}

@@ -22,7 +22,7 @@
 // 1e-07 for D; the 16 bits between passes weigh more. Lines are independent, so any split of the
 // work gives the same bits.
 
-// The constants of a pass as vectors, and those of one step.
+// The constants of a pass and of one step, as vectors.
 typedef struct { vf power, turn, drive_re, drive_im; } pole;
 typedef struct { vf re, im, drive_re, drive_im; } link;
 
@@ -218,8 +218,8 @@ void NAME(vf_rows)(const vf_job *j, const vf_pass *p, void *memory, void *lanes,
 	for (int x = 0; x < padded; x += VF_STRIP) transpose(strip + x / VF_STRIP * p->strip, f + (ptrdiff_t)x * 3 * VF_STRIP);
 }
 
-// old_word returns words as they would be if the filter had changed nothing: 16 bits between passes
-// do not hold each level of 16 bits.
+// old_word returns words as they would be without the filter's changes: 16 bits between passes do
+// not hold each level of 16 bits.
 INLINE vf old_word(const vf_job *j, vf level, vf steps, vf per_step, vf offset)
 {
 	if (SAMPLE_BITS == 8) return level;

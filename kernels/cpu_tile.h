@@ -25,7 +25,7 @@
 // A tile is a strip of columns narrow enough for its ring of 2r+2 converted rows to stay in the
 // level-1 cache. Samples become words (R, G, B rounded to whole levels) as a row enters the ring;
 // borders are ordinary columns and rows of the ring, so the loops over taps need no special cases.
-// Nothing reads or writes a byte outside the planes' rows: samples go through small staging rows.
+// Bytes outside the planes' rows are never read or written: samples go through small staging rows.
 // Arithmetic does not depend on where tiles begin, so any split of a frame gives the same bits.
 
 enum {
@@ -37,7 +37,7 @@ enum {
 	AHEAD = 6                          // rows to prefetch ahead
 };
 
-// The scratch memory of a tile: about 200 kB, of which small radii touch little.
+// The scratch memory of a tile: about 200 kB. Small radii touch little of it.
 typedef struct {
 	_Alignas(64) float ring[RING * PLANES * ROW];
 	float out[2][3][ROW];          // two rows of results: changes of R, G, B, whole numbers
@@ -92,8 +92,8 @@ INLINE void finish(float unscale, const sums *s, float *to)
 	for (int c = 0; c < 3; c++) store(to + c * ROW, round_near(fmadd(s->c[c] * inverse, splat(unscale), splat(TIE_UP))));
 }
 
-// filter_rows filters rows y and y+1 of the tile into s->out. Row y+1 may lie outside; its result
-// is then unused.
+// filter_rows filters rows y and y+1 of the tile into s->out. If row y+1 lies outside, its result
+// is unused.
 INLINE void filter_rows(const vf_job *j, scratch *s, int y, int range, int r)
 {
 	const float *row[RING];

@@ -2,8 +2,8 @@
 # Packs long tests for a larger machine that has neither Go, nor a compiler, nor the ffmpeg program, and no network.
 #   bundle.sh fuzz FILE.tar.xz   unpack it there, and run scripts/fuzz.sh TIME
 #   bundle.sh asan FILE.tar.xz   unpack it there, and run bin/asan/run.sh TRIES [PART/PARTS]
-# What `make test-asan` judges by the ffmpeg program it names there as "again: ..."; pass these lines to
-# VIDFILTER_DAMAGE here.
+# Results that `make test-asan` judges by the ffmpeg program it names there as "again: ..."; pass
+# these lines to VIDFILTER_DAMAGE here.
 set -eu
 cd "$(dirname "$0")/.."
 [ $# = 2 ] || { echo "usage: bundle.sh fuzz|asan FILE.tar.xz" >&2; exit 2; }

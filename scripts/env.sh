@@ -11,7 +11,7 @@ cuda=$("$here/libcuda.sh")
 sanitize=${VIDFILTER_SANITIZE:+ -g1 -fno-omit-frame-pointer -fsanitize=address,undefined}
 echo "export CGO_ENABLED=1 CGO_CFLAGS='-O2 -I$cuda/include -I$prefix/include$sanitize'"
 echo "export CGO_LDFLAGS='-O2 -static-libgcc -L$cuda -L$prefix/lib$sanitize'"
-# With the same flags, builds, tests and vet share what they compile.
+# With the same flags, builds, tests and vet share compiled packages.
 echo "case \" \${GOFLAGS:-} \" in *' -trimpath '*) ;; *) export GOFLAGS=\"-trimpath \${GOFLAGS:-}\" ;; esac"
 bin=$("$here/go.sh")
 echo "case :\$PATH: in *:'$bin':*) ;; *) export PATH='$bin':\"\$PATH\" ;; esac"

@@ -7,8 +7,9 @@ eval "$("$here/scripts/env.sh")"
 cd "$here"
 
 so=libvidfilter.so.1 # SONAME: a new one for a change that programs notice
-# The tag leaves FFmpeg out, and the list of symbols hides Go's runtime and the C code. This is what -buildmode=c-shared
-# does, which however compiles all C code again in each build, in search of a header.
+# The tag leaves FFmpeg out, and the list of symbols hides Go's runtime and the C code.
+# -buildmode=c-shared does the same, but compiles all C code again in each build, in search of a
+# header.
 go build -tags nolibav -gcflags=all=-shared -asmflags=all=-shared \
 	-ldflags "-buildmode=c-shared -s -w ${2:+-X vidfilter/internal/cli.version=$2} \
 	-extldflags '-Wl,-soname,$so -Wl,--version-script=$here/capi/vidfilter.map'" -o "$out/$so" ./capi

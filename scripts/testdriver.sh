@@ -1,8 +1,8 @@
 #!/bin/sh
 # Builds the test driver (gpu/testdriver: a libcuda.so.1 that runs the kernels on the CPU, a libnvcuvid.so.1, a libnvidia-encode.so.1)
 # into the cache and prints the folder, for LD_LIBRARY_PATH. The name has a hash of all inputs; unchanged kernels are not compiled again.
-#   testdriver.sh       with the project's kernels
-#   testdriver.sh LIST  with those of a file: NAME SOURCE FLAGS... a line, as kernels/mkptx -list prints them
+#   testdriver.sh with the project's kernels testdriver.sh LIST with the kernels of a file: NAME
+#   SOURCE FLAGS... a line, as kernels/mkptx -list prints them
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here/.."
@@ -11,7 +11,7 @@ src=gpu/testdriver/src
 cache=$("$here/ffmpeg.sh" --cache)
 objects=$cache/testdriver-objects
 
-# Nothing is destroyed when a program ends: a thread may still wait for a kernel that hangs.
+# Objects are kept when a program ends: a thread may still wait for a kernel that hangs.
 flags="-x c++ -std=c++17 -O2 -fno-exceptions -fno-rtti -fno-c++-static-destructors -fPIC -fvisibility=hidden"
 flags="$flags -Wall -Wextra -Werror -Wmissing-prototypes -I gpu/libcuda/include -I gpu/libcuda/src -I kernels/cuda"
 # Halves are converted by instructions where there are any.

@@ -1,7 +1,6 @@
 /* core.vidfilter.Denoise(clip, ...): the denoiser for VapourSynth.
  *
- * One handle filters the clip in order. A frame that is not asked for in order, give or take KEPT, has it begin again,
- * so many frames before that the result is the same: see vidfilter_window. */
+ * One handle filters the clip in order. A frame that is not asked for in order, give or take KEPT, makes it begin again, early enough for the same result: see vidfilter_window. */
 #include "vapoursynth.h"
 
 #include <stdio.h>
@@ -180,7 +179,7 @@ static void free_filter(void *of, VSCore *core, const VSAPI *vsapi)
 	free(p);
 }
 
-/* FFmpeg's name of a format, "" if it has none. */
+/* FFmpeg's name of a format, or "". */
 static void name_of(const VSVideoFormat *f, char *name, size_t size)
 {
 	const char *base = f->family == FAMILY_GRAY ? "gray" : f->family == FAMILY_RGB ? "gbrp" : "";

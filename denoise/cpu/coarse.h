@@ -1,5 +1,5 @@
-// Pictures of half the size, and what the passes over them change in those of full size. The
-// arithmetic is that of denoise/plane.
+// Pictures of half the size, and the changes that the passes over them make at full size. The
+// arithmetic equals denoise/plane's.
 
 // vd_shrink makes samples of the sums of 2x2, as deep as 16 bits allow.
 void NAME(vd_shrink)(vd_plane to, vd_plane from, int y0, int y1)

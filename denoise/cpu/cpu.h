@@ -41,14 +41,14 @@ typedef struct {
 	int levels, cell, penalty, refine;
 	int length[VD_LENGTHS];
 	vd_plane pilot;               // for the refinement of field[0]
-	int reach;                    // longer vectors need none, as no patch will have them; 0: all do
+	int reach;                    // longer vectors need no refinement, as no patch will have them; 0: all do
 } vd_search;
 
 // A neighbour in a pass over one plane.
 typedef struct {
 	vd_plane between[2]; // itself, and half a pel to the right
 	const vd_vector *field;
-	int reach; // patches with longer vectors do without this frame; 0: none do
+	int reach; // patches with longer vectors do without this frame; 0: no limit
 } vd_neighbour;
 
 // A sum of frames before the window, in a pass over one plane.
@@ -63,7 +63,7 @@ typedef struct {
 	ptrdiff_t pitch;
 } vd_sums;
 
-// What the filter has changed in a picture of half the size, in sums of 2x2 samples.
+// The filter's changes in a picture of half the size, in sums of 2x2 samples.
 typedef struct {
 	int32_t *at;
 	ptrdiff_t pitch;
@@ -109,8 +109,8 @@ typedef struct {
 	float white;                 // variance of that
 	int clip;                    // count on less noise near white
 
-	// What becomes of the means:
-	vd_plane out;            // as samples of its depth; in the first of two passes of 8 bits, or none
+	// The outputs of the means:
+	vd_plane out;            // as samples of its depth; in the first of two passes of 8 bits, or NULL
 	float rounding[64];      // added before a result is cut off to a sample, by the last bits of row and column
 	uint16_t *pilot_out;     // rounded to more bits, in noisy's pitch: in the first of two passes
 	float grain;             // share of the noisy samples in the result
@@ -144,14 +144,14 @@ VD_ISA_FUNCTIONS(avx512)
 #undef VD_FUNCTIONS
 
 // vd_load copies samples that are step bytes apart, shifted in their two bytes, and makes the plane
-// as large as it is by repeating the edges. What exceeds the depth becomes the largest sample.
+// as large as it is by repeating the edges. Values above the depth become the largest sample.
 // vd_save writes the part of a plane that there is room for, to samples of size bytes. vd_pad sets
 // the samples beyond the edges.
 void vd_load(int isa, vd_plane to, const uint8_t *from, ptrdiff_t pitch, int step, int shift, int width, int height);
 void vd_save(int isa, uint8_t *to, ptrdiff_t pitch, int step, int size, int shift, vd_plane from, int width, int height);
 void vd_pad(int isa, vd_plane p);
 
-// The planes of rows y0 <= y < y1: smoothed, of 8 bits; half as large, of 8 bits, too; half a pel
+// The planes of rows y0 <= y < y1: smoothed, of 8 bits; half as large, also of 8 bits; half a pel
 // to the right, and down.
 void vd_smooth(int isa, vd_plane to, vd_plane from, int coarse, int y0, int y1);
 void vd_halve(int isa, vd_plane to, vd_plane from, int y0, int y1);
@@ -162,13 +162,14 @@ void vd_down(int isa, vd_plane to, vd_plane from, int y0, int y1);
 // fresh. Samples of more than 12 bits are rounded to that.
 void vd_sum(int isa, uint16_t *to, vd_plane from, int fresh, int y0, int y1);
 
-// Rows of cells: vd_find sets their vectors at one level, of which the next coarser one is done;
-// vd_refine improves those of field[0]; vd_misfit is the sum over the cells of the differences.
+// Rows of cells: vd_find sets their vectors at one level, after the next coarser one; vd_refine
+// improves the vectors of field[0]; vd_misfit is the sum over the cells of the differences.
 void vd_find(int isa, const vd_search *s, int level, int y0, int y1);
 void vd_refine(int isa, const vd_search *s, int y0, int y1);
 int64_t vd_misfit(int isa, const vd_search *s, int y0, int y1);
 
-// vd_set_scales sets the units of a first pass by its noise, vd_set_units those of a second pass.
+// vd_set_scales sets the units of a first pass by its noise, vd_set_units the units of a second
+// pass.
 void vd_set_scales(vd_pass *p);
 void vd_set_units(vd_pass *p);
 
@@ -178,7 +179,7 @@ void vd_fuse(int isa, const vd_pass *p, vd_sums s, int top, int y);
 void vd_finish(int isa, const vd_pass *p, vd_sums s, int top, int y0, int y1);
 
 // Rows of pictures of half the size: vd_shrink makes them, of two bytes a sample; vd_difference
-// sets what is to be changed in a picture to have half as its half; vd_apply changes it.
+// sets the changes that give a picture half as its half; vd_apply changes it.
 void vd_shrink(int isa, vd_plane to, vd_plane from, int y0, int y1);
 void vd_difference(int isa, vd_change c, vd_plane of, vd_plane half, int y0, int y1);
 void vd_apply(int isa, vd_plane p, vd_change c, int y0, int y1);

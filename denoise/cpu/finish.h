@@ -1,5 +1,5 @@
-// What becomes of sums: the samples of the result, or those of the pilot. The arithmetic is that of
-// denoise.Reference, operation by operation.
+// Sums become samples of the result or of the pilot. The arithmetic equals denoise.Reference's,
+// operation by operation.
 //
 // Rows are rounded up to whole vectors: there is memory for it beyond each row.
 

@@ -1,5 +1,5 @@
 // The first pass, in patches of 8x8: see denoise/fusion. Where a vector holds two patches, all is
-// done for both at once; they are half a plane apart, since adding to overlapping sums at once
+// done for both at once. They are half a plane apart, since adding to overlapping sums at once
 // would stall. A patch is 8 vectors: rows of samples, then the frequencies v for one u each.
 //
 // The work on a patch goes through all neighbours several times. A neighbour is one long chain of
@@ -9,7 +9,7 @@
 
 typedef struct {
 	vf minus_own[8];
-	vf unit[8]; // from what dct8_scaled leaves of samples
+	vf unit[8]; // from dct8_scaled's result
 	int count;  // neighbours in use
 	int used[VD_NEIGHBOURS];
 	vf whole[VD_NEIGHBOURS]; // weight of the patch
@@ -37,7 +37,7 @@ typedef struct {
 	float reach[VD_NEIGHBOURS][PAIR]; // 0 for a neighbour that is out of reach, or 1
 } first_places;
 
-// load_down loads patches of which some are half a pel down.
+// load_down loads patches, some of them half a pel down.
 static void load_down(const vd_pass *p, vf t[8], const sample *const *at, const int *down)
 {
 	vf r[8 + AROUND];
@@ -59,7 +59,7 @@ INLINE void forward(const vd_pass *p, vf t[8], const sample *const *at, const in
 	dct8_scaled(t);
 }
 
-// pool sums the 3x3 about each place, of which x holds sums of three across.
+// pool sums the 3x3 about each place. x holds sums of three across.
 INLINE void pool(vf x[8])
 {
 	vf both = x[0] + x[1];
@@ -139,7 +139,7 @@ INLINE void weigh_all(const vd_pass *p, first_patch *b, const first_places *at)
 // shrink makes of the mean its coefficients without noise, and returns the noise left in them.
 INLINE vf shrink(const vd_pass *p, vf mean[8], const vf variance[8], vf e[8])
 {
-	for (int k = 0; k < PAIR; k++) e[0][8 * k] = 0; // the DC says nothing about noise
+	for (int k = 0; k < PAIR; k++) e[0][8 * k] = 0; // the DC is independent of the noise
 	vf rich = splat(0);
 	for (int i = 0; i < 8; i++) rich += vmin(e[i], splat(ENERGY_BOUND));
 	rich = vmax(sum_rows(rich) * (1 / 63.f), splat(1));

@@ -1,5 +1,5 @@
-// All of the C code that is compiled for each instruction set, once for samples of a byte and once
-// for those of two. The including file defines VL, the floats in a vector, ISA, and VD_ISA_AVX2 or
+// All of the C code that is compiled for each instruction set, once for samples of one byte and
+// once for two. The including file defines VL, the floats in a vector, ISA, and VD_ISA_AVX2 or
 // VD_ISA_AVX512 for other than plain C; and SAMPLE_BITS, if it is 16.
 #include <math.h>
 #include <stdlib.h>
@@ -17,9 +17,9 @@
 #define INLINE static inline __attribute__((always_inline))
 #define NOINLINE __attribute__((noinline))
 
-// wide holds the sums of interpolation: 88 times a sample. extra_bits are those beyond 8; most_of
-// is a plane's largest sample, pilot_bits what the pilot has more; level_of and pilot_of are a step
-// of the samples, and one of the pilot, in 8-bit levels.
+// wide holds the sums of interpolation: 88 times a sample. extra_bits are the bits beyond 8;
+// most_of is a plane's largest sample, pilot_bits the pilot's further bits; level_of and pilot_of
+// are a step of the samples, and one of the pilot, in 8-bit levels.
 #if SAMPLE_BITS == 8
 typedef uint8_t sample;
 typedef int16_t wide;

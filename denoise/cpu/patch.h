@@ -1,4 +1,4 @@
-// What both passes do with patches: where they are, where their matches are, and the transforms.
+// The patches of both passes: their places, the places of their matches, and the transforms.
 
 INLINE int places(int size, int n, int stride) { return (size - n + stride - 1) / stride + 1; }
 INLINE int place(int i, int size, int n, int stride) { return mini(i * stride, size - n); }

@@ -32,7 +32,7 @@ INLINE int of_full(const window *w, int sum)
 
 static const int around[8][2] = {{-1, -1}, {0, -1}, {1, -1}, {-1, 0}, {1, 0}, {-1, 1}, {0, 1}, {1, 1}};
 
-// Windows of cells side by side overlap, or touch. Those of equal vectors are compared together: a
+// Windows of cells side by side overlap, or touch. Cells of equal vectors are compared together: a
 // run covers WIDE columns, of which each 8 are summed up by themselves.
 enum { WIDE = 32, PARTS = WIDE / 8 };
 
@@ -396,8 +396,8 @@ static void inherit(const vd_search *s, batch *b, int level, int x0, int y)
 	try_all(b, list, count, &s->to[level]);
 }
 
-// fetch_below starts to fetch what the next row of cells will read, if its vectors are like those
-// of this row.
+// fetch_below prefetches the samples of the next row of cells, if its vectors are like those of
+// this row.
 INLINE void fetch_below(const batch *b, const vd_plane *half, int cell)
 {
 	enum { LINE = 64 };

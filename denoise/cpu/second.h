@@ -4,27 +4,27 @@
 
 enum { HALVES = 16 / VL };
 
-// Weights are the same in groups of 4x4 coefficients, but for those of the mean and of the slopes:
-// row 0 and row 1 have weights of their own, then come the rest of rows 0 to 3, and 4 to 7, ...
+// Weights are the same in groups of 4x4 coefficients, except at the mean and the slopes: row 0 and
+// row 1 have weights of their own, then come the rest of rows 0 to 3, and 4 to 7, ...
 enum { GROUPS = 6, FIRST_GROUP = 2 };
 INLINE int group_of(int row) { return row < 2 ? row : FIRST_GROUP + row / 4; }
 
 enum { SLOTS = VD_NEIGHBOURS / PAIR, WEIGHTS = GROUPS - 1 };
 
-// The changes of PAIR neighbours. Weights are the same for each half of a group of 4 across: there
-// are those of rows 0 to 3, of rows 4 to 7, ..., and at last those of the mean, of the slope down,
-// of the slope across, and of their group.
+// The changes of PAIR neighbours. Weights are the same for each half of a group of 4 across: first
+// the weights of rows 0 to 3, of rows 4 to 7, ..., and at last of the mean, of the slope down, of
+// the slope across, and of their group.
 typedef struct {
 	vw change[16];      // coefficients, from the pilot's
 	vf weight[WEIGHTS]; // at first the mean squared changes
-	vw words[GROUPS];   // weights of rows 0, 1, the rest of 0 to 3, ..., in those of all frames
+	vw words[GROUPS];   // weights of rows 0, 1, the rest of 0 to 3, ..., within the weights of all frames
 	vf whole;           // weight of the patch
 } second_slot;
 
 typedef struct {
 	_Alignas(64) float own[256], pilot[256]; // own: the mean of all frames
 	vw change[16];                           // coefficients of the frame itself, from the pilot's
-	vf variance[HALVES][GROUPS];             // of the mean, in those of the noise
+	vf variance[HALVES][GROUPS];             // of the mean, within the noise's
 	vf noise;                                // factor of the variance
 	int count;                               // slots in use
 	int used[SLOTS];
@@ -140,7 +140,7 @@ static void inverse16(float *m)
 INLINE void load_column(vf x[16], const float *m) { for (int i = 0; i < 16; i++) x[i] = load(m + 16 * i); }
 INLINE void store_column(float *m, const vf x[16]) { for (int i = 0; i < 16; i++) store(m + 16 * i, x[i]); }
 
-// transpose16 transposes a square of 16x16 by those of 8x8.
+// transpose16 transposes a square of 16x16 by squares of 8x8.
 static void transpose16(float *m)
 {
 	vf r[8], q[8];
@@ -207,7 +207,7 @@ static const float gates[8] = {1, 0.5f, 0.5f}; // of row 0, and of row 1
 // word_bits is how many of the pilot's bits there is room for in whole numbers.
 INLINE int word_bits(const vd_pass *p) { return mini(8 + extra_bits(p->noisy) + pilot_bits(p->noisy), 15); }
 
-// in_words makes of numbers without a sign, of so many bits, those of word_bits, times factor.
+// in_words converts unsigned numbers to word_bits, times factor.
 INLINE vw in_words(const vd_pass *p, vw x, int bits, int factor)
 {
 	if (SAMPLE_BITS == 8 || word_bits(p) >= bits) return x * splat_vw(factor << (word_bits(p) - bits));
@@ -237,7 +237,7 @@ INLINE void load_second(const vd_pass *p, vw x[16], const sample *const *at, con
 	for (int i = 0; i < 16; i++) x[i] = in_words(p, choose(which, down_words(p, r + i), r[i + BEFORE]), bits, factor);
 }
 
-// transform_words sets the coefficients of what samples differ from the pilot by.
+// transform_words sets the coefficients of the samples' differences from the pilot.
 INLINE void transform_words(const vd_unit *unit, vw x[16], const vw pilot[16])
 {
 	for (int i = 0; i < 16; i++) x[i] -= pilot[i];
@@ -261,7 +261,7 @@ static void change_own(const vd_pass *p, second_patch *b, const second_places *a
 	transform_words(unit, b->change, pilot);
 }
 
-// change_second sets the changes of neighbours, and what their weights are made of.
+// change_second sets the changes of neighbours and the inputs of their weights.
 static void change_second(const vd_pass *p, const second_patch *b, second_slot *s, const vw pilot[16], const sample *const *at, const int *down)
 {
 	vw x[16];
@@ -444,8 +444,8 @@ static void extend_second(const vd_pass *p, second_patch *b, const vd_past *past
 	}
 }
 
-// shrink_second puts the mean into out, scaled by what part of the energy is the pilot's and
-// blended with the pilot, and returns the noise left.
+// shrink_second puts the mean into out, scaled by the pilot's part of the energy and blended with
+// the pilot, and returns the noise left.
 static float shrink_second(const vd_pass *p, const second_patch *b, float *out)
 {
 	float rest = (variance_second(b) - p->from) * (1 / (p->to - p->from));

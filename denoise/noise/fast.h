@@ -1,4 +1,4 @@
-// What of the measurement is in C. Go's tests have the same in Go, and hold it to equal results.
+// The parts of the measurement in C. Go's tests have the same in Go, and hold it to equal results.
 #ifndef VIDFILTER_DENOISE_NOISE_FAST_H
 #define VIDFILTER_DENOISE_NOISE_FAST_H
 
@@ -18,7 +18,7 @@ typedef struct { int32_t x, y, extra; } vn_option;
 // vn_try compares the window at cur with windows of ref, a plane of width x height without padding,
 // that are displaced from x, y by the options, in turn. It returns the number of the last one that
 // costs less than those before it and the cost, which becomes its own: the sum of the absolute
-// differences, and the extra. It returns -1 if none does. Windows beyond the plane do not count.
+// differences, and the extra. It returns -1 if all fail. Windows beyond the plane do not count.
 int vn_try(const uint8_t *cur, int pitch, const uint8_t *ref, int width, int height, int x, int y,
 	const vn_option *options, int n, int64_t *cost);
 

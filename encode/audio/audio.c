@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <string.h>
 
-// Few people can tell stereo at 192 kb/s from the original; of Opus, at half of that.
+// Few people can distinguish stereo at 192 kb/s from the original, or Opus at half of it.
 enum { BITS_PER_CHANNEL = 96000, OPUS_BITS_PER_CHANNEL = 48000, MOST_BITS_PER_SAMPLE = 6 };
 
 // A pause or overlap beyond this is real; below it, it is the container's rounding of times.

@@ -5,16 +5,16 @@
 #include <libswresample/swresample.h>
 #include <stdint.h>
 
-// What sound becomes. A rate of 0 is the sound's own, or the nearest that the encoder has; bits
-// count those of a sample that are used, 0 for all.
+// The target format of sound. A rate of 0 is the sound's own, or the nearest that the encoder has;
+// bits are the used bits of a sample, 0 for all.
 typedef struct {
 	enum AVCodecID codec;
 	enum AVSampleFormat format;
 	int bits, rate;
 } vf_sound;
 
-// A converter of audio to AAC, FLAC, PCM or Opus, which is stereo in packets of 20 ms.
-// Times are those of its stream; pauses become silence. The caller frees the struct itself, after
+// A converter of audio to AAC, FLAC, PCM or Opus, which is stereo in packets of 20 ms. Times are in
+// its stream's unit. Pauses become silence. The caller frees the struct itself, after
 // vf_audio_close.
 typedef struct {
 	AVCodecContext *dec, *enc;
@@ -25,12 +25,12 @@ typedef struct {
 	int format, rate;
 	int samples; // of a packet
 	int64_t next;   // when the next sample of the fifo is heard, in samples of the encoder
-	int64_t due;    // when the next sample of the decoder is, likewise
+	int64_t due;    // the time of the decoder's next sample, in the same unit
 	int64_t errors; // packets that could not be decoded, and gaps that are too long
 	int64_t silence; // samples put into gaps
 	int ended;
 } vf_audio;
-// On an error there is nothing left to close.
+// On an error all is closed.
 int vf_audio_open(vf_audio *a, const AVCodecParameters *from, AVRational unit, const vf_sound *to, int global_header);
 // Decodes a packet, which it borrows; NULL for the end. Damaged packets are counted, not errors.
 int vf_audio_send(vf_audio *a, const AVPacket *p);

@@ -222,7 +222,7 @@ static int64_t seek_memory(void *opaque, int64_t to, int whence)
 	return m->at = (int)to;
 }
 
-// What a decoder makes of sound: samples, and those of how many channels at which rate.
+// A decoder's sound: samples, channels and rate.
 typedef struct {
 	int64_t samples;
 	int rate, channels;
@@ -310,7 +310,7 @@ int vf_reads_back(const AVOutputFormat *format, const AVStream *stream, uint32_t
 	queue q = {packets, n, 0};
 	heard was = {0}, is = {0};
 	if (hear(&was, stream->codecpar, stream->time_base, next_queued, &q) < 0)
-		return 1; // there is nothing to compare with
+		return 1; // there is no reference to compare with
 	memory file = {0};
 	enum AVCodecID id = AV_CODEC_ID_NONE;
 	int err = trial(format, stream, tag, packets, n, &file);
@@ -420,7 +420,7 @@ int vf_subs_convert(vf_subs *s, AVPacket *p)
 	out->duration = length;
 	out->flags = AV_PKT_FLAG_KEY;
 	out->stream_index = p->stream_index;
-	av_packet_unref(p); // p gives up its data for that of out
+	av_packet_unref(p); // p gives up its data for out's
 	av_packet_move_ref(p, out);
 	av_packet_free(&out);
 	return 1;

@@ -7,10 +7,10 @@
 // Memory: contexts, parameters and frames stay the caller's. Data added to them is a copy that is
 // freed with them, also after an error. Functions return 0 or more, or a negative AVERROR.
 
-// Copies side data, which replaces that of the same kind.
+// Copies side data, replacing data of the same kind.
 int vf_put_side_data(AVCodecParameters *dst, enum AVPacketSideDataType kind, const uint8_t *data, size_t size);
-// Leaves of stereo pictures what a muxer for MP4 writes where all players look: for what it has no
-// place for there, FFmpeg would write a box that hides what the pictures say.
+// Leaves of stereo pictures the parts that a muxer for MP4 writes where all players look. For the
+// rest, FFmpeg would write a box that hides what the pictures say.
 void vf_plain_stereo(AVCodecParameters *par);
 // Returns the EXIF orientation, 1 to 8, of a display matrix.
 int vf_orientation(const int32_t m[9]);
@@ -23,7 +23,7 @@ int vf_copy_programs(AVFormatContext *dst, const AVFormatContext *src, const int
 
 // Copies parameters for a muxer, with a codec tag (0 for the muxer's choice).
 int vf_copy_parameters(AVCodecParameters *dst, const AVCodecParameters *src, uint32_t tag);
-// Tells whether a muxer takes a stream with a codec tag.
+// Returns whether a muxer takes a stream with a codec tag.
 int vf_can_mux(const AVOutputFormat *format, const AVStream *stream, uint32_t tag);
 // Writes a single packet of a stream to a file in memory: a muxer that accepts a stream may reject
 // its data.
@@ -39,7 +39,7 @@ typedef struct {
 	AVCodecContext *dec, *enc;
 	uint8_t *buffer;
 } vf_subs;
-// On an error there is nothing left to close.
+// On an error all is closed.
 int vf_subs_open(vf_subs *s, const AVStream *from, enum AVCodecID to);
 // Replaces the data of p, which stays the caller's: 1 when there is a packet to write, 0 when not.
 int vf_subs_convert(vf_subs *s, AVPacket *p);

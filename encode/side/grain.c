@@ -163,7 +163,7 @@ static void describe(AV1RawFilmGrainParams *f, const AVFilmGrainAOMParams *p)
 	f->clip_to_restricted_range = p->limit_output_range;
 }
 
-// Returns a reference of the picture that has the same grain, -1 for none.
+// Returns a reference of the picture that has the same grain, or -1.
 static int same_grain(const struct vf_grain *g, const AV1RawFrameHeader *h, const AVFilmGrainAOMParams *p)
 {
 	for (int i = 0; h->frame_type == AV1_FRAME_INTER && i < AV1_REFS_PER_FRAME; i++) {

@@ -19,14 +19,14 @@ int vf_has_grain(const AVCodecParameters *par);
 int vf_grain_open(struct vf_grain **g, AVCodecContext *c);
 void vf_grain_close(struct vf_grain *g);
 
-// The bits of a hint, 0 if the stream has none.
+// The bits of a hint, 0 for a stream without hints.
 int vf_grain_hint_bits(const struct vf_grain *g);
 
 // Takes a packet apart, and lists its pictures in list. Returns how many there are, or an error.
 // Packets come in order, and each is read and written once.
 int vf_grain_read(struct vf_grain *g, const AVPacket *p, struct vf_picture *list, int size);
 
-// Sets the grain of picture i; NULL for none.
+// Sets the grain of picture i; NULL removes it.
 void vf_grain_set(struct vf_grain *g, int i, const AVFilmGrainAOMParams *params, int seed);
 
 // Puts the packet together again.

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <x265.h>
 
-// Functions return 0 or more, or a negative AVERROR, unless they say otherwise.
+// Functions return 0 or more, or a negative AVERROR, unless stated otherwise.
 
 // Copies samples and properties of a frame to one that is as large or larger, in planes of the same
 // format, and repeats those at the right and at the bottom.

@@ -133,7 +133,7 @@ AVFrame *vf_alpha_of_field(const AVFrame *alpha, int bottom)
 	return f;
 }
 
-// Adds a plane for alpha to a picture without one: that of alpha itself if it fits.
+// Adds a plane for alpha to a picture without one: alpha's own plane if it fits.
 static int add_plane(AVFrame *f, int depth, const AVFrame *alpha, int *done)
 {
 	if (alpha && depth_of(alpha) == depth) {

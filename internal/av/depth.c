@@ -2,7 +2,7 @@
 #include <libavutil/common.h>
 #include <libavutil/pixdesc.h>
 
-// conversion is that of the samples of a plane.
+// conversion converts the samples of a plane.
 typedef struct {
 	int from, to;             // bits of a sample
 	int from_shift, to_shift; // of samples at the high end of their bytes

@@ -63,7 +63,7 @@ int vf_set_extradata(AVCodecParameters *par, const uint8_t *data, int size)
 	return 0;
 }
 
-// Frees nothing: the memory is Go's, and goes back to it with the frame behind the handle.
+// Does not free: the memory is Go's, and goes back to it with the frame behind the handle.
 static void release(void *opaque, uint8_t *data)
 {
 	(void)data;
@@ -169,7 +169,7 @@ int vf_scale(vf_scaler *s, const AVFrame *src, int src_space, int src_full, uint
 			sws_freeContext(c);
 			return err;
 		}
-		// Fails for formats without YUV on either side, which have nothing to set.
+		// Fails for formats without YUV on either side, which have no such properties.
 		sws_setColorspaceDetails(c, sws_getCoefficients(src_space), src_full,
 		                         sws_getCoefficients(space), full, 0, 1 << 16, 1 << 16);
 		want.sws = c;
@@ -253,7 +253,7 @@ static uintptr_t owner(const void *ctx)
 
 static _Thread_local vf_size refused;
 
-// FFmpeg drops a size that it refuses, and tells it in its log only.
+// FFmpeg drops a size that it refuses, and reports it in its log only.
 static void note_refused(const char *format, va_list args)
 {
 	if (strcmp(format, "Picture size %ux%u is invalid\n"))
@@ -272,7 +272,7 @@ vf_size vf_refused(void)
 	return last;
 }
 
-// FFmpeg conceals pictures that H.264 has lost, and tells nobody but its own developers.
+// FFmpeg conceals pictures that H.264 has lost, and reports it only to its developers.
 static int worth_watching(int level, const char *format)
 {
 	return level <= AV_LOG_WARNING || !strcmp(format, "Frame num gap %d %d\n");
@@ -280,7 +280,7 @@ static int worth_watching(int level, const char *format)
 
 static void log_line(void *ctx, int level, const char *format, va_list args);
 
-static _Thread_local char *complaint; // NULL: nobody listens on this thread
+static _Thread_local char *complaint; // NULL: no listener on this thread
 
 void vf_listen(char *first)
 {

@@ -22,7 +22,7 @@ AVFrame *vf_props(const AVFrame *src);
 // vf_set_fields sets the flags of fields, and the older ones that filters take for them.
 void vf_set_fields(AVFrame *f, int interlaced, int top_first);
 
-// Reads a packet's place in the index of a stream. Returns 0 if there is none of that number.
+// Reads a packet's place in the index of a stream. Returns 0 if there is no such number.
 int vf_index_entry(AVStream *st, int number, int64_t *pos, int64_t *time, int *hidden);
 
 // Replaces par's extradata with a copy of data; par's owner frees it.
@@ -40,9 +40,9 @@ typedef struct {
 	int format;
 } vf_samples;
 
-// Sets samples to those of src, w x h pixels in planes of the same kind with samples of another
-// depth. Luma of full range and RGB keep the ends of the range, others are shifted. rounding is
-// added where bits are lost, in steps of dst, by the last three bits of column and row in a field.
+// Copies samples from src, w x h pixels in planes of the same kind with samples of another depth.
+// Luma of full range and RGB keep the ends of the range, others are shifted. rounding is added
+// where bits are lost, in steps of dst, by the last three bits of column and row in a field.
 void vf_requantise(const vf_samples *dst, const vf_samples *src, int w, int h, int full, int fields,
                    const float rounding[64]);
 
@@ -50,7 +50,7 @@ void vf_requantise(const vf_samples *dst, const vf_samples *src, int w, int h, i
 int vf_colourless(AVFrame *f, int fmt);
 
 // Sets *alpha to the alpha of src as a gray picture of w by h, which the caller frees, or to NULL
-// if it has none that gray can hold.
+// if gray cannot hold it.
 int vf_alpha(const AVFrame *src, int w, int h, AVFrame **alpha);
 // Returns the top or bottom rows of alpha, and the mean of the two around each of the other rows.
 AVFrame *vf_alpha_of_field(const AVFrame *alpha, int bottom);
@@ -70,11 +70,11 @@ int vf_scale(vf_scaler *s, const AVFrame *src, int src_space, int src_full, uint
 // Copies a component to samples of one byte or two, lowest first. Returns 0 when out of memory.
 int vf_copy_component(const AVFrame *f, int component, uint8_t *to, ptrdiff_t pitch);
 
-// Tells whether packets have transparency beside the pictures.
+// Returns whether packets have transparency beside the pictures.
 int vf_has_alpha_mode(const AVStream *st);
-// Tells whether only a part of a frame is to be shown, away from the middle.
+// Returns whether only a part of a frame is to be shown, away from the middle.
 int vf_moves_picture(const AVFrame *f);
-// Tells whether a sample of a frame is not opaque.
+// Returns whether a sample of a frame is not opaque.
 int vf_transparent(const AVFrame *f);
 
 // Sets up to which level lines of the log go to vfLog, and returns the level before.
@@ -90,6 +90,6 @@ void vf_listen(char *complaint);
 typedef struct {
 	unsigned width, height;
 } vf_size;
-// Returns the last size that FFmpeg refused on this thread since the call before; 0 if none.
+// Returns the last size that FFmpeg refused on this thread since the previous call, or 0.
 vf_size vf_refused(void);
 #endif

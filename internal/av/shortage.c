@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 static _Thread_local int trying; // start_threads is at work
-static int child, last_words;    // in a sandbox, and where it tells why it ends
+static int child, last_words;    // in a sandbox, and the place for its reason to end
 
 static void *wait_for(void *gate)
 {
@@ -20,7 +20,7 @@ static void *wait_for(void *gate)
 	return NULL;
 }
 
-// Starts so many threads at once, and ends them. Returns 0, or -1 if the system refuses one.
+// Starts n threads at once, and ends them. Returns 0, or -1 if the system refuses one.
 static int start_threads(int n)
 {
 	enum { most = 64, stack = 64 << 10 };
@@ -55,7 +55,7 @@ static int map(size_t size, int rights)
 
 int vf_short_of(void)
 {
-	// what an encoder of large pictures takes, and its threads
+	// the needs of an encoder of large pictures and its threads
 	if (map((size_t)1 << 30, PROT_READ | PROT_WRITE))
 		return 1;
 	return start_threads(48) ? 2 : 0;

@@ -14,14 +14,14 @@
 AVFrame *vf_describing(const AVFrame *f);
 
 // Makes a format context with one stream, and a frame, for the caller to free. Returns a negative
-// AVERROR if there is no memory; nothing is left then.
+// AVERROR if there is no memory, and leaves no allocation.
 int vf_blank(AVFormatContext **fc, AVFrame **f);
 
 // Returns 0 for a progressive picture, 1 for one whose top field is first, 2 for any other.
 int vf_order(const AVFrame *f);
 
-// Tells whether two pictures say the same of their colours and of all other things that a stream or
-// a container states once, beside their aspect and rotation.
+// Returns whether two pictures have the same colours and all other properties that a stream or a
+// container states once, beside their aspect and rotation.
 int vf_says_the_same(const AVFrame *a, const AVFrame *b);
 
 // Decodes packets of a stream, until the first frame or all of them, and adds to the counts of

@@ -236,7 +236,7 @@ DEVICE half2 half2_exp2(half2 x) {
 }
 
 // Warp: load COUNT (1, 2 or 4) matrices of 8 x 8 halves from shared memory. Lane 8 i + j gives the
-// address, aligned to 16 bytes, of row j of matrix i; the addresses of other lanes are ignored.
+// address, aligned to 16 bytes, of row j of matrix i. The addresses of other lanes are ignored.
 // Lane 4 j + k gets the halves 2 k and 2 k + 1 of row j of matrix i in d[i]; TRANSPOSED exchanges
 // rows and columns.
 template <int COUNT, bool TRANSPOSED>

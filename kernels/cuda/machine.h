@@ -59,7 +59,7 @@ DEVICE int32_t nearest(float x) {
 
 // Warp: the value of the lane whose number differs in these bits.
 DEVICE uint32_t shuffle_xor(uint32_t v, int bits) { return __nvvm_shfl_sync_bfly_i32(~0u, v, bits, 31); }
-// Warp: a bit for each lane that says yes.
+// Warp: a bit for each lane with a true value.
 DEVICE uint32_t ballot(bool yes) { return (uint32_t)__nvvm_vote_ballot_sync(~0u, yes); }
 
 // Additions by many threads to one place, in global or shared memory.

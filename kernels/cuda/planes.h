@@ -180,7 +180,7 @@ DEVICE void fill_pairs(const vf_args &args, int x, changes &c) {
 	if (x + 3 == args.width) c.of[3] = c.of[2];
 }
 
-// sample_of adds part of a change, converted by k of vf_color, to one of four samples; the result
+// sample_of adds part of a change, converted by k of vf_color, to one of four samples. The result
 // has ROUND added.
 DEVICE float sample_of(const vf_args &args, lanes samples, int lane, const float *k, const change &c, float part) {
 	float most = most_of(args), inverse = inverse_of(args), in = fma(lane_float(samples, lane), inverse, TIE_UP * inverse);
@@ -194,9 +194,9 @@ DEVICE lanes sample4_of(const vf_args &args, lanes samples, const float *k, cons
 }
 
 // The functions from here on ask for each vector whether it lies inside the picture, unless WHOLE
-// says that it does, and the row below it, too.
+// guarantees it, also for the row below.
 
-// store_vector stores a plane's samples of the pixels x to x + 3, as far as they exist.
+// store_vector stores a plane's samples of the pixels x to x + 3 that exist.
 template <bool WHOLE = false>
 DEVICE void store_vector(const vf_args &args, int plane, int x, int y, lanes samples) {
 	uint8_t *to = target(args, plane, y) + BYTES * x;
@@ -225,8 +225,8 @@ DEVICE void store_pair(const vf_args &args, int cx, int cy, uint32_t uv) {
 	store1(args, pairs ? target(args, 1, cy) + 2 * BYTES * cx + BYTES : target(args, 2, cy) + BYTES * cx, uv >> 8 * BYTES);
 }
 
-// store_chroma stores chroma of the four pixels read as s; c is the sum over two rows, or twice
-// that of one.
+// store_chroma stores chroma of the four pixels read as s; c is the sum over two rows, or twice the
+// sum of one.
 template <bool WHOLE = false>
 DEVICE void store_chroma(const vf_args &args, int x, int cy, const samples &s, const changes &c) {
 	if (cy >= args.chroma_write) return;
@@ -255,7 +255,7 @@ DEVICE void store_chroma(const vf_args &args, int x, int cy, const samples &s, c
 }
 
 #if VF_BYTES == 1
-// store_rgba stores the words of the four pixels from x on, as far as they exist.
+// store_rgba stores the words of the existing pixels among the four from x on.
 DEVICE void store_rgba(const vf_args &args, int x, int y, uint4 w) {
 	const uint8_t *from = source(args, 0, y) + 4 * x;
 	uint8_t *to = target(args, 0, y) + 4 * x;
@@ -269,7 +269,7 @@ DEVICE void store_rgba(const vf_args &args, int x, int y, uint4 w) {
 }
 #endif
 
-// store_gbr stores the words of the pixels x to x + 3, as far as they exist.
+// store_gbr stores the words of the pixels x to x + 3 that exist.
 template <bool WHOLE = false>
 DEVICE void store_gbr(const vf_args &args, int x, int y, const word4 &w) {
 	UNROLL
@@ -283,7 +283,7 @@ DEVICE void store_gbr(const vf_args &args, int x, int y, const word4 &w) {
 // them before anything is stored, since the compiler moves no load past a store.
 struct rows {
 	samples top; // not spread where the vector is inside
-	lanes below; // luma of the second row, likewise
+	lanes below; // luma of the second row
 };
 template <bool WHOLE = false>
 DEVICE rows load_rows(const vf_args &args, int x, int y) {

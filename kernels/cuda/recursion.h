@@ -17,7 +17,7 @@ DEVICE float2 scaled_add(float2 a, float k, float2 c) { return float2{fma(a.x, k
 
 // Between passes a channel is STEPS v + ZERO in 16 bits, for v in levels of 8 bits at any depth: R
 // and G in the first word, B in the lower half of the second, whose upper half is undefined. That
-// leaves room for the filter's overshoot; the loss of 1/448 level is negligible for distances and
+// leaves room for the filter's overshoot. The loss of 1/448 level is negligible for distances and
 // the final rounding.
 #define STEPS 224.0f
 #define ZERO 3584.0f

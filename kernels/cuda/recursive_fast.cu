@@ -24,7 +24,7 @@
 // Between passes the lines lie in the scratch memory as squares of 2 x 2 pixels of 8 bytes, a
 // sector each, so both rows and columns are read and written in whole sectors, in place. Lines too
 // long for a block are cut: a launch before computes only the maps of the pieces (r.phase
-// VF_PIECES), and each piece folds those of the others. A last launch (VF_PACK) makes planes,
+// VF_PIECES), and each piece folds the other pieces' maps. A last launch (VF_PACK) makes planes,
 // since writing two columns of them at a time would write parts of sectors.
 //
 // A pixel and pass cost about 200 operations (246 instructions): 30 for D, B and s (7 of them on
@@ -141,7 +141,7 @@ DEVICE float2 read_complex(const uint8_t *at) {
 }
 DEVICE void store_complex(uint8_t *at, float2 c) { store_u64(at, uint2{float_bits(c.x), float_bits(c.y)}); }
 
-// Loading. Beyond its end a line repeats its last pixel, which changes nothing.
+// Loading. Beyond its end a line repeats its last pixel, which leaves the result unchanged.
 
 DEVICE void keep_four(pixel *to, const word4 &w, float most) {
 	to[0] = pixel_of_word(w.x, most), to[LINES] = pixel_of_word(w.y, most), to[2 * LINES] = pixel_of_word(w.z, most), to[3 * LINES] = pixel_of_word(w.w, most);
@@ -273,7 +273,7 @@ DEVICE void go_forwards(states &u, float2 b, const colour &s) { u.r = forwards(b
 DEVICE void go_backwards(states &v, float2 b, const colour &s) { v.r = backwards(b, v.r, s.r), v.g = backwards(b, v.g, s.g), v.b = backwards(b, v.b, s.b); }
 
 // The maps of a run. With w[k] = u[k] + s[k+1] and e[k] = s[k+1] - s[k], the map from the left is
-// w[k] = B[k] w[k-1] + e[k], which saves an operation; the map from the right is s[0] plus the sum
+// w[k] = B[k] w[k-1] + e[k], which saves an operation. The map from the right is s[0] plus the sum
 // of T[k] e[k], where T[k] is the product of B up to k. A missing link k+1 counts as 0.
 struct folded {
 	states u, v;
@@ -396,7 +396,7 @@ DEVICE void run_backwards(const vf_recursion &r, const scene &s, const run &own,
 struct task {
 	int line, map, pole, group, count;
 	int first, step; // index of the first run's maps, and from one run to the next
-	int own;         // from the index of T to that of the map
+	int own;         // from the index of T to the map's index
 };
 DEVICE int pole_of(int map) { return map < 2 ? map : (map - 2) / 3 & 1; }
 template <int MOST> DEVICE task task_of(const vf_recursion &r, const scene &s, int number) {

@@ -46,7 +46,7 @@ DEVICE lanes word_of(const word4 &w, int k) { return w[k]; }
 DEVICE word4 read_words(const lanes *p) { return *(const uint4 *)p; }
 DEVICE void write_words(lanes *p, word4 w) { *(uint4 *)p = w; }
 
-// The largest sample, its inverse, and that of chroma without colour; whether chroma is in pairs.
+// The largest sample, its inverse, and the chroma of gray; whether chroma is in pairs.
 DEVICE float most_of(const vf_args &) { return 255; }
 DEVICE float inverse_of(const vf_args &) { return 1 / 255.0f; }
 DEVICE uint32_t middle_of(const vf_args &) { return 128; }
@@ -105,7 +105,7 @@ DEVICE void write_words(lanes *p, const word4 &w) {
 DEVICE int beyond8(const vf_args &args) { return args.layout >> 8; }
 DEVICE uint32_t largest(const vf_args &args) { return (256 << beyond8(args)) - 1; }
 DEVICE float most_of(const vf_args &args) { return bits_float(float_bits(ROUND) | largest(args)) - ROUND; }
-// One Newton step makes the reciprocal that of a division, which takes far more instructions.
+// One Newton step makes the reciprocal as exact as a division, which takes far more instructions.
 DEVICE float inverse_of(const vf_args &args) {
 	float most = most_of(args), inverse = reciprocal(most);
 	return fma(fma(-most, inverse, 1), inverse, inverse);

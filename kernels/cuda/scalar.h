@@ -3,10 +3,10 @@
 //
 // Integers are never converted to floats: read as a float, an integer n < 2^23 is the denormal n
 // 2^-149, which multiply-adds take at full speed, so scaling the other factor is enough. The
-// weights are scaled by 2^110 (scaledTap in window.go), which cancels in the quotient; the sums of
+// weights are scaled by 2^110 (scaledTap in window.go), which cancels in the quotient. The sums of
 // W R, W G and W B are then in units of 2^-39.
 //
-// Samples of two bytes are floats, too large for these: weights are unscaled (plainTap), and tones
+// Samples of two bytes are floats beyond their range: weights are unscaled (plainTap), and tones
 // are stored as floats, since taps would convert each word again.
 #pragma once
 
@@ -16,8 +16,8 @@ struct sums {
 	float w, r, g, b;
 };
 
-// A tone is a word in the form in which taps read it, a centre that of the pixel whose window it
-// is. add_tap adds the tap q with the constants a and b (vf_args.tap) to the sums of p, finish
+// A tone is a word in the form in which taps read it, a centre the tone of the pixel whose window
+// it is. add_tap adds the tap q with the constants a and b (vf_args.tap) to the sums of p, finish
 // returns the rounded means.
 #if VF_BYTES == 1
 
@@ -85,7 +85,7 @@ DEVICE tone4 tones_of(const vf_args &args, const samples &s, bool whole) {
 	quad q = levels_of(args, s, whole);
 	return {tone_of(args, q.of[0]), tone_of(args, q.of[1]), tone_of(args, q.of[2]), tone_of(args, q.of[3])};
 }
-// A vector of which three are needed is read whole, since that takes one load.
+// A vector with three needed words is read whole, since that takes one load.
 template <int SIZE, int FIRST, int LAST> DEVICE void read_row(tone *q, const stored *row) {
 	row = (const stored *)__builtin_assume_aligned(row, 16);
 	UNROLL
@@ -103,8 +103,8 @@ template <int SIZE> DEVICE void write_tones(stored *p, const tone4 &t) {
 	if (VF_RADIUS > 1) *(float4 *)(p + 3 * SIZE) = float4{t.x.w, t.y.w, t.z.w, t.w.w};
 }
 
-// D^2 = |p|^2 + |q|^2 - 2 p q takes an instruction less than the differences, and the sums need
-// none of these either.
+// D^2 = |p|^2 + |q|^2 - 2 p q takes an instruction less than the differences, which the sums do not
+// need either.
 typedef tone centre;
 DEVICE centre centre_of(const tone &t) { return {-2 * t.x, -2 * t.y, -2 * t.z, t.w}; }
 

@@ -4,12 +4,11 @@
 //
 // The weight of two pixels is symmetric. A thread walks down four columns and keeps the last
 // VF_RADIUS + 1 rows of words and sums in registers. As a row comes in, the weight of each pair of
-// a new and an older pixel is computed once and added to both sums (as far as they are the
-// thread's own); the row that has then met all its neighbours is finished. There is no shared
-// memory and no barrier: words left and right of the four columns come from the neighbouring
-// lanes. The first and the last lane of a warp only lend their words, so a warp filters 120
-// columns. The thesis (000) slides a window over shared memory, and 003 uses the symmetry; here
-// both are in registers.
+// a new and an older pixel is computed once and added to both sums (if they are the thread's own).
+// The row that has then met all its neighbours is finished. There is no shared memory and no
+// barrier: words left and right of the four columns come from the neighbouring lanes. The first and
+// the last lane of a warp only lend their words, so a warp filters 120 columns. The thesis (000)
+// slides a window over shared memory, and 003 uses the symmetry; here both are in registers.
 //
 // The loop takes in VF_RADIUS + 1 rows at a time, so that no registers move, and no more: unrolled
 // for the whole strip the code would exceed the instruction cache. Strips at the border take the
@@ -39,7 +38,7 @@ struct line {
 
 DEVICE bool own(int i) { return i >= R && i < R + 4; }
 
-// gather makes a line from a thread's own four words and those of its neighbours. A pixel's weight
+// gather makes a line from a thread's own four words and its neighbours' words. A pixel's weight
 // for itself is 1.
 DEVICE void gather(line &l, uint4 w) {
 	UNROLL
@@ -70,9 +69,9 @@ DEVICE void add_now(line &l) {
 	for (int k = 0; k < 4; k++) now(l.s[k].w), now(l.s[k].r), now(l.s[k].g), now(l.s[k].b);
 }
 
-// meet adds the weights between the pixels of the new line and those of one dy rows older to their
-// sums; within one line (dy = 0) each pair counts once. The older words are the outer loop, so
-// only one of them is unpacked at a time. Lines that are only read keep their sums.
+// meet adds the weights between the pixels of the new line and of a line dy rows older to their
+// sums. within one line (dy = 0) each pair counts once. The older words are the outer loop, so only
+// one of them is unpacked at a time. Lines that are only read keep their sums.
 DEVICE void meet(line &old, line &fresh, int dy, const float (*tap)[2], bool old_counts, bool fresh_counts) {
 	UNROLL
 	for (int j = 0; j < SPAN; j++) {

@@ -38,7 +38,7 @@ enum {
 	WARPS = VF_WARPS, THREADS = 32 * WARPS,
 	GROUP_W = VF_GROUP, GROUP_H = 8 / GROUP_W, // neighbours of one multiply
 	STEP = GROUP_W > 4 ? GROUP_W : 4,          // from one square of a job to the next
-	// filtered by a warp at a time, side by side; they share records
+	// filtered by a warp at a time, side by side, with shared records
 	SQUARES = VF_SQUARES,
 	ACROSS = (4 + 2 * R + GROUP_W - 1) / GROUP_W, // groups across the windows of a square
 	DOWN = (4 + 2 * R + GROUP_H - 1) / GROUP_H,
@@ -49,7 +49,7 @@ enum {
 	// columns before the tile, to load whole vectors of pixels
 	SHIFT = -R & 3,
 	VECTORS = (SHIFT + COLUMNS + 3) / 4,
-	// records; the rows of a group fall into different banks
+	// records. The rows of a group fall into different banks
 	PITCH = (4 * VECTORS + 3) / 8 * 8 + 4,
 	JOBS_X = WIDTH / (SQUARES * STEP) * (STEP / 4), JOBS = JOBS_X * (HEIGHT / 4),
 };
@@ -106,7 +106,7 @@ struct square {
 // weights turns -x into weights, in place; space is their spatial part.
 DEVICE half2 weights(half2 x, half2 space, half2 scale) {
 	if (VF_RANGE == VF_GAUSSIAN) return half2_exp2(half2_fma(x, scale, space));
-	// Subtracts the exponents and approximately the mantissas; the signs cancel.
+	// Subtracts the exponents and approximately the mantissas. The signs cancel.
 	half2 guess = 0xF79BF79B - x;
 	half2 rest = half2_fma(x, guess, 0x40014001);
 	return half2_mul(half2_mul(guess, rest), space);

@@ -65,8 +65,8 @@ DEVICE changes changes_of(const vf_args &args, const tone4 &own, const quad &m, 
 DEVICE float other_row(float v) { return bits_float(shuffle(float_bits(v), thread_x() ^ 16)); }
 
 // meet exchanges changes between two rows that share their chroma, by all threads of the warp:
-// those of the upper row make the chroma of the first two columns, those of the lower row that of
-// the others.
+// threads of the upper row make the chroma of the first two columns, threads of the lower row the
+// rest.
 struct meeting {
 	change mine, yours;
 };

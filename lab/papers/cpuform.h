@@ -26,7 +26,7 @@ typedef struct {
 	float spatial[(2 * VF_MAX_RADIUS + 1) * VF_FORM_ROW];
 } vf_form_job;
 
-// A part writes nothing that another part of the same step reads or writes, so results do not
+// A part writes no data that another part of the same step reads or writes, so results do not
 // depend on their order.
 typedef struct {
 	int (*parts)(const vf_form_job *); // their number

@@ -8,14 +8,14 @@
 // the picture padded with black. Threads share the rows as with the default of OpenMP's parallel
 // for.
 //
-// Reads 4 bytes a pixel, (2 r + 1)^2 times but from cache, and writes 4; the padded copy costs as
+// Reads 4 bytes a pixel, (2 r + 1)^2 times but from cache, and writes 4. The padded copy costs as
 // much again. (2 r + 1)^2 taps of about 35 operations, one of them a division.
 //
 // Changed, as in cuda/akers.cu: rounds to nearest where the paper truncates, multiplies red by the
 // inverse of the sum where the paper divides by it. The padded copy has alpha 0 everywhere, like
 // the black around it (in the paper's frames alpha is 255, so that the black hardly counts), and a
 // pixel keeps its own alpha. The paper's times exclude padding (Python pads as it reads); here it
-// is a step of its own, and included. The paper does not name its compiler's options; this is -O2
+// is a step of its own, and included. The paper does not name its compiler's options. This is -O2
 // without vectors.
 #pragma GCC optimize("O2,no-tree-vectorize")
 #include "cpuform_planes.h"

@@ -10,9 +10,9 @@
 // For each of the three channels: reads and writes a byte a pixel and a float that it is converted
 // to; (2 r + 1)^2 taps of 7 operations, one of them a division, and one expf.
 //
-// Changed: algorithm 1 has s[i,j+l] for the neighbour, without k; results are rounded to bytes.
-// The paper's icpc 11 vectorized this by itself (-O3 -xSSE2), with its own vector exp. This is -O2
-// without vectors; GCC's -O3 makes none either, because of the call of expf.
+// Changed: algorithm 1 has s[i,j+l] for the neighbour, without k; results are rounded to bytes. The
+// paper's icpc 11 vectorized this by itself (-O3 -xSSE2), with its own vector exp. This is -O2
+// without vectors; GCC's -O3 does not vectorise either, because of the call of expf.
 #pragma GCC optimize("O2,no-tree-vectorize")
 #include <math.h>
 

@@ -7,7 +7,7 @@
 //   out(p) = D1(p) / D2(p)
 //
 // D1 and D2 are the paper's maps, pictures of floats that hold the sums. A pixel accumulates its
-// own sums in registers, and those of its neighbours in memory.
+// own sums in registers, and its neighbours' in memory.
 //
 // Threads: pixels of a row write into the rows below it. The picture is cut into bands of 16 rows;
 // all even bands are filtered in parallel, then the odd ones. A band reaches into the next one,

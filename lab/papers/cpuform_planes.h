@@ -1,6 +1,6 @@
-// Shared by the forms: rounding, and for those of 003 pictures of one channel, "single spectrum
-// images represented by single precision numbers for each pixel". A frame is split into such a
-// picture, which is filtered, three times.
+// Shared by the forms: rounding, and for paper 003 pictures of one channel, "single spectrum images
+// represented by single precision numbers for each pixel". A frame is split into such a picture,
+// which is filtered, three times.
 #ifndef VIDFILTER_CPUFORM_PLANES_H
 #define VIDFILTER_CPUFORM_PLANES_H
 

@@ -11,8 +11,8 @@
 // operations, one of them a division, and one expf.
 //
 // Changed: results are rounded to nearest (the thesis does not define rounding; its own bound
-// between versions is a difference of 1), pixels have 4 bytes instead of 3, alpha is unchanged.
-// The thesis does not name its compiler's options either; this is -O2 without vectors.
+// between versions is a difference of 1), pixels have 4 bytes instead of 3, alpha is unchanged. The
+// thesis does not name its compiler's options either. This is -O2 without vectors.
 #pragma GCC optimize("O2,no-tree-vectorize")
 #include <math.h>
 #include <string.h>

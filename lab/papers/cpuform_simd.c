@@ -3,22 +3,21 @@
 //
 //   out(p) = sum w s(q) / sum w,  w = Gs(p - q) 2^((s(p) - s(q))^2 pre_calc_sigma_sq)
 //
-// A vector holds four neighbours of one pixel, from one row of its window; the table of spatial
+// A vector holds four neighbours of one pixel, from one row of its window. The table of spatial
 // weights is padded with zeros to whole vectors. BL_Intrinsic adds the four weights and the four
 // weighted samples to their sums one by one. BL_I_Reduction instead adds neighbours in a vector
 // horizontally, weights and samples in one operation (the paper's haddps, which today's processors
-// split into the two shuffles and the sum written here), keeps the four partial sums in one
-// vector, and adds them once a pixel. Threads share the rows. Borders stay unchanged, see
-// cpuform_naive.c.
+// split into the two shuffles and the sum written here), keeps the four partial sums in one vector,
+// and adds them once a pixel. Threads share the rows. Borders stay unchanged, see cpuform_naive.c.
 //
 // For each of the three channels: reads and writes a byte a pixel and a float that it is converted
 // to; (2 r + 1) ((2 r + 4) / 4) vectors of 24 operations, and 8 additions or 3.
 //
-// Changed: results are rounded to bytes. The paper does not name its vector exp (SSE has none;
-// icpc 11 has its own function); this is the polynomial of cpu_vectors.h with an error of 3e-06.
-// Its rows of 21 are no whole vectors; the zeros in the table are ours. BL_Assembly and
-// BL_A_Reduction are the same in instructions chosen by hand, which the paper finds slower: not
-// implemented. -O2, no vectors but these, and those of SSE2 only.
+// Changed: results are rounded to bytes. The paper does not name its vector exp (SSE has none; icpc
+// 11 has its own function); this is the polynomial of cpu_vectors.h with an error of 3e-06. Its
+// rows of 21 are no whole vectors. The zeros in the table are ours. BL_Assembly and BL_A_Reduction
+// are the same in instructions chosen by hand, which the paper finds slower: not implemented. -O2,
+// no other vectors, and SSE2 only.
 #pragma GCC optimize("O2,no-tree-vectorize")
 #define VL 4
 #include "../../kernels/cpu_vectors.h"

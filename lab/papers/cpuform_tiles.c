@@ -4,7 +4,7 @@
 //   out(p) = sum w s(q) / sum w,  w = Gs(p - q) exp((s(p) - s(q))^2 pre_calc_sigma_sq)
 //
 // A tile is 64 x 64 pixels: with a halo of 10 its floats are 28 KB, less than a first-level cache
-// (the paper does not give its size). Threads share the tiles. As the paper says, memory is a
+// (the paper does not give its size). Threads share the tiles. As the paper states, memory is a
 // hundredth of the time, so the gain comes from the division. Borders stay unchanged; see
 // cpuform_naive.c, also for -O2 without vectors.
 //

@@ -7,7 +7,7 @@
 // Opens a device for writing. Returns the descriptor or -errno; -ENOTTY if it takes no pictures.
 int vf_output_open(const char *path);
 
-// Asks for a format and returns 0 and what the device has chosen, or -errno.
+// Asks for a format and returns 0 and the device's choice, or -errno.
 int vf_output_format(int fd, uint32_t *fourcc, uint32_t *width, uint32_t *height, uint32_t *pitch, uint32_t *size, int hd);
 
 // Writes a picture. Returns 0 or -errno.

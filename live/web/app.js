@@ -180,7 +180,7 @@ function message(m) {
   if (Object.hasOwn(known, m.type)) known[m.type]();
 }
 
-// What the delay covers.
+// The stages that the delay covers.
 const delayWords = {
   browser: ["from this camera to vidfilter and back to the screen",
     "From the time at which this browser's camera took a picture to when the filtered one is drawn. For another page's or a WebRTC camera it is not known."],
@@ -208,7 +208,7 @@ function refused({ reason, options }) {
   if (state) controls.update(state);
 }
 
-// The size of the source's pictures and, if it is another, that of the results.
+// The size of the source's frames and, if different, of the results.
 const sizes = ({ width, height, shown }) => {
   if (!(width > 0)) return "";
   return `${width}x${height}` + (shown?.width > 0 && (shown.width !== width || shown.height !== height) ? ` → ${shown.width}x${shown.height}` : "");
@@ -325,7 +325,7 @@ function shape({ width, height }) {
 }
 
 const sides = () => (picture.swapped ? compare.names.reverse() : compare.names);
-const inText = (name) => (name.length > 1 ? name.toLowerCase() : name); // but for A and B
+const inText = (name) => (name.length > 1 ? name.toLowerCase() : name); // except for A and B
 
 // The line and the words on the picture, where the canvas has it.
 function laid(l, ratio) {

@@ -117,8 +117,8 @@ export class AvcPlayer {
     this.#pending.clear();
   }
 
-  // Some decoders need more pictures before they return the first one; without an acknowledgement
-  // none would come.
+  // Some decoders need more pictures before they return the first one, and more come only after an
+  // acknowledgement.
   #hurry() {
     for (const p of this.#pending.values()) {
       const wait = performance.now() - p.header.arrived;

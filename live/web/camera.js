@@ -1,4 +1,4 @@
-// Sends this browser's camera to the server. At most a few pictures are in flight; others are
+// Sends this browser's camera to the server. At most a few pictures are in flight. Others are
 // dropped before they are encoded.
 import { CaptureClock, clean, median, now } from "./util.js";
 import { Microphone } from "./microphone.js";
@@ -82,7 +82,7 @@ export class Camera {
   #retry = 0;
   #resuming = 0; // a timer: after a lost connection the server's camera may be this one
   #microphone = null;
-  announced = false; // the server was told
+  announced = false; // the server knows
   error = "";
   silence = ""; // why there is no sound, though it is wanted
   sent = 0;
@@ -113,7 +113,7 @@ export class Camera {
     return all.filter((d) => d.kind === "videoinput");
   }
 
-  // Whether the camera may be used without a prompt. Not every browser can tell.
+  // Whether the camera may be used without a prompt. Not every browser has it.
   async allowed() {
     try {
       return (await navigator.permissions.query({ name: "camera" })).state === "granted";
@@ -243,9 +243,8 @@ export class Camera {
     this.announced = false;
     this.#flight.clear();
   }
-  // The server has a camera. If it is another page's, ours is released: nobody would expect it to
-  // be seen once the other one stops. After a lost connection it may be our own, until the server
-  // notices.
+  // The server has a camera. If it is another page's, ours is released, so that it does not start
+  // when the other one stops. After a lost connection it may be our own, until the server notices.
   taken() {
     const ours = this.#track && (this.announced || !this.#encoding || this.#resuming !== 0);
     if (!ours && (this.#track || this.waiting)) this.giveUp();
@@ -400,8 +399,8 @@ export class Camera {
     return able.find((e) => lag(e) <= quick) ?? able.reduce((a, b) => (lag(b) < lag(a) ? b : a));
   }
 
-  // Notes when a picture came out of the encoder, null if none does, and tries the next encoder if
-  // this one is slow.
+  // Notes when a picture came out of the encoder, null for a missing one, and tries the next
+  // encoder if this one is slow.
   #time(given) {
     const t = this.#timing;
     if (given !== null) t.lags.push(performance.now() - given);

@@ -8,7 +8,7 @@ export class Compare {
   #state = { side: "" };
   #shown = false; // the picture on the page has two settings
 
-  // on: ask(what), with on, off, a, b or copy
+  // on: ask(command), with on, off, a, b or copy
   constructor(on) {
     this.#on = on;
     for (const b of document.querySelectorAll("[data-side]")) b.addEventListener("click", () => on.ask(b.dataset.side));
@@ -21,7 +21,7 @@ export class Compare {
   copy() { if (this.#state.side !== "") this.#on.ask("copy"); }
   other() { if (this.#state.side !== "") this.#on.ask(this.#state.side === "a" ? "b" : "a"); }
 
-  // The settings that changes apply to, "A" or "B"; "" while nothing is compared.
+  // The settings that changes apply to, "A" or "B", "" without a comparison.
   get chosen() { return letters[this.#state.side] ?? ""; }
 
   update(state) {
@@ -38,7 +38,7 @@ export class Compare {
     return before.side !== state.side;
   }
 
-  // Whether the shown picture has the two settings; says whether that is new.
+  // Whether the shown picture has the two settings. Returns whether that changed.
   show(compared) {
     const news = compared !== this.#shown;
     this.#shown = compared;
@@ -47,7 +47,7 @@ export class Compare {
 
   get shown() { return this.#shown; }
 
-  // The sides as they are called: that of A, or the original, first.
+  // The names of the sides: first A or the original.
   get names() { return this.#shown ? ["A", "B"] : ["Original", "Filtered"]; }
 
   // Writes a name over the picture, with its settings.

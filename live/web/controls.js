@@ -1,5 +1,5 @@
 // The filter's options: a slider and a number, a list, or a text, for each. Changes are sent at
-// once, those of a text once it is complete; the server's state is shown.
+// once, a text's when it is complete. The server's state is shown.
 import { $, clamp, element, say, sentence } from "./util.js";
 
 const hold = 700; // ms after a change during which the server's value is ignored
@@ -45,7 +45,7 @@ export class Controls {
     this.#settle();
   }
 
-  // The values of other settings follow: what was changed last is sent before, and shown no more.
+  // The values of other settings follow. The last change is sent before, and no longer shown.
   leave() {
     this.#send();
     for (const field of this.#fields.values()) field.touched = -Infinity;
@@ -88,7 +88,7 @@ export class Controls {
     if (wait > 0) this.#later = setTimeout(() => this.#settle(), wait);
   }
 
-  // One message for all changes until the next animation frame; the last change is always sent.
+  // One message for all changes until the next animation frame. The last change is always sent.
   #change(name, value) {
     this.#fields.get(name).touched = performance.now();
     this.#filter = { ...this.#filter, [name]: value };
@@ -174,7 +174,7 @@ export class Controls {
       shown = value;
       if (stays) return;
       clear();
-      if (box.value !== value) box.value = value; // else what is selected stays so
+      if (box.value !== value) box.value = value; // else the selection stays
     };
     return field;
   }
@@ -212,7 +212,7 @@ export class Controls {
       if (number.hasAttribute("aria-invalid")) field.touched = -Infinity; // the last valid value
       this.#settle();
     });
-    const followed = () => this.#automatic[name] ?? max / 10; // what is measured is not told
+    const followed = () => this.#automatic[name] ?? max / 10; // a measured value is not announced
     if (auto) {
       auto.addEventListener("change", () => {
         draw(followed());

@@ -79,7 +79,7 @@ export class Gestures {
 
   #gone(e) {
     this.#pointers.delete(e.pointerId);
-    if (this.#pointers.size === 0) this.#pinch = null; // the last of two fingers does nothing
+    if (this.#pointers.size === 0) this.#pinch = null; // the last of two fingers is ignored
   }
 
   #span() {

@@ -1,4 +1,4 @@
-// Who looks on, for those with control, who may send others away.
+// The list of viewers, for those with control. They can remove viewers.
 import { clean, element } from "./util.js";
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
@@ -17,7 +17,7 @@ export class Guests {
     this.#kick = kick;
   }
 
-  // guests: as the server lists them, or null for those who only look.
+  // guests: as the server lists them, or null for viewers without control.
   update(guests) {
     const now = JSON.stringify(guests);
     if (now === this.#built) return;

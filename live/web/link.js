@@ -7,7 +7,7 @@ const silence = 6000; // stats come every second: this long a silence is a dead 
 const header = 32, sound = 4; // of binary messages: bytes in front, the kind that is sound
 const codes = { login: 4001, full: 4002, down: 4003, kicked: 4004 };
 
-// Clock estimates the server's time from pings; the shortest round trip of the last minute is the
+// Clock estimates the server's time from pings. The shortest round trip of the last minute is the
 // most accurate.
 class Clock {
   #samples = [];
@@ -41,7 +41,7 @@ export class Link {
   #timer = 0;
   #beat = 0;
   #heard = 0;
-  #ended = false; // the server has said that it ends
+  #ended = false; // the server has announced its end
   #on;
 
   // on: opened(), lost({full, ended, kicked, reason}), login(), message(object),
@@ -77,7 +77,7 @@ export class Link {
     this.send({ type: "view", view });
   }
 
-  // At once, whatever there was.
+  // At once, after any state.
   again() { this.open(this.video); }
 
   close() {
@@ -165,7 +165,7 @@ export class Link {
     this.#ended ||= e.code === codes.down;
     if (e.code === codes.full) this.#wait = longestWait;
     this.#on.lost({ full: e.code === codes.full, ended: this.#ended, reason: e.reason });
-    if (this.#ended) return; // nobody is there to answer
+    if (this.#ended) return; // the server does not answer
     this.#timer = setTimeout(() => this.open(this.video), this.#wait);
     this.#wait = Math.min(longestWait, this.#wait * 2);
   }

@@ -70,7 +70,7 @@ export class Noise {
     this.#on.ask({ type: "noise", do: "box", x: Math.min(a.x, b.x), y: Math.min(a.y, b.y), width: Math.abs(a.x - b.x), height: Math.abs(a.y - b.y) });
   }
 
-  // noise: the server's, or undefined if the filter asks for none
+  // noise: the server's, or undefined if the filter needs no noise
   show(noise) {
     $("noise").hidden = !noise;
     if (!noise) return;

@@ -11,7 +11,7 @@ export class Picture {
   #canvas;
   #context;
   #on;
-  #config = null; // of the last picture; null: none yet
+  #config = null; // of the last picture, or null
   #stack = document.createElement("canvas"); // the last picture as it came
   #stackContext = this.#stack.getContext("2d", { alpha: false });
   #scale = null; // screen pixels per pixel; null: fit the whole picture
@@ -177,7 +177,7 @@ export class Picture {
     this.#centre = { x: centre(this.#canvas.width, x, width * scale), y: centre(this.#canvas.height, y, height * scale) };
   }
 
-  // What is on the canvas stays until the pictures for the mode have come.
+  // The canvas stays until the pictures for the mode have come.
   draw() {
     if (this.#config && !this.has(this.view)) return;
     const c = this.#context, l = this.layout();

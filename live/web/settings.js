@@ -1,4 +1,4 @@
-// The settings as a whole: presets, those of the last visit, and job files.
+// All settings together: presets, the last visit's, and job files.
 import { $, clean, element, remember, remembered, say, sentence } from "./util.js";
 
 export class Settings {

@@ -36,8 +36,8 @@ export class Sound {
     $("sound-on").addEventListener("click", () => this.toggle());
     $("volume").value = this.#volume;
     $("volume").addEventListener("input", (e) => this.#setVolume(Number(e.target.value)));
-    // Browsers play nothing before somebody has touched the page.
-    // Its own control does so by itself.
+    // Browsers play no sound before the user has touched the page. Its own control does so by
+    // itself.
     for (const touch of ["pointerdown", "keydown"]) {
       document.addEventListener(touch, (e) => { if (!e.target.closest?.("#sound")) this.#wake(); }, true);
     }
@@ -158,11 +158,11 @@ export class Sound {
     const buffer = this.#context.createBuffer(channels, n, data.sampleRate);
     for (let i = 0; i < channels; i++) data.copyTo(buffer.getChannelData(i), { planeIndex: i, format: "f32-planar" });
     this.#queue.push({ at: data.timestamp / 1000, buffer, node: null });
-    if (this.#queue.length > 500) this.#queue.shift(); // nothing is shown
+    if (this.#queue.length > 500) this.#queue.shift(); // no picture is shown
     this.#schedule();
   }
 
-  // ---- from the pictures' time to that of the speakers
+  // ---- from the pictures' time to the speakers'
 
   // A picture has been drawn.
   shown({ at, repeated }) {
@@ -172,7 +172,7 @@ export class Sound {
     this.#schedule();
   }
 
-  // When the context plays what is to be heard with a picture of a time.
+  // When the context plays the sound of a picture's time.
   #time(at) {
     const c = this.#context, { contextTime, performanceTime } = c.getOutputTimestamp();
     const known = performanceTime > 0 && performance.now() - performanceTime < 1000;
@@ -241,7 +241,7 @@ export class Sound {
     p.node = null;
   }
 
-  // Silent at once; what is queued is played when pictures come again.
+  // Silent at once. Queued sound is played when pictures come again.
   #hold() {
     for (const p of this.#queue) this.#stop(p);
     this.#delays = [];

@@ -29,11 +29,11 @@ export const median = (values) => {
   return all.length % 2 ? all[half] : (all[half - 1] + all[half]) / 2;
 };
 
-// CaptureClock tells times of capture by the page's clock. The recent piece with the least delay is
-// assumed to have had none. Time stamps are in microseconds.
+// CaptureClock returns times of capture by the page's clock. The recent piece with the least delay
+// counts as undelayed. Time stamps are in microseconds.
 export class CaptureClock {
   #offsets = [];
-  // What ended at a time stamp is there now.
+  // A piece that ended at a time stamp has arrived now.
   note(timestamp) {
     this.#offsets.push(now() - timestamp / 1000);
     if (this.#offsets.length > 300) this.#offsets.shift();

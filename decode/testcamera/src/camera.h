@@ -28,9 +28,9 @@ typedef struct {
 	uint32_t takes[MOST_TAKEN]; // formats of an output device
 	int takes_count;
 	int keeps_width, keeps_height; // its size, which cannot be changed; 0: any
-	int fixed_rate, no_rates; // the rate cannot be chosen; is not told
+	int fixed_rate, no_rates; // the rate cannot be chosen; is not reported
 	uint32_t colourspace, quantization;
-	int clock; // of the times: 0 monotonic, 1 the wall's, 2 none
+	int clock; // of the times: 0 monotonic, 1 the wall's, 2 missing
 } device;
 
 typedef struct {
@@ -53,7 +53,7 @@ typedef struct {
 
 // Reads the file of a path into d; 0 if there is no such device.
 int describe(const char *path, device *d);
-// Likewise the file of an open camera; 0 if it was unplugged.
+// The file of an open camera, or 0 if it was unplugged.
 int describe_open(const handle *h, device *d);
 
 int open_camera(const char *path, int flags);
@@ -63,8 +63,8 @@ int control(handle *h, unsigned long request, void *argument);
 handle *find(int fd);
 void close_camera(handle *h);
 
-// The device of a virtual camera: what is written to it goes to a file beside its description,
-// after a line with the format.
+// The device of a virtual camera: its input goes to a file beside its description, after a line
+// with the format.
 void open_output(handle *h);
 int set_output(handle *h, const device *d, struct v4l2_format *f);
 long write_output(handle *h, const void *picture, size_t size);

@@ -171,7 +171,7 @@ static void tell_format(const handle *h, const device *d, struct v4l2_format *f)
 	p->priv = V4L2_PIX_FMT_PRIV_MAGIC;
 }
 
-// Another handle of the device may set nothing while one has buffers.
+// Other handles of the device may not change settings while one has buffers.
 static int taken(const handle *h)
 {
 	for (int i = 0; i < MOST_OPEN; i++)

@@ -94,7 +94,7 @@ static void parameters(writer *w, int wide, int high, int width, int height)
 	ue(w, 0); // quantizers: se(0) is written alike
 	ue(w, 0);
 	ue(w, 0);
-	u(w, 4, 3); // deblocking is told
+	u(w, 4, 3); // deblocking is signalled
 	end(w);
 }
 

@@ -83,7 +83,7 @@ ssize_t write(int fd, const void *data, size_t size)
 	return syscall(SYS_write, fd, data, size);
 }
 
-// A program that waits for a camera waits for nothing else.
+// A program that waits for a camera waits for that only.
 int poll(struct pollfd fds[], nfds_t count, int timeout)
 {
 	handle *h = count == 1 ? find(fds->fd) : NULL;

@@ -21,10 +21,10 @@ typedef struct {
 	uint64_t offset, phase;
 	int32_t pitch, width, height; // pitch in bytes
 	int32_t cells_x, cells_y;     // of luma and its levels
-	int32_t first_cell;           // of a level's vectors among those of all levels
+	int32_t first_cell;           // of a level's vectors among all levels' vectors
 } vd_plane;
 
-// Samples of a frame or a field as the host knows them: one sample each step bytes. Those of more
+// Samples of a frame or a field as the host knows them: one sample each step bytes. Samples of more
 // than 8 bits have two bytes, and shift bits below them.
 typedef struct {
 	uint64_t at;
@@ -58,7 +58,7 @@ typedef struct {
 	int32_t penalty, refined, length[VD_LENGTHS];
 
 	float inverse[3][64]; // 1 / the noise's variance, at [v * 8 + u]
-	float clip[3];        // 1 / sigma, for the factor near white; 0: none
+	float clip[3];        // 1 / sigma, for the factor near white; 0: off
 	float curve[256];
 	float window[16]; // of a patch, along one side
 	int32_t stride;   // between patches

@@ -1,7 +1,6 @@
 // Pictures of half the size. With VF_COARSE 0 the sums of 2x2 samples of a picture become samples
-// of 16 bits. With 1 the sums of a result are compared with what the half has become, and the
-// differences kept; with 2 these are added to the result, interpolated. The arithmetic is that of
-// denoise/plane.
+// of 16 bits. With 1 the sums of a result are compared with the filtered half, and the differences
+// kept; with 2 these are added to the result, interpolated. The arithmetic equals denoise/plane's.
 //
 // A thread makes 8 samples of a column.
 #include "picture.h"

@@ -1,5 +1,5 @@
 // The search at the coarsest level: every vector up to 6 pels each way, and a penalty for its
-// length. A block takes a cell, and each thread one vector. It clears the gates, too.
+// length. A block takes a cell, and each thread one vector. It also clears the gates.
 //
 // A cell reads 28 x 28 samples into shared memory, and a thread 16 x 16 of them.
 #include "search.h"

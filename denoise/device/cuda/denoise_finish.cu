@@ -8,7 +8,7 @@
 
 enum { WIDTH = 256, HEIGHT = 8, THREADS = 256 };
 
-// rounded is a value in 8-bit levels as a sample of so many bits: what is left below it is cut off.
+// rounded is a value in 8-bit levels as a sample of that depth. The fraction is cut off.
 DEVICE uint32_t rounded(float value, float rounding, int bits) {
 	float v = __builtin_floorf(value * (float)(1 << (bits - 8)) + rounding);
 	return (uint32_t)least(most(v, 0.0f), (float)((1 << bits) - 1));
@@ -22,7 +22,7 @@ DEVICE float rounding_at(float dither, int x, int y) {
 	return 0.5f + dither * (((float)order + 0.5f) / 64 - 0.5f);
 }
 
-// What a sample is made of.
+// The sources of a sample.
 struct input {
 	uint2 sum;
 	uint32_t source;

@@ -1,9 +1,9 @@
 // The first pass: patches of 8 x 8, STRIDE apart, are averaged with their matches in the
-// neighbours, frequency by frequency, and what noise is left is shrunk. A warp has four patches:
+// neighbours, frequency by frequency, and the remaining noise is shrunk. A warp has four patches:
 // lane u of a patch holds the coefficients of frequency u across.
 //
 // A patch reads 8 x 8 samples of each frame and spends on each some 64 operations on transforms,
-// 128 on pooling and 512 on weights; its 64 results are added up in shared memory. A block adds
+// 128 on pooling and 512 on weights. Its 64 results are added up in shared memory. A block adds
 // each of its samples to global memory once.
 #include "fusion.h"
 

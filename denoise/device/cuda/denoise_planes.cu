@@ -1,7 +1,6 @@
 // The planes between the samples: half a pel to the right, down, and both, by 8 taps, each rounded
 // to a sample, for the planes of a picture. With VF_SMOOTH they are bytes, of the luma smoothed by
-// (1,6,1)/8 or (1,2,1)/4 both ways; otherwise those of a frame's samples, which are enlarged to at
-// least 16x16.
+// (1,6,1)/8 or (1,2,1)/4 both ways; otherwise a frame's samples, enlarged to at least 16x16.
 //
 // A block makes 64 x 32 samples of the four planes. It reads 1.4 samples for each and writes 4, and
 // spends 6 dot products of four bytes on them, or 12 of two samples of 16 bits.

@@ -4,7 +4,7 @@
 // patches: lane u of a patch holds the coefficients of frequency u across.
 //
 // A patch reads 16 x 16 samples of each frame and of the pilot and spends on each some 460
-// operations on transforms and as many on each 16 coefficients of the mean; its 256 results are
+// operations on transforms and as many on each 16 coefficients of the mean. Its 256 results are
 // added up in shared memory. A block adds each of its samples to global memory once.
 #include "fusion.h"
 
@@ -42,8 +42,8 @@ DEVICE float collect(const float *v, int lane) {
 	return half(half(v[0], v[2], 2), half(v[1], v[3], 2), 1);
 }
 
-// weights_of are those of a neighbour, by its mean excess over all frequencies and over groups, of
-// which a lane has one, and by the excess in the first two rows.
+// weights_of returns a neighbour's weights, by its mean excess over all frequencies and over
+// groups, of which a lane has one, and by the excess in the first two rows.
 DEVICE void weights_of(const vd_args &args, const frequencies &f, const patch &b, float whole, float own, const float *e, float *weights) {
 	auto weight = [&](float mean) { return whole * reciprocal(fma(args.frequency, most(0.0f, mean - 1), 1.0f)); };
 	float w = weight(own), first = from_lane(own, b.lane & ~3);
@@ -77,7 +77,7 @@ DEVICE void weigh(const vd_args &args, const frequencies &f, const patch &b, con
 	for (int v = 0; v < N; v++) all.mean[v] = fma(weights[weight_of(v)], t[v], all.mean[v]);
 }
 
-// extend adds the coefficients of the mean of so many frames before the window, which are compared
+// extend adds the coefficients of the mean of count frames before the window, which are compared
 // with the mean so far. The DC, which changes as the light does, is judged by itself.
 DEVICE void extend(const vd_args &args, const frequencies &f, const patch &b, const float *t, float count, bool out, fused &all) {
 	// The weight becomes 1 / variance: the frames that the mean so far is worth.
@@ -121,7 +121,7 @@ DEVICE float in_mean(const float *s) {
 	return in_square<N>((s[GROUPS] + s[GROUPS + 1]) + 2 * s[0] + 4 * (s[1] + s[2] + s[3])) * (1.0f / 256);
 }
 
-// quiet says whether a patch stands still, by the vector to the nearest neighbour that fits, and
+// quiet reports whether a patch stands still, by the vector to the nearest neighbour that fits, and
 // enough frames agree.
 DEVICE bool quiet(const vd_args &args, const patch &b, int nearest, const fused &all) {
 	vector v = unpacked(load_u32((const uint8_t *)(args.fields + (uint64_t)(uint32_t)nearest * (uint32_t)args.field_stride) + b.vector));
@@ -137,8 +137,8 @@ DEVICE bool quiet(const vd_args &args, const patch &b, int nearest, const fused 
 	return !moves && mean <= args.past_most;
 }
 
-// shrink replaces the sums by the coefficients of the result, of which the pilot has a share, and
-// returns how much noise is left.
+// shrink replaces the sums by the coefficients of the result, which include the pilot's share, and
+// returns the noise left.
 DEVICE float shrink(const vd_args &args, const frequencies &f, const patch &b, const float *pilot, fused &all) {
 	UNROLL
 	for (int i = 0; i < WEIGHTS; i++) {

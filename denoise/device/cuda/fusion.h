@@ -1,6 +1,6 @@
-// What both passes share: the patches of a block, their samples and matches, and the sums. A square
-// of N x N samples or coefficients lies in N lanes: of the samples, a lane has a row; of the
-// coefficients, those of one frequency across.
+// Shared by both passes: the patches of a block, their samples and matches, and the sums. A square
+// of N x N samples or coefficients lies in N lanes: a lane has a row of samples, or the
+// coefficients of one frequency across.
 #pragma once
 
 #include "transform.h"
@@ -23,9 +23,9 @@ template <int N, int SIZE> DEVICE void load_row(samples_row<N, SIZE> &r, const u
 	UNROLL
 	for (int i = 0; i <= samples_row<N, SIZE>::WORDS; i++) r.words[i] = load_u32(p - r.byte + 4 * i);
 }
-// put_row converts samples of so many bits to float, in 8-bit levels and with the BIAS. The BIAS
-// leaves room for 8 bits below those, which become fewer as coefficients are summed up: 13 bits are
-// exact to the end of the rows of 8, 12 bits to the end of the rows of 16.
+// put_row converts samples of a depth to float, in 8-bit levels and with the BIAS. The BIAS leaves
+// room for 8 bits below those, which become fewer as coefficients are summed up: 13 bits are exact
+// to the end of the rows of 8, 12 bits to the end of the rows of 16.
 template <int N, int SIZE> DEVICE void put_row(float *x, const samples_row<N, SIZE> &r, int bits) {
 	UNROLL
 	for (int i = 0; i < samples_row<N, SIZE>::WORDS; i++) {
@@ -57,7 +57,7 @@ template <int N> DEVICE float in_square(float v) {
 	return v;
 }
 
-// patch is what one of its lanes knows.
+// patch is the state of one of its lanes.
 struct patch {
 	int x, y;    // of its first sample
 	bool idle;   // there is no such patch, and this is the last one again
@@ -144,7 +144,7 @@ template <int N> DEVICE void add_row(const vd_args &args, const block_sums &s, c
 	}
 }
 
-// flush adds the block's sums to those of the plane.
+// flush adds the block's sums to the plane's.
 template <class SHAPE, int PITCH, int WARPS> DEVICE void flush(const vd_args &args, int c, const block_sums &s, int x0, int y0) {
 	enum { PARTS = (SHAPE::WIDTH + 31) / 32 };
 	const vd_plane &p = args.noisy[c];

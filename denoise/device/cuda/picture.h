@@ -35,7 +35,7 @@ DEVICE uint32_t clamped(const plane &p, int x, int y) {
 	return load_sample(row_of(p, clamp(y, 0, p.height - 1)) + clamp(x, 0, p.width - 1) * BYTES);
 }
 
-// tile is a block's place among those of the launch's planes.
+// tile is a block's place in the launch's planes.
 struct tile {
 	int plane, x, y;
 };
@@ -62,7 +62,7 @@ DEVICE int shifted(int a, int shift) {
 	return ((size + ((1 << shift) >> 1)) >> shift ^ sign) - sign;
 }
 
-// fits says whether a neighbour resembles the frame.
+// fits reports whether a neighbour resembles the frame.
 DEVICE bool fits(const vd_args &args, int neighbour) {
 	uint2 sum = read_u64((const uint8_t *)(args.gates + 8 * args.from[neighbour]));
 	return (int64_t)((uint64_t)sum.y << 32 | sum.x) <= args.misfit;

@@ -16,7 +16,7 @@ enum {
 	BLOCKS = 5, // of a multiprocessor
 };
 
-// words is how many words hold so many samples from any one on.
+// words is the number of words that hold a number of samples from any position.
 DEVICE constexpr int words(int samples) { return (samples + 6) / 4; }
 
 // A window about a cell. With EDGE it may reach beyond the picture, and has 0 there.
@@ -77,7 +77,7 @@ DEVICE uint32_t from_line(const uint32_t *line, int byte) { return byte % 4 ? fu
 template <int A, int D, int RIM = 0, bool EDGE>
 DEVICE void differences(const window<EDGE> &w, const plane &p, int x, int y, uint32_t *sums) {
 	enum { NEED = words(SIDE + A - 1), LINE = (SIDE + A - 1 + 3) / 4 };
-	// Further out all samples are those of the edge.
+	// Further out all samples repeat the edge.
 	x = clamp(x, -(SIDE + A - 1), p.width), y = clamp(y, -(SIDE + D - 1), p.height);
 	int shift = 8 * (x & 3), first = w.part * ROWS;
 	const uint8_t *from = row_of(p, y + first) + (x & ~3);
@@ -156,7 +156,7 @@ template <bool EDGE, class F> DEVICE int least_of_eight(const window<EDGE> &w, c
 }
 
 // Warp: try_eight tries the eight vectors around the best one, row by row; v has the lanes' parts
-// of their sums. It says whether one is better.
+// of their sums. It reports whether one is better.
 template <bool EDGE> DEVICE bool try_eight(const window<EDGE> &w, match &best, const uint32_t *v, int penalty, int step) {
 	int key = least_of_eight(w, v, [&](uint32_t sum, int) { return scaled(w, sum) + penalty; });
 	if (key / 8 >= best.cost) return false;
@@ -193,7 +193,7 @@ DEVICE uint8_t *field_of(const vd_args &args, int neighbour) { return (uint8_t *
 struct cell {
 	bool none; // for the warp
 	bool edge; // the block has windows that reach beyond the picture
-	bool own;  // false: it is another's, and nothing is kept
+	bool own;  // false: it is another's, and the result is dropped
 	int x, y, number;
 };
 DEVICE cell cell_of(const vd_plane &p, int side) {

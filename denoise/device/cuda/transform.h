@@ -97,8 +97,8 @@ template <int N> DEVICE void transpose(float *x, float *shared, int lane) {
 	warp_barrier();
 }
 
-// Warp: the coefficients of squares whose rows the lanes have: lane u of a square gets those of
-// frequency u across. The other way, lane y gets row y.
+// Warp: the coefficients of squares whose rows the lanes have: lane u of a square gets the
+// coefficients of frequency u across. The other way, lane y gets row y.
 template <int N, bool BIASED = false> DEVICE void forward(float *x, float *shared, int lane) {
 	N == 8 ? forward8<false, BIASED>(x) : forward16<BIASED>(x);
 	transpose<N>(x, shared, lane);

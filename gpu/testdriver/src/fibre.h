@@ -1,5 +1,5 @@
 // Fibres, so that the threads of a block can take turns in one CPU thread. A switch takes a few
-// nanoseconds on x86-64; other machines use ucontext.
+// nanoseconds on x86-64. Other machines use ucontext.
 #pragma once
 
 #if defined(__x86_64__) && !defined(VF_UCONTEXT)

@@ -32,8 +32,8 @@ struct Context {
 	CUresult error() const { return device->lost ? device->lost : broken; }
 };
 
-// Objects by handle. A process never reuses a handle, so destroyed ones and those of another kind
-// are never valid.
+// Objects by handle. A process never reuses a handle, so destroyed handles and handles of another
+// kind are never valid.
 template <class T, class Handle, uint64_t KIND> class Handles {
 	std::vector<T *> all;
 
@@ -57,7 +57,7 @@ public:
 extern std::mutex driver_lock;
 extern std::condition_variable_any work_done;
 
-// The devices; none before cuInit has succeeded.
+// The devices, empty before cuInit has succeeded.
 std::vector<Device> &devices();
 Device *find_device(CUdevice number);
 

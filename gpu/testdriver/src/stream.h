@@ -11,7 +11,7 @@ struct Work {
 	uint64_t number = 0; // in the order of the calls, over all streams
 	int64_t after = 0;   // earliest real time; NEVER for a kernel that hangs
 	virtual CUresult run() = 0;
-	// The stream whose first work must be done before this; null if there is none.
+	// The stream whose first work must be done before this, or null.
 	virtual Stream *waits_for() { return nullptr; }
 	// Reads the given part of host memory now instead of in run, since it is about to change.
 	virtual void read_now(const uint8_t *, size_t) {}
@@ -45,7 +45,7 @@ struct Stream {
 // Streams live until their context ends, since destroyed ones may still have work.
 Stream *new_stream(Context &context);
 void delete_streams(Context &context);
-// The stream of a handle, or the default stream for none; null for a handle of another context.
+// The stream of a handle (0 is the default stream), or null for a handle of another context.
 Stream *find_stream(Context &context, CUstream handle);
 
 // Run the work that a point depends on, or everything. They return the context's error.
@@ -55,7 +55,7 @@ CUresult run_all(Context &context);
 // Calls Work::read_now for all queued work.
 void read_all_now(Context &context, const uint8_t *memory, size_t size);
 
-// Returns whether a point is done, without waiting. The first query does nothing; each further one
+// Returns whether a point is done, without waiting. The first query runs no work. Each further one
 // runs one piece of work that need not wait.
 CUresult query(const Point &point, bool &asked);
 

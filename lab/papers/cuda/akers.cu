@@ -4,9 +4,9 @@
 //   out(p) = sum w(p,q) I(q) / sum w(p,q)
 //   w(p,q) = Gs(p-q) / (1 + |I(p) - I(q)|^2 / (2 sigma_r^2))
 //
-// The host of the paper pads the picture. Here pass 0 does, into scratch memory; the margin has
-// the alpha of the first pixel, so that opaque pictures lie in opaque black. Pass 1 is the paper's
-// kernel; its source is the inside of the padded picture.
+// The host of the paper pads the picture. Here pass 0 does, into scratch memory. The margin has the
+// alpha of the first pixel, so that opaque pictures lie in opaque black. Pass 1 is the paper's
+// kernel. Its source is the inside of the padded picture.
 //
 // A block is 32 x 32 threads, one for each pixel and halo pixel. Each loads one word into shared
 // memory; those outside the halo filter one pixel. Spatial weights lie in constant memory. Reads 4

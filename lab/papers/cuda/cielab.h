@@ -5,8 +5,7 @@
 
 // The cube root of CIE-Lab, with its linear part below 216 / 24389.
 DEVICE float lab_curve(float t) {
-	// Divide the exponent by three, then take two Halley steps, each of which triples the correct
-	// digits.
+	// Divide the exponent by three, then take two Halley steps. Each triples the correct digits.
 	float x = bits_float(float_bits(t) / 3 + 0x2a517d3c);
 	UNROLL
 	for (int i = 0; i < 2; i++) {

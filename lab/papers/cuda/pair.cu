@@ -8,9 +8,9 @@
 // block is 32 threads across and VF_HEIGHT down, one a pixel: "there is only one warp per row". It
 // loads its pixels and their halo into shared memory as floats.
 //
-// VF_NAIVE: each thread goes through the window of its pixel. For each channel: reads (32 + 2 r)
-// (H + 2 r) / (32 H) times 4 bytes a pixel, H = VF_HEIGHT; the last one writes 4 bytes. (2 r +
-// 1)^2 taps of 6 operations and an exp_float, with one read of shared memory.
+// VF_NAIVE: each thread goes through the window of its pixel. For each channel: reads (32 + 2 r) (H
+// + 2 r) / (32 H) times 4 bytes a pixel, H = VF_HEIGHT. The last one writes 4 bytes. (2 r + 1)^2
+// taps of 6 operations and an exp_float, with one read of shared memory.
 //
 // Else pair-symmetric (sections II-B and III): each pair of pixels is weighted once. A thread goes
 // through the half of its window below its pixel and to the left of it. It accumulates the sums of
@@ -18,7 +18,7 @@
 // memory. The threads of a warp take each step to the side together, so that no two of them ever
 // add to one place (the paper's implicit synchronization). All warps take each step down together,
 // by the block's barrier, so that each has a row of the maps to itself. Then the block adds its
-// maps to those of the picture, in scratch memory.
+// maps to the picture's maps in scratch memory.
 //
 // Blocks: the maps of a tile reach r beyond it to the left, to the right and below. Tiles filtered
 // at the same time are spaced so that no two add to the same pixel: every second one across

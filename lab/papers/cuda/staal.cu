@@ -21,9 +21,9 @@
 // Passes (args.pass): the first converts the frame to floats in scratch memory, the last converts
 // the result back; those between are the paper's kernel. The paper times neither conversion: its
 // pictures are floats on the host already. (The totals of its tables do include the host splitting
-// the channels for 6 and 7, which it calls unfair; its figure 4 does not.) Borders mirror without
-// repeating the edge, as the paper's left and top ones do; they mirror once, so the picture must
-// be larger than the radius. Rounded to nearest; not in place.
+// the channels for 6 and 7, which it calls unfair. Its figure 4 does not.) Borders mirror without
+// repeating the edge, as the paper's left and top ones do. They mirror once, so the picture must be
+// larger than the radius. Rounded to nearest; not in place.
 //
 // Bytes a pixel: 12 in, 12 out, and in the conversions 4 and 12, 12 and 4. Operations a tap: about
 // 15 for the position and the map, and for each channel of 5 to 8 a fetch, an exp, two divisions
@@ -33,9 +33,9 @@
 // Changed:
 //   - The paper's mirror at the right and the bottom is dims - 1 - i with the loop's index i,
 //     which is right in the last column only; here it is 2 (dims - 1) - x.
-//   - The paper says that its versions 3 and 4 do not smooth. The printed code does. A possible
-//     cause is the host code, which is not printed: if it passes the variance for sigma_range, as
-//     5 needs it, 0.1 acts as 0.01.
+//   - The paper states that its versions 3 and 4 do not smooth. The printed code does. A possible
+//     cause is the host code, which is not printed: if it passes the variance for sigma_range, as 5
+//     needs it, 0.1 acts as 0.01.
 //   - Figure 4's grids are rounded down (1365 blocks of 192 for 512 x 512 pixels, 42 rows of 12
 //     for 512), which leaves the last pixels out. Here grids are rounded up.
 //   - "__powf(x, 2) doesn't work for some reason", says its comment: __powf computes 2^(2 log2 x),

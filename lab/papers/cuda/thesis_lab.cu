@@ -9,13 +9,13 @@
 // differences it reads from that frame. Pass 0 reads and writes 4 and 16 bytes a pixel; pass 1
 // reads 19 (2 r + 1)^2, through caches, and writes 4; some 30 operations a tap.
 //
-// Changed: the thesis averages L, a and b and converts back; here the means are those of red,
-// green and blue, so that only the distance differs. Lab is a float and sigma_r in its units,
-// where cvtColor makes bytes of it.
+// Changed: the thesis averages L, a and b and converts back; here red, green and blue are averaged,
+// so that only the distance differs. Lab is a float and sigma_r in its units, where cvtColor makes
+// bytes of it.
 #include "cielab.h"
 #include "thesis.h"
 
-// The floats of L, a and b (and one for nothing, for one read of 16 bytes) of a pixel.
+// The floats of L, a and b of a pixel, and padding for one read of 16 bytes.
 DEVICE uint8_t *lab_at(const paper_args &args, int x, int y) {
 	return (uint8_t *)args.scratch + 16 * ((int64_t)y * args.width + x);
 }
