@@ -399,17 +399,11 @@ INLINE void blend_block(const vi_pass *p, const located *at, vi4 parity, int x, 
 	mix(p, p->learned->code_of[class], here, to, x, y);
 }
 
-enum { LINE = 64 / sizeof(sample) }; // of the cache
-
-// fetch loads rows of a block into the cache, where the block on its left, if there is one, has not
-// loaded the same lines.
-INLINE void fetch(const located *at, const located *left, ptrdiff_t pitch, int from)
+// fetch loads rows of a block into the cache.
+INLINE void fetch(const located *at, ptrdiff_t pitch, int from)
 {
-	for (int i = 0; i < VI_NEIGHBOURS; i++) {
-		const sample *to = at->to[i];
-		if (left && to == left->to[i] + ACROSS && (uintptr_t)to / sizeof *to % LINE >= ACROSS) continue;
-		for (int j = from; j <= 4; j++) __builtin_prefetch(to + j * pitch);
-	}
+	for (int i = 0; i < VI_NEIGHBOURS; i++)
+		for (int j = from; j <= 4; j++) __builtin_prefetch(at->to[i] + j * pitch);
 }
 
 // fetch_line loads a cache line at x of each row that blocks without motion read. The processor
@@ -424,7 +418,7 @@ INLINE void fetch_line(const vi_pass *p, int x, int y)
 
 // vi_blend locates blocks AHEAD of their turn, to fetch their samples in time. Earlier blocks have
 // fetched the rows above.
-enum { AHEAD = 16 };
+enum { AHEAD = 16, LINE = 64 / sizeof(sample) };
 
 void NAME(vi_blend)(const vi_pass *p, int y0, int y1)
 {
@@ -438,7 +432,7 @@ void NAME(vi_blend)(const vi_pass *p, int y0, int y1)
 			if (i < blocks) {
 				located *next = &ring[i % (2 * AHEAD)];
 				locate(next, p, parity, i * ACROSS, y);
-				fetch(next, i ? &ring[(i - 1) % (2 * AHEAD)] : NULL, p->now.pitch, y < y0 + 4 ? -2 : 1);
+				fetch(next, p->now.pitch, y < y0 + 4 ? -2 : 1);
 				if (i * ACROSS % LINE == 0) fetch_line(p, i * ACROSS + LINE, y);
 			}
 			if (i >= AHEAD) blend_block(p, &ring[(i - AHEAD) % (2 * AHEAD)], parity, (i - AHEAD) * ACROSS, y);

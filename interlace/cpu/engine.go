@@ -113,10 +113,16 @@ func aligned(n int) int { return (n + align - 1) / align * align }
 // shape is the size of a plane in samples, and its depth in bits.
 type shape struct{ width, height, depth int }
 
-func (s shape) pitch() int { return aligned(pad + s.width + 2*pad) }
+func (s shape) bytes() int { return (s.depth + 7) / 8 } // of a sample
+
+// pitch returns the distance between rows in samples. It is an odd number of cache lines: the
+// cache keeps few lines that are a large power of two apart.
+func (s shape) pitch() int {
+	return (aligned((pad+s.width+2*pad)*s.bytes()) | align) / s.bytes()
+}
 
 // size returns the bytes of a padded plane.
-func (s shape) size() int { return s.pitch() * (s.height + 2*pad) * ((s.depth + 7) / 8) }
+func (s shape) size() int { return s.pitch() * (s.height + 2*pad) * s.bytes() }
 
 // block is memory to be divided into planes. at is the start of the unused part.
 type block struct {
@@ -147,7 +153,7 @@ func (b *block) take(size int) unsafe.Pointer {
 }
 
 func (b *block) plane(s shape) motion.Plane {
-	first := unsafe.Add(b.take(s.size()), (pad*s.pitch()+pad)*((s.depth+7)/8))
+	first := unsafe.Add(b.take(s.size()), (pad*s.pitch()+pad)*s.bytes())
 	return motion.Plane{At: first, Pitch: s.pitch(), Width: int32(s.width), Height: int32(s.height), Depth: int32(s.depth)}
 }
 
