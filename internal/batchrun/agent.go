@@ -156,7 +156,7 @@ func (a *agent) do(ctx context.Context, r queue.RequestStatus, hold string, n in
 	}
 	var failed error
 	switch {
-	case errors.As(err, new(cli.Interruption)):
+	case err != nil && ctx.Err() != nil: // the agent ends
 		failed = c.giveBack("")
 	case errors.As(err, new(cannot)), errors.Is(err, batch.ErrOutside):
 		failed = c.giveBack(err.Error())
