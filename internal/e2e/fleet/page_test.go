@@ -212,6 +212,7 @@ func TestPageInBrowser(t *testing.T) {
 	}
 	for _, width := range []int64{360, 1280} {
 		for _, dark := range []bool{false, true} {
+			p.run("document.getElementById('submit').open = %v; 0", dark)
 			name := fmt.Sprintf("status-%d-dark-%v", width, dark)
 			chrome.Look(t, p.ctx, width, 900, false, dark)
 			p.run(`import("./charts.js").then((m) => { const s = (span) => ({ span, words: ["of frames", "of jobs"],
@@ -264,6 +265,7 @@ func TestPageSubmit(t *testing.T) {
 	p.until("!document.getElementById('sign').hidden")
 	p.run("document.getElementById('token').value = %q; document.querySelector('#sign [type=submit]').click(); 0", operatorToken)
 	p.until("!document.getElementById('submit').hidden")
+	p.run("document.getElementById('submit').open = true")
 	send := func(document, button string) {
 		t.Helper()
 		p.run("document.getElementById('submitted').textContent = ''; document.getElementById('document').value = %q; 0", document)
