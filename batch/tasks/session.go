@@ -165,7 +165,7 @@ func (s *Session) feed(ctx context.Context, next func(ctx context.Context) (batc
 			}
 		case <-s.changed:
 		case err := <-watched:
-			if err == nil {
+			if err == nil || ctx.Err() != nil {
 				err = context.Cause(ctx)
 			}
 			return err

@@ -71,10 +71,12 @@ type agent struct {
 	s        cli.Stdio
 	log      *slog.Logger
 	requests queue.Requests
+	lease    time.Duration
 	work     string
 
 	mu      sync.Mutex
 	running int
+	told    map[string]string // why it does not run batches, as far as it was logged
 }
 
 // agentRun is a batch in the hands of an agent.
@@ -89,8 +91,8 @@ func newHold() string { return strings.ToLower(rand.Text()[:16]) }
 func RunAgent(o *AgentOptions, s cli.Stdio) error {
 	ctx, stop := cli.UntilSignal()
 	defer stop()
-	a := &agent{o: o, s: s, log: cli.NewLogger(&lines{w: s.Err}, o.Quiet)}
-	a.s.Err = &lines{w: s.Err}
+	s.Err = &lines{w: s.Err}
+	a := &agent{o: o, s: s, log: cli.NewLogger(s.Err, o.Quiet), told: map[string]string{}}
 	e, err := o.connect(jetstream.Options{Log: a.log}, "agent", shownDone)
 	if err != nil {
 		return err
@@ -99,6 +101,7 @@ func RunAgent(o *AgentOptions, s cli.Stdio) error {
 	if a.requests = requestsOf(e); a.requests == nil {
 		return cli.Usagef("without it, vidfilter batch runs a batch to its end", "agents are for the queue of vidfilter serve")
 	}
+	a.lease = leaseOf(e)
 	var remove func()
 	if a.work, remove, err = openWork(o.Work); err != nil {
 		return err
@@ -146,24 +149,32 @@ func (a *agent) count(by int) int {
 
 // do runs a batch, the nth of those that run.
 func (a *agent) do(ctx context.Context, r queue.RequestStatus, hold string, n int) {
-	a.log.Info(fmt.Sprintf("batch %s of %s: %s", r.ID, r.User, r.Root))
 	c := &charge{a.requests, r.ID, hold}
 	b, err := a.batch(r, c, n)
-	if err != nil {
-		err = cannot{err}
+	table := ""
+	if err == nil {
+		a.log.Info(fmt.Sprintf("batch %s of %s: %s", r.ID, r.User, r.Root))
+		err = a.hold(ctx, c, b.do)
+		table = b.table
 	} else {
-		err = b.do(ctx)
+		err = cannot{err}
 	}
-	var failed error
+	said, failed := "done", error(nil)
+	if err != nil {
+		said = text.OneLine(err.Error())
+	}
 	switch {
-	case errors.As(err, new(cli.Interruption)):
+	case err != nil && ctx.Err() != nil: // the agent ends
 		failed = c.giveBack("")
 	case errors.As(err, new(cannot)), errors.Is(err, batch.ErrOutside):
 		failed = c.giveBack(err.Error())
+		if !a.isNews(r.ID, said) {
+			return
+		}
 	default:
-		failed = c.end(err, b.table)
+		failed = c.end(err, table)
 	}
-	a.log.Info(fmt.Sprintf("batch %s: %s", r.ID, endOf(err)))
+	a.log.Info(fmt.Sprintf("batch %s: %s", r.ID, said))
 	if failed != nil {
 		a.log.Warn("batch "+r.ID, "error", failed)
 	}
@@ -172,11 +183,25 @@ func (a *agent) do(ctx context.Context, r queue.RequestStatus, hold string, n in
 // cannot is the error of a batch that another agent may be able to run.
 type cannot struct{ error }
 
-func endOf(err error) string {
-	if err == nil {
-		return "done"
+// isNews reports whether a reason not to run a batch was not logged before.
+func (a *agent) isNews(id, why string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.told[id] == why {
+		return false
 	}
-	return text.OneLine(err.Error())
+	a.told[id] = why
+	return true
+}
+
+// hold holds a batch while run runs it. The context of run ends with the hold.
+func (a *agent) hold(ctx context.Context, c *charge, run func(context.Context) error) error {
+	var holding sync.WaitGroup
+	defer holding.Wait()
+	ctx, lost := context.WithCancelCause(ctx)
+	defer lost(nil)
+	holding.Go(func() { c.keep(ctx, a.lease, lost) })
+	return run(ctx)
 }
 
 // batch returns the batch of a request, or why this agent cannot run it.

@@ -313,9 +313,8 @@ func (b *batchJob) run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { b.endCharge(err) }()
-	if b.charge != nil {
-		lease := b.engine.(interface{ Lease() time.Duration }).Lease()
-		watching.Go(func() { b.charge.keep(ctx, lease, b.giveUp) })
+	if b.charge != nil && b.o.agent == nil {
+		watching.Go(func() { b.charge.keep(ctx, leaseOf(b.engine), b.giveUp) })
 	}
 	b.tidy()
 	if err := b.openStatus(ctx); err != nil {

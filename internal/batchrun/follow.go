@@ -1,6 +1,7 @@
 package batchrun
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,7 +57,8 @@ func (o *JobsOptions) follow(s cli.Stdio) error {
 	if end.Exit == contract.ExitDone {
 		return err
 	}
-	return hint.Says(end.Reason, end.Hint, contract.Class(end.Exit))
+	reason := cmp.Or(end.Reason, "the batch is "+string(end.State)) // observers see no reason
+	return hint.Says(reason, end.Hint, contract.Class(end.Exit))
 }
 
 // run follows the batch to its end.

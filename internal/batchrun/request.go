@@ -31,6 +31,9 @@ func requestsOf(e queue.Engine) queue.Requests {
 	return nil
 }
 
+// leaseOf returns how long a process that runs a batch may be silent.
+func leaseOf(e queue.Engine) time.Duration { return e.(interface{ Lease() time.Duration }).Lease() }
+
 // requestOfFile returns the request of a job file that was written for another machine. owner is
 // the credential whose batch it is.
 func requestOfFile(name string, data []byte, owner string) (queue.Request, error) {

@@ -372,6 +372,19 @@ func (r *requests) change(by caller, id, what string) (*batchEntry, error) {
 	return p, r.put(now)
 }
 
+// live counts the requests of each credential that have not ended.
+func (r *requests) live() map[string]int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := map[string]int{}
+	for _, p := range r.all {
+		if !p.State.Ended() {
+			n[p.User]++
+		}
+	}
+	return n
+}
+
 // expire removes requests that ended before a time, and cancels those that nobody has run since.
 func (r *requests) expire(before time.Time, why string) (err error) {
 	r.mu.Lock()
