@@ -180,8 +180,6 @@ func (s *server) changeBatch(ctx context.Context, v verb, o order, id string) er
 		return queue.ErrNoRequest
 	case len(jobs) == 0 && !changed:
 		return errNotNow
-	case changed && s.o.Acted != nil:
-		s.o.Acted(v.done+" a batch", id, "")
 	}
 	return s.changeAll(ctx, v, o, jobs)
 }

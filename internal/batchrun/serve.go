@@ -120,12 +120,14 @@ func (o *ServeOptions) run(ctx context.Context, s cli.Stdio) error {
 	if o.status.Status != "" {
 		var end func()
 		engine := server.Engine()
+		requests := server.Requests(pageOwner)
 		q := status.Follow(engine, sums)
 		defer q.Close()
 		about.Status, end, err = o.status.serve(ctx, q, status.Options{
 			Version: cli.Version(), Private: o.Private, Health: server.Health, Limits: server.Limits, Store: server.Store, Sizes: server.Sizes, BadResults: server.BadResults,
 			Retry: retry(engine), Remove: remove(engine), Prioritize: engine.Prioritize,
 			PauseWorkers: server.PauseWorkers, Paused: server.Paused, Acted: audit.page,
+			Requests: requests, Submit: submitFile(requests),
 			FreeDisk: func() (int64, error) { free, _, err := durable.Space(o.State); return free, err },
 		}, log)
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -211,6 +212,7 @@ func TestPageInBrowser(t *testing.T) {
 	}
 	for _, width := range []int64{360, 1280} {
 		for _, dark := range []bool{false, true} {
+			p.run("document.getElementById('submit').open = %v; 0", dark)
 			name := fmt.Sprintf("status-%d-dark-%v", width, dark)
 			chrome.Look(t, p.ctx, width, 900, false, dark)
 			p.run(`import("./charts.js").then((m) => { const s = (span) => ({ span, words: ["of frames", "of jobs"],
@@ -247,5 +249,56 @@ func TestPageInBrowser(t *testing.T) {
 	p.until("document.querySelectorAll('#jobs tr').length === 1 && document.querySelectorAll('#batches tr').length === 1")
 	if title := p.value("document.title"); strings.Contains(title, "owned") {
 		t.Error("a name became part of the page")
+	}
+}
+
+// A job file that is pasted or chosen is checked, with the line of an error selected, and submitted:
+// the batch waits for an agent, whose outputs are those of a batch, and is removed.
+func TestPageSubmit(t *testing.T) {
+	e2e.Start(t, true)
+	s, _ := pageServer(t)
+	folder, err := filepath.EvalSymlinks(clips(t))
+	e2e.Must(t, err)
+	out := filepath.Join(folder, "out")
+	p := tab{t, chrome.Open(t, 5*time.Minute)}
+	e2e.Must(t, chromedp.Do(p.ctx, chromedp.Navigate(s.Status)))
+	p.until("!document.getElementById('sign').hidden")
+	p.run("document.getElementById('token').value = %q; document.querySelector('#sign [type=submit]').click(); 0", operatorToken)
+	p.until("!document.getElementById('submit').hidden")
+	p.run("document.getElementById('submit').open = true")
+	send := func(document, button string) {
+		t.Helper()
+		p.run("document.getElementById('submitted').textContent = ''; document.getElementById('document').value = %q; 0", document)
+		p.click(button)
+	}
+	send("output: "+out+"\njobs:\n  - input: "+folder+"/a.mp4\n    option: {}\n", "Check")
+	p.until("document.getElementById('submitted').textContent.startsWith('jobs.yaml:4: ') && document.getElementById('submitted').textContent.includes('\\nhint: ')")
+	if line := p.value("getSelection().toString() || document.getElementById('document').value.slice(document.getElementById('document').selectionStart, document.getElementById('document').selectionEnd)"); line != "    option: {}" {
+		t.Errorf("%q is selected", line)
+	}
+	for document, want := range map[string]string{
+		"output: out\njobs: [/a.mp4]": "not an absolute name", "output: " + out + "\njobs: [/a.mp4]\ndefaults: {crf: x}": "jobs.yaml:3: ",
+	} {
+		send(document, "Submit")
+		p.until("document.getElementById('submitted').textContent.includes(%q)", want)
+	}
+	good := "output: " + out + "\njobs:\n  - " + folder + "/long.mp4\n"
+	send(good, "Check")
+	p.until("document.getElementById('submitted').textContent.includes('no errors')")
+	send(good, "Submit")
+	p.until("document.getElementById('submitted').textContent.includes('waits: no agent for')")
+	p.until("document.getElementById('batches').innerText.includes('no agent for')")
+
+	run(t, "serve", "credentials", "issue", "archive", "--role", "agent", "--state", s.State).exit(0)
+	run(t, "agent", folder, "--server", s.URL, "--creds", filepath.Join(s.State, "archive.creds"))
+	e2e.Until(t, "the agent makes the output", func() bool {
+		found, _ := filepath.Glob(filepath.Join(out, "*.mp4"))
+		return len(found) == 1
+	})
+	p.until("document.getElementById('batches').innerText.includes('1 done')")
+	p.run("document.querySelector('#batches [aria-label^=remove]').click(); document.querySelector('#sure [value=remove]').click(); 0")
+	p.until("document.querySelectorAll('#batches tr, #jobs tr').length === 0")
+	if audit := string(e2e.Read(t, s.State+"/audit.log")); !strings.Contains(audit, `"by":"status-page"`) {
+		t.Errorf("the audit log: %s", audit)
 	}
 }
