@@ -10,6 +10,7 @@ import (
 	"github.com/asticode/go-astiav"
 
 	"vidfilter/internal/av"
+	"vidfilter/internal/contract"
 	"vidfilter/internal/machine"
 )
 
@@ -36,6 +37,9 @@ var ErrTooLarge = errTooLarge("picture too large")
 type errTooLarge string
 
 func (e errTooLarge) Error() string { return string(e) }
+
+// Cause is the cause in the program's output.
+func (errTooLarge) Cause() string { return contract.CauseTooLarge }
 
 // Is makes all of them equal.
 func (e errTooLarge) Is(target error) bool { return target == ErrTooLarge }

@@ -551,6 +551,9 @@ func (k *task) judge(err error) error {
 			return queue.Permanent(err)
 		}
 	case contract.ExitInput:
+		if exit.Cause == contract.CauseTooLarge && k.yields && !has(k.spec.Item.Args, "--max-pixels") {
+			return err // a machine with more memory may do it
+		}
 		if _, gone := os.Stat(k.spec.Item.Source); gone == nil || netfile.Is(k.spec.Item.Source) {
 			return queue.Permanent(err)
 		}

@@ -61,6 +61,8 @@ func TestJudge(t *testing.T) {
 	}{
 		{"usage", exit(contract.ExitUsage), there, "whole", 1, "permanent"},
 		{"corrupt", exit(contract.ExitInput), there, "whole", 1, "permanent"},
+		{"too large", &ExitError{Code: contract.ExitInput, Cause: contract.CauseTooLarge}, there, "whole", 1, "permanent"},
+		{"too large here", &ExitError{Code: contract.ExitInput, Cause: contract.CauseTooLarge}, there, "whole", 1, "again"},
 		{"corrupt, since it is away", exit(contract.ExitInput), filepath.Join(dir, "away"), "whole", 1, "again"},
 		{"device", exit(5), there, "whole", 1, "again"},
 		{"session", &ExitError{Code: 5, Cause: contract.CauseSession}, there, "whole", 1, "later"},
@@ -80,7 +82,7 @@ func TestJudge(t *testing.T) {
 	} {
 		k := &task{
 			Runner: &Runner{}, task: queue.Task{Name: c.task, Kind: named(c.task).Kind, Attempt: c.again},
-			spec: Spec{Item: batch.Item{Source: c.source}, Settings: Settings{Root: dir}},
+			spec: Spec{Item: batch.Item{Source: c.source}, Settings: Settings{Root: dir}}, yields: c.name == "too large here",
 		}
 		err := k.judge(c.err)
 		got := "again"

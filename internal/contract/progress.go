@@ -56,9 +56,10 @@ type GPU struct {
 
 // Causes of failures that other programs act on.
 const (
-	CauseNoSpace = "no_space" // the disk or a quota was full
-	CauseNVENC   = "nvenc"    // NVENC of this machine does not encode it
-	CauseSession = "session"  // as many sessions of NVENC were open as the driver allows
+	CauseNoSpace  = "no_space"  // the disk or a quota was full
+	CauseNVENC    = "nvenc"     // NVENC of this machine does not encode it
+	CauseTooLarge = "too_large" // pictures have more pixels than fit into the memory, or are allowed
+	CauseSession  = "session"   // as many sessions of NVENC were open as the driver allows
 )
 
 // Done is the TypeDone object: how a job ended.
