@@ -94,17 +94,16 @@ func (s *stored) open(ctx context.Context, from int64, known Info) (io.ReadClose
 }
 
 // Sizes of uploads. A store takes 10,000 parts.
-const (
-	smallestPart = 16 << 20
-	mostParts    = 9000
-)
+const mostParts = 9000
+
+var smallestPart int64 = 16 << 20 // a variable for tests
 
 // Upload describes how Store writes a file.
 type Upload struct {
 	Replace bool   // an existing file; else Store fails with fs.ErrExist
 	Hash    string // becomes Info.Hash; "" for one of its own
-	// no other process writes the file: what a killed one has left is removed at once, and not after
-	// a day
+	// no other process writes the file: what a killed one has left is removed at once, not after a
+	// day
 	Alone bool
 }
 
@@ -150,13 +149,10 @@ func Store(ctx context.Context, name, address string, u Upload) error {
 }
 
 func (s *stored) upload(ctx context.Context, file io.ReaderAt, size int64, u Upload, condition bool) error {
-	o := minio.PutObjectOptions{ContentType: mime.TypeByExtension(path.Ext(s.key))}
+	o := s.options(u.Hash)
 	last := minio.PutObjectOptions{}
 	if condition {
 		last.SetMatchETagExcept("*")
-	}
-	if u.Hash != "" {
-		o.UserMetadata = map[string]string{hashName: u.Hash}
 	}
 	part := max(smallestPart, (size+mostParts-1)/mostParts)
 	if size <= part {
@@ -178,6 +174,10 @@ func (s *stored) upload(ctx context.Context, file io.ReaderAt, size int64, u Upl
 		s.abort(ctx, id)
 	}
 	return err
+}
+
+func (s *stored) options(hash string) minio.PutObjectOptions {
+	return minio.PutObjectOptions{ContentType: mime.TypeByExtension(path.Ext(s.key)), UserMetadata: map[string]string{hashName: hash}}
 }
 
 func (s *stored) parts(ctx context.Context, id string, file io.ReaderAt, size, length int64) (all []minio.CompletePart, err error) {
@@ -213,8 +213,7 @@ func (s *stored) sweep(ctx context.Context, all bool) {
 	}
 }
 
-// List returns the keys below a prefix of a store, s3://BUCKET/PREFIX, as addresses, in the order of
-// the store.
+// List returns the addresses that begin with s3://BUCKET/PREFIX, in the order of the store.
 func List(ctx context.Context, prefix string) (addresses []string, err error) {
 	bucket, key := split(prefix)
 	core, err := client()
