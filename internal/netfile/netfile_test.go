@@ -83,8 +83,8 @@ func quick(t *testing.T) {
 	t.Cleanup(func() { firstPause, stall = pause, patience })
 }
 
-// TestFetch: a fetch survives busy servers, silence, cut connections and servers without ranges, and
-// gives up on errors that last. After an error there is no file.
+// TestFetch: a fetch survives busy servers, silence, cut connections and servers without ranges,
+// and gives up on errors that last. After an error there is no file.
 func TestFetch(t *testing.T) {
 	quick(t)
 	content := strings.Repeat("film", 50_000)

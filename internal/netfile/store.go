@@ -2,10 +2,11 @@ package netfile
 
 import (
 	"context"
+	"crypto/md5"
 	"crypto/rand"
+	"encoding/base64"
 	"errors"
 	"io"
-	"io/fs"
 	"mime"
 	"net/http"
 	"net/url"
@@ -126,14 +127,11 @@ func Store(ctx context.Context, name, address string, u Upload) error {
 		u.Hash = rand.Text()
 	}
 	s.sweep(ctx, u.Alone)
-	err = s.upload(ctx, file, about.Size(), u, !u.Replace)
-	if status := minio.ToErrorResponse(err).StatusCode; !u.Replace && status == http.StatusNotImplemented {
-		// the store knows no conditions
-		if _, err = Stat(ctx, address); err == nil {
-			err = minio.ErrorResponse{Code: minio.PreconditionFailed}
-		} else if errors.Is(err, fs.ErrNotExist) {
-			err = s.upload(ctx, file, about.Size(), u, false)
-		}
+	if err = s.free(ctx, address, u); err == nil {
+		err = s.upload(ctx, file, about.Size(), u, !u.Replace)
+	}
+	if minio.ToErrorResponse(err).StatusCode == http.StatusNotImplemented { // it knows no conditions
+		err = s.upload(ctx, file, about.Size(), u, false)
 	}
 	switch {
 	case err == nil:
@@ -148,6 +146,18 @@ func Store(ctx context.Context, name, address string, u Upload) error {
 	return failure(opWrite, address, err)
 }
 
+// free fails if there is a file that must not be replaced. Not all stores know conditions, and some
+// ignore them.
+func (s *stored) free(ctx context.Context, address string, u Upload) error {
+	if u.Replace {
+		return nil
+	}
+	if _, err := Stat(ctx, address); err == nil {
+		return minio.ErrorResponse{Code: minio.PreconditionFailed}
+	}
+	return nil
+}
+
 func (s *stored) upload(ctx context.Context, file io.ReaderAt, size int64, u Upload, condition bool) error {
 	o := s.options(u.Hash)
 	last := minio.PutObjectOptions{}
@@ -159,7 +169,10 @@ func (s *stored) upload(ctx context.Context, file io.ReaderAt, size int64, u Upl
 		if condition {
 			o.SetMatchETagExcept("*")
 		}
-		_, err := s.PutObject(ctx, s.bucket, s.key, io.NewSectionReader(file, 0, size), size, "", "", o)
+		sum, err := md5Of(file, 0, size)
+		if err == nil {
+			_, err = s.PutObject(ctx, s.bucket, s.key, io.NewSectionReader(file, 0, size), size, sum, "", o)
+		}
 		return err
 	}
 	id, err := s.NewMultipartUpload(ctx, s.bucket, s.key, o)
@@ -177,13 +190,28 @@ func (s *stored) upload(ctx context.Context, file io.ReaderAt, size int64, u Upl
 }
 
 func (s *stored) options(hash string) minio.PutObjectOptions {
-	return minio.PutObjectOptions{ContentType: mime.TypeByExtension(path.Ext(s.key)), UserMetadata: map[string]string{hashName: hash}}
+	return minio.PutObjectOptions{
+		ContentType: mime.TypeByExtension(path.Ext(s.key)), UserMetadata: map[string]string{hashName: hash}, DisableContentSha256: true,
+	}
+}
+
+// md5Of returns what the store compares a part with. The usual signature of the content instead is
+// sent between its bytes, which some stores do not understand.
+func md5Of(file io.ReaderAt, at, size int64) (string, error) {
+	h := md5.New()
+	_, err := io.Copy(h, io.NewSectionReader(file, at, size))
+	return base64.StdEncoding.EncodeToString(h.Sum(nil)), err
 }
 
 func (s *stored) parts(ctx context.Context, id string, file io.ReaderAt, size, length int64) (all []minio.CompletePart, err error) {
 	for at := int64(0); at < size; at += length {
 		n := min(length, size-at)
-		p, err := s.PutObjectPart(ctx, s.bucket, s.key, id, len(all)+1, io.NewSectionReader(file, at, n), n, minio.PutObjectPartOptions{})
+		sum, err := md5Of(file, at, n)
+		if err != nil {
+			return nil, err
+		}
+		o := minio.PutObjectPartOptions{Md5Base64: sum, DisableContentSha256: true}
+		p, err := s.PutObjectPart(ctx, s.bucket, s.key, id, len(all)+1, io.NewSectionReader(file, at, n), n, o)
 		if err != nil {
 			return nil, err
 		}
