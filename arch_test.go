@@ -29,6 +29,7 @@ const (
 	yaml   = "github.com/goccy/go-yaml"
 	pflag  = "github.com/spf13/pflag"
 	cobra  = "github.com/spf13/cobra"
+	minio  = "github.com/minio/minio-go"
 	nats   = "github.com/nats-io"
 	socket = "github.com/coder/websocket"
 	pion   = "github.com/pion"
@@ -135,6 +136,10 @@ var rules = []rule{
 	{folder: "internal/durable", what: "files that survive a power cut: sync, rename without replacing; locks, free space",
 		imports: []string{sys},
 		why:     "handles files and names, whatever is in them"},
+	{folder: "internal/netfile", what: "files in S3-compatible stores and on web servers: looks up, lists, fetches, stores",
+		imports: []string{"internal/contract", "internal/durable", "internal/hint", minio},
+		tests:   []string{"github.com/johannesboyne/gofakes3"},
+		why:     "the only importer of a store's client: it moves files, whatever is in them"},
 	{folder: "internal/sandbox", what: "a child process that can reach its input and output only",
 		imports: []string{"internal/contract", "internal/hint", "internal/machine", "github.com/elastic/go-seccomp-bpf", "github.com/landlock-lsm", sys},
 		why:     "closes doors: it knows names of files and calls, and nothing of video"},
@@ -159,7 +164,7 @@ var rules = []rule{
 		imports: []string{"golang.org/x/text"},
 		why:     "packages that do without FFmpeg read it, too"},
 	{folder: "encode/target", what: "the place of an output: temporary file, rename, the sandbox's broker",
-		imports: []string{"internal/contract", "internal/durable", "internal/hint", "internal/sandbox", sys},
+		imports: []string{"internal/contract", "internal/durable", "internal/hint", "internal/netfile", "internal/sandbox", sys},
 		why:     "puts a complete file under its name, whatever wrote it: no codec, and no cgo"},
 	{folder: "encode/audio", what: "codes sound that a file cannot hold as AAC, FLAC, PCM or Opus",
 		imports: []string{"C", "encode/formats", "internal/av", astiav},
@@ -194,7 +199,7 @@ var rules = []rule{
 		imports: []string{"internal/av", "internal/contract", "internal/hint", "internal/machine", "internal/text", "internal/units", "pipeline", "C", astiav},
 		why:     "FFmpeg's boundary in the middle: frames in, frames out, and it knows neither decode nor encode"},
 	{folder: "batch", what: "a batch's requests and results: job files, names, records, reports",
-		imports: []string{"encode/formats", "internal/cli", "internal/contract", "internal/durable", "internal/hint", "internal/text", pflag, yaml},
+		imports: []string{"encode/formats", "internal/cli", "internal/contract", "internal/durable", "internal/hint", "internal/netfile", "internal/text", pflag, yaml},
 		tests:   []string{"github.com/santhosh-tekuri/jsonschema"},
 		why:     "knows the request and the outcome, and runs nothing: no codec, device or queue"},
 	{folder: "batch/queue", what: "the queue's interface",
@@ -206,7 +211,7 @@ var rules = []rule{
 		imports: []string{"internal/durable", "internal/hint", nats},
 		why:     "keys by themselves can be reviewed by themselves"},
 	{folder: "batch/tasks", what: "runs tasks as child processes; submits jobs and follows them",
-		imports: []string{"batch", "batch/queue", "internal/contract", "internal/durable", "internal/machine", "internal/sandbox", "internal/wake"},
+		imports: []string{"batch", "batch/queue", "internal/contract", "internal/durable", "internal/machine", "internal/netfile", "internal/sandbox", "internal/wake"},
 		tests:   []string{pflag},
 		why:     "runs the program on the tasks of any queue: it links no codec and knows no engine"},
 	{folder: "batch/tally", what: "sums over a queue: progress, speed, time left",
@@ -289,7 +294,7 @@ var rules = []rule{
 		imports: []string{"gpu", "internal/cli", "internal/hint", "kernels", pflag},
 		why:     "the library shares it, which has no FFmpeg"},
 	{folder: "internal/job", what: "one job: options, input, filter, output, exit code",
-		imports: []string{"decode", "denoise", "denoise/grain", "denoise/noise", "encode", "encode/formats", "encode/spec", "encode/target", "encode/video", "enhance", "gpu", "interlace", "internal/av", "internal/cli", "internal/contract", "internal/fidelity", "internal/filters", "internal/hint", "internal/machine", "internal/sandbox", "internal/stages", "kernels", "pipeline", "pipeline/quality", "repair", astiav, pflag},
+		imports: []string{"decode", "denoise", "denoise/grain", "denoise/noise", "encode", "encode/formats", "encode/spec", "encode/target", "encode/video", "enhance", "gpu", "interlace", "internal/av", "internal/cli", "internal/contract", "internal/fidelity", "internal/filters", "internal/hint", "internal/machine", "internal/netfile", "internal/sandbox", "internal/stages", "kernels", "pipeline", "pipeline/quality", "repair", astiav, pflag},
 		why:     "filters one file: it starts no queue and no live session"},
 	{folder: "internal/licenses", what: "the licences of everything that is linked into the program",
 		why: "a text, for one command"},
@@ -298,7 +303,7 @@ var rules = []rule{
 	{folder: "internal/preview", what: "writes the page of vidfilter preview",
 		why: "takes pictures and words, whatever made them"},
 	{folder: "internal/batchrun", what: "connects a batch with its queue and screen",
-		imports: []string{"batch", "batch/display", "batch/queue", "batch/queue/jetstream", "batch/queue/jetstream/pki", "batch/status", "batch/tally", "batch/tasks", "decode", "encode", "encode/formats", "encode/target", "gpu", "internal/cli", "internal/contract", "internal/durable", "internal/hint", "internal/job", "internal/machine", "internal/sandbox", "internal/site", "internal/text", "internal/wake", "golang.org/x/sync", pflag},
+		imports: []string{"batch", "batch/display", "batch/queue", "batch/queue/jetstream", "batch/queue/jetstream/pki", "batch/status", "batch/tally", "batch/tasks", "decode", "encode", "encode/formats", "encode/target", "gpu", "internal/cli", "internal/contract", "internal/durable", "internal/hint", "internal/job", "internal/machine", "internal/netfile", "internal/sandbox", "internal/site", "internal/text", "internal/wake", "golang.org/x/sync", pflag},
 		why:     "other processes filter the files"},
 	{folder: "internal/liverun", what: "connects a session with its source and viewers",
 		imports: []string{"batch", "decode", "encode/target", "gpu", "internal/cli", "internal/durable", "internal/filters", "internal/hint", "internal/job", "internal/sandbox", "internal/site", "internal/text", "kernels", "live", "live/access", "live/coded", "live/opus", "live/output", "live/record", "live/rtc", "live/rtsp", "live/web", pflag},
@@ -338,6 +343,9 @@ var rules = []rule{
 		why:   "tests of the built program, and of its decoder beside ffmpeg's"},
 	{folder: "internal/e2e/library", what: "tests of the C library, its example and plugins",
 		why: "tests of what make lib builds, beside the program"},
+	{folder: "internal/e2e/reach", what: "tests of sources and outputs in stores and on web servers",
+		tests: []string{"github.com/johannesboyne/gofakes3"},
+		why:   "tests of the built program"},
 	{folder: "internal/e2e/stage", what: "a test that adds a filter to the program",
 		why: "a filter of its own would be in the table of options of every test beside it"},
 	{folder: ".",

@@ -73,10 +73,9 @@ func (p *Plan) store(address string) error {
 
 // at adds the files at an address: one, or those below s3://BUCKET/FOLDER/ or of a pattern.
 func (e *expansion) at(o order) error {
-	_, key, _ := strings.Cut(strings.TrimPrefix(o.input, "s3://"), "/")
 	magic := strings.IndexAny(o.input, `*?[`)
 	switch {
-	case !netfile.IsStored(o.input), magic < 0 && key != "" && !strings.HasSuffix(key, "/"):
+	case !netfile.IsStored(o.input), magic < 0 && netfile.Base(o.input) != "":
 		return e.add(o, o.input, place{dir: netfile.Dir(o.input)})
 	case magic < 0 || o.literal:
 		return e.below(o, o.input, "")

@@ -68,7 +68,7 @@ func (k *task) copy(ctx context.Context) (string, error) {
 	return name, os.Rename(temp, name)
 }
 
-// removeCopies removes the copies of a job's source. Those of finished jobs go with the job's folder.
+// removeCopies removes the copies of a job's source. The folder of a finished job goes anyway.
 func removeCopies(root, job string) {
 	all, _ := filepath.Glob(filepath.Join(workOf(root), job, copyPrefix+"*"))
 	for _, name := range all {

@@ -109,7 +109,7 @@ type Runner struct {
 	// in canonical form: all, and the ones that affect the result.
 	Options func(output string, args []string) (all, deciding []string, err error)
 
-	// Address returns the source of one of our jobs with the query that its spec lacks. It may be nil.
+	// Address returns the source of one of our jobs with the query that its spec lacks; may be nil.
 	Address func(id string) string
 
 	copying sync.Map // by job: a channel that has room while nobody fetches its source

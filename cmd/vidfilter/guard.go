@@ -110,7 +110,10 @@ func (a *app) runChild(c *child) (code int, err error) {
 	}
 	cmd := exec.Command("/proc/self/exe", netfile.ShowFetched(os.Args[1:])...)
 	cmd.Args[0] = os.Args[0]
-	cmd.Env = append(netfile.WithoutCredentials(a.Env), netfile.CopiesEnv(decode.Copies()))
+	cmd.Env = netfile.WithoutCredentials(a.Env)
+	if copies := decode.Copies(); len(copies) > 0 {
+		cmd.Env = append(cmd.Env, netfile.CopiesEnv(copies))
+	}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.ExtraFiles = named(os.Args[1:])
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}

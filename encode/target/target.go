@@ -34,8 +34,9 @@ var (
 	errAsk    = errors.New("the user is to be asked")
 )
 
-// File is the place of an output, also of one in a store: see netfile. Data goes to a temporary file beside it, which Commit renames
-// into place and Discard removes. A target is for one goroutine.
+// File is the place of an output. Data goes to a temporary file beside it, which Commit renames
+// into place and Discard removes. For an output in a store the file is in the system's folder, and
+// Commit uploads it. A target is for one goroutine.
 //
 // A process in a sandbox has no rights on the folder: see Broker.
 type File struct {

@@ -160,7 +160,7 @@ func (o *BatchOptions) expand(ctx context.Context, s cli.Stdio) (*batch.Plan, er
 		Dir: dir, Home: home, State: stateFolder(home), Env: s.Env, Within: o.within(), Flags: job.NewOptions().Flags(), Own: batchFlags(), Check: checkMedia,
 	})
 	switch {
-	case errors.Is(err, batch.ErrOutside):
+	case errors.Is(err, batch.ErrOutside), errors.As(err, new(*netfile.Error)):
 		return nil, err
 	case err != nil && errors.As(err, new(interface{ Hint() string })):
 		return nil, cli.BadOption(err)
@@ -170,8 +170,7 @@ func (o *BatchOptions) expand(ctx context.Context, s cli.Stdio) (*batch.Plan, er
 	return plan, nil
 }
 
-// stateFolder returns the folder for the states of batches whose outputs go to a store, "" if there is
-// none.
+// stateFolder returns the folder for the states of batches with outputs in a store, or "".
 func stateFolder(home string) string {
 	state := os.Getenv("XDG_STATE_HOME")
 	if state == "" && home != "" {

@@ -44,13 +44,13 @@ func (o *Options) Flags() *pflag.FlagSet {
 }
 
 func (o *Options) fileFlags(t cli.Table) {
-	t.Add(cli.Once(cli.String(&o.Input, "FILE")), "input", "i", "video or picture to read; - is stdin", cli.Basic, cli.NotInBatch("the sources of a batch are its arguments, or input: in a job file"))
+	t.Add(cli.Once(cli.String(&o.Input, "FILE")), "input", "i", "video or picture to read, or its address; - is stdin", cli.Basic, cli.NotInBatch("the sources of a batch are its arguments, or input: in a job file"))
 	t.Add(cli.Once(cli.String(&o.Output, "FILE")), "output", "o", "file to write; - is stdout and needs --format", cli.Basic, cli.NotInBatch("a batch has a root, and a name for each output: -o FOLDER, --name TEMPLATE, or output: and name: in a job file"))
 	t.Add(cli.Names(cli.String(&o.InputFormat, "NAME"), shownInputKinds), "input-format", "", "input format (default detected)")
 	t.Add(cli.Names(cli.NewValue(&o.Format, "NAME", namedFormat), formats.Names()), "format", "", strings.Join(formats.Names(), " "))
 	t.Flag(&o.Overwrite, "overwrite", "y", "replace an existing output", cli.Basic, cli.NotInBatch("give it for the whole batch: vidfilter batch -y"))
 	t.Flag(&o.NoOverwrite, "no-overwrite", "n", "never replace an existing output, never ask", cli.Excludes("overwrite"), cli.NotInBatch("a batch never replaces files of others, unless -y is given"))
-	t.Flag(&o.AllowNetwork, "allow-network", "", "allow network addresses as input", cli.NotInBatch("the sources of a batch are files"))
+	t.Flag(&o.AllowNetwork, "allow-network", "", "allow http, rtmp, udp and the like as input", cli.NotInBatch("a batch fetches sources at s3://, https:// and http:// without it"))
 }
 
 func (o *Options) encoderFlags(t cli.Table) {

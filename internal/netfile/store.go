@@ -2,10 +2,11 @@ package netfile
 
 import (
 	"context"
+	"crypto/md5"
 	"crypto/rand"
+	"encoding/base64"
 	"errors"
 	"io"
-	"io/fs"
 	"mime"
 	"net/http"
 	"net/url"
@@ -94,17 +95,16 @@ func (s *stored) open(ctx context.Context, from int64, known Info) (io.ReadClose
 }
 
 // Sizes of uploads. A store takes 10,000 parts.
-const (
-	smallestPart = 16 << 20
-	mostParts    = 9000
-)
+const mostParts = 9000
+
+var smallestPart int64 = 16 << 20 // a variable for tests
 
 // Upload describes how Store writes a file.
 type Upload struct {
 	Replace bool   // an existing file; else Store fails with fs.ErrExist
 	Hash    string // becomes Info.Hash; "" for one of its own
-	// no other process writes the file: what a killed one has left is removed at once, and not after
-	// a day
+	// no other process writes the file: what a killed one has left is removed at once, not after a
+	// day
 	Alone bool
 }
 
@@ -127,14 +127,11 @@ func Store(ctx context.Context, name, address string, u Upload) error {
 		u.Hash = rand.Text()
 	}
 	s.sweep(ctx, u.Alone)
-	err = s.upload(ctx, file, about.Size(), u, !u.Replace)
-	if status := minio.ToErrorResponse(err).StatusCode; !u.Replace && status == http.StatusNotImplemented {
-		// the store knows no conditions
-		if _, err = Stat(ctx, address); err == nil {
-			err = minio.ErrorResponse{Code: minio.PreconditionFailed}
-		} else if errors.Is(err, fs.ErrNotExist) {
-			err = s.upload(ctx, file, about.Size(), u, false)
-		}
+	if err = s.free(ctx, address, u); err == nil {
+		err = s.upload(ctx, file, about.Size(), u, !u.Replace)
+	}
+	if minio.ToErrorResponse(err).StatusCode == http.StatusNotImplemented { // it knows no conditions
+		err = s.upload(ctx, file, about.Size(), u, false)
 	}
 	switch {
 	case err == nil:
@@ -149,21 +146,33 @@ func Store(ctx context.Context, name, address string, u Upload) error {
 	return failure(opWrite, address, err)
 }
 
+// free fails if there is a file that must not be replaced. Not all stores know conditions, and some
+// ignore them.
+func (s *stored) free(ctx context.Context, address string, u Upload) error {
+	if u.Replace {
+		return nil
+	}
+	if _, err := Stat(ctx, address); err == nil {
+		return minio.ErrorResponse{Code: minio.PreconditionFailed}
+	}
+	return nil
+}
+
 func (s *stored) upload(ctx context.Context, file io.ReaderAt, size int64, u Upload, condition bool) error {
-	o := minio.PutObjectOptions{ContentType: mime.TypeByExtension(path.Ext(s.key))}
+	o := s.options(u.Hash)
 	last := minio.PutObjectOptions{}
 	if condition {
 		last.SetMatchETagExcept("*")
-	}
-	if u.Hash != "" {
-		o.UserMetadata = map[string]string{hashName: u.Hash}
 	}
 	part := max(smallestPart, (size+mostParts-1)/mostParts)
 	if size <= part {
 		if condition {
 			o.SetMatchETagExcept("*")
 		}
-		_, err := s.PutObject(ctx, s.bucket, s.key, io.NewSectionReader(file, 0, size), size, "", "", o)
+		sum, err := md5Of(file, 0, size)
+		if err == nil {
+			_, err = s.PutObject(ctx, s.bucket, s.key, io.NewSectionReader(file, 0, size), size, sum, "", o)
+		}
 		return err
 	}
 	id, err := s.NewMultipartUpload(ctx, s.bucket, s.key, o)
@@ -180,10 +189,29 @@ func (s *stored) upload(ctx context.Context, file io.ReaderAt, size int64, u Upl
 	return err
 }
 
+func (s *stored) options(hash string) minio.PutObjectOptions {
+	return minio.PutObjectOptions{
+		ContentType: mime.TypeByExtension(path.Ext(s.key)), UserMetadata: map[string]string{hashName: hash}, DisableContentSha256: true,
+	}
+}
+
+// md5Of returns what the store compares a part with. The usual signature of the content instead is
+// sent between its bytes, which some stores do not understand.
+func md5Of(file io.ReaderAt, at, size int64) (string, error) {
+	h := md5.New()
+	_, err := io.Copy(h, io.NewSectionReader(file, at, size))
+	return base64.StdEncoding.EncodeToString(h.Sum(nil)), err
+}
+
 func (s *stored) parts(ctx context.Context, id string, file io.ReaderAt, size, length int64) (all []minio.CompletePart, err error) {
 	for at := int64(0); at < size; at += length {
 		n := min(length, size-at)
-		p, err := s.PutObjectPart(ctx, s.bucket, s.key, id, len(all)+1, io.NewSectionReader(file, at, n), n, minio.PutObjectPartOptions{})
+		sum, err := md5Of(file, at, n)
+		if err != nil {
+			return nil, err
+		}
+		o := minio.PutObjectPartOptions{Md5Base64: sum, DisableContentSha256: true}
+		p, err := s.PutObjectPart(ctx, s.bucket, s.key, id, len(all)+1, io.NewSectionReader(file, at, n), n, o)
 		if err != nil {
 			return nil, err
 		}
@@ -213,8 +241,7 @@ func (s *stored) sweep(ctx context.Context, all bool) {
 	}
 }
 
-// List returns the keys below a prefix of a store, s3://BUCKET/PREFIX, as addresses, in the order of
-// the store.
+// List returns the addresses that begin with s3://BUCKET/PREFIX, in the order of the store.
 func List(ctx context.Context, prefix string) (addresses []string, err error) {
 	bucket, key := split(prefix)
 	core, err := client()

@@ -9,8 +9,8 @@ import (
 )
 
 // Exists reports whether there is a file at an address of a store. It fails if these credentials
-// cannot write there, so that no work is done in vain. A store may hide whether a file exists, which
-// then counts as none: Store does not replace it.
+// cannot write there, so that no work is done in vain. A file that they may not read counts as
+// none: Store replaces it no more than others.
 func Exists(ctx context.Context, address string) (bool, error) {
 	s, err := newStored(opWrite, address)
 	if err != nil {

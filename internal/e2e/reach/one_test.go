@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -178,4 +179,71 @@ func (s *short) Write(b []byte) (int, error) {
 	}
 	s.left -= len(b)
 	return s.ResponseWriter.Write(b)
+}
+
+// TestKilledFetch: the copy of a killed job is removed by the next one, and Ctrl-C ends a fetch.
+func TestKilledFetch(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	s.put("in/film.mp4", e2e.Read(t, clip(t)))
+	var fetching atomic.Int64
+	quit := make(chan struct{})
+	t.Cleanup(func() { close(quit) })
+	s.inject(func(w http.ResponseWriter, r *http.Request) bool {
+		fetching.Add(1)
+		<-quit
+		return true
+	})
+	temp := t.TempDir()
+	env := s.env("TMPDIR=" + temp)
+	copies := func() int {
+		all, _ := filepath.Glob(filepath.Join(temp, "vidfilter-copy-*"))
+		return len(all)
+	}
+	args := []string{"-i", "s3://films/in/film.mp4", "-o", "out.mp4"}
+	p := start(t, t.TempDir(), env, args...)
+	p.Until("the fetch has begun", func() bool { return fetching.Load() == 1 })
+	p.Kill()
+	p.Process.Wait()
+	if copies() != 1 {
+		t.Fatalf("%d folders of copies", copies())
+	}
+	p = start(t, t.TempDir(), env, args...)
+	p.Until("the fetch has begun", func() bool { return fetching.Load() == 2 })
+	if copies() != 1 {
+		t.Errorf("%d folders of copies", copies())
+	}
+	p.Signal(os.Interrupt)
+	p.wants(130)
+	if copies() > 0 {
+		t.Error("the copy of a fetch that was stopped is left")
+	}
+}
+
+// TestChildHasNoCredentials: while the program uploads, no process below it has the credentials.
+func TestChildHasNoCredentials(t *testing.T) {
+	t.Parallel()
+	s := newStore(t)
+	var uploading atomic.Bool
+	quit := make(chan struct{})
+	s.inject(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method == http.MethodPut {
+			uploading.Store(true)
+			<-quit
+		}
+		return false
+	})
+	p := start(t, t.TempDir(), s.env(), "-i", clip(t), "-o", "s3://films/out/film.mp4", "--frames", "2")
+	p.Until("the upload has begun", uploading.Load)
+	family := e2e.Family(p.PID())
+	if len(family) < 2 {
+		t.Errorf("processes: %v", family)
+	}
+	for _, pid := range family {
+		if env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid)); pid != p.PID() && err == nil {
+			silent(t, string(env))
+		}
+	}
+	close(quit)
+	p.wants(0)
 }
