@@ -219,6 +219,16 @@ func (c *chaos) strike(blows []blow) {
 	for _, v := range c.victims {
 		v.heal()
 	}
+	e2e.Until(c.t, "all are back", func() bool {
+		c.tend()
+		return !slices.ContainsFunc(c.victims, func(v *victim) bool { return !v.works() })
+	})
+}
+
+// works reports whether a process is at work again, or has done its work.
+func (v *victim) works() bool {
+	isWorker := strings.HasPrefix(v.name, "worker")
+	return v.name == "batch" || !v.Ended() && (!isWorker || strings.Contains(v.Said(), "at once"))
 }
 
 func (c *chaos) hit(b blow, v *victim) {
@@ -268,7 +278,6 @@ func (v *victim) heal() {
 // check checks what the round has left, and ends the processes.
 func (c *chaos) check() {
 	t, batch := c.t, c.named("batch")
-	c.tend()
 	whole(t, filepath.Join(batch.disk, "out"))
 	e := c.server.engine()
 	storeIsEmpty(t, e)
