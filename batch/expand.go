@@ -24,6 +24,9 @@ type Request struct {
 	// files are added later: names cannot depend on their number, and no sources are fine
 	Watch bool
 
+	// a folder below which all sources, outputs and files of options must be, absolute; "": anywhere
+	Within string
+
 	Dir   string         // base of relative names; absolute
 	Home  string         // for ~ in a job file
 	Env   []string       // such as VIDFILTER_CRF=20; flags of the lowest rank
@@ -42,13 +45,14 @@ type Plan struct {
 	Problems []Problem // sources that are left out
 	Batch    []Setting // set by the job file under batch:
 
-	req   Request
-	flags flagTable
-	taken taken
-	base  jobEntry  // defaults of all jobs
-	low   []Setting // environment and defaults
-	high  []Setting // the command line
-	index int       // of the last file
+	req     Request
+	sources []source
+	flags   flagTable
+	taken   taken
+	base    jobEntry  // defaults of all jobs
+	low     []Setting // environment and defaults
+	high    []Setting // the command line
+	index   int       // of the last file
 
 	watched *order           // of the files that are added
 	checked map[string]error // results of Check, by the output's ending and the flags
@@ -99,15 +103,18 @@ func (p Problem) Error() string {
 // wins over the command line's, and that over the job file's.
 func Expand(ctx context.Context, req Request) (*Plan, error) {
 	p := &Plan{req: req, flags: flagTable{req.Flags}, taken: newTaken(), checked: map[string]error{}}
-	jobs, err := p.read()
-	if err != nil {
+	var err error
+	if p.sources, err = p.read(); err != nil {
 		return nil, err
 	}
 	if p.Root, err = p.root(); err != nil {
 		return nil, err
 	}
+	if err := p.within(p.Root); err != nil {
+		return nil, err
+	}
 	e := expansion{Plan: p, ctx: ctx}
-	for _, j := range jobs {
+	for _, j := range p.sources {
 		if err := e.job(j); err != nil {
 			return nil, err
 		}

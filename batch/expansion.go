@@ -85,6 +85,9 @@ func (e *expansion) job(s source) error {
 		return s.located(err)
 	}
 	name := under(s.dir, s.input)
+	if err := e.allWithin(s); err != nil {
+		return err
+	}
 	i, err := os.Stat(name)
 	switch {
 	case err == nil && i.IsDir():

@@ -210,7 +210,7 @@ func (r *jobReader) value(f *pflag.Flag, n *node) (Setting, error) {
 		return Setting{}, r.errorf(n, takes(f), "%s: the value is empty, or holds a NUL byte", f.Name)
 	}
 	value, err := n.text, error(nil)
-	if r.locate != nil && r.isFile(f) && !strings.HasPrefix(value, "{") { // a profile may be written out
+	if r.locate != nil && r.isFile(f) && !isInline(value) {
 		if value, err = r.locate(value); err != nil {
 			return Setting{}, r.at(n, err)
 		}

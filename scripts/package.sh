@@ -29,7 +29,7 @@ tree() {
 	"$program" completion fish | install -D -m 644 /dev/stdin "$share/fish/vendor_completions.d/vidfilter.fish"
 	"$program" man "$share/man/man1"
 	gzip -9n "$share"/man/man1/*.1
-	for unit in serve worker; do
+	for unit in serve worker agent; do
 		sed "s|/usr/local/bin/|$prefix/bin/|" "$here/deploy/vidfilter-$unit.service" |
 			install -D -m 644 /dev/stdin "$dest/lib/systemd/system/vidfilter-$unit.service"
 	done
@@ -100,7 +100,7 @@ EOF
 #!/bin/sh
 set -e
 if [ "$1" = remove ] && [ -d /run/systemd/system ]; then
-	systemctl disable --now vidfilter-serve.service vidfilter-worker.service
+	systemctl disable --now vidfilter-serve.service vidfilter-worker.service vidfilter-agent.service
 fi
 EOF
 	script postrm <<'EOF'

@@ -101,6 +101,13 @@ func (d *Display) Forget(id string) {
 	d.t.Forget(id)
 }
 
+// Ahead sets the jobs that are yet to come.
+func (d *Display) Ahead(b queue.Backlog) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.t.Ahead(b)
+}
+
 // Note sets the reason for a delay, or "". It hides the time left.
 func (d *Display) Note(s string) {
 	d.mu.Lock()

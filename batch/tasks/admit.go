@@ -50,6 +50,10 @@ func (r *Runner) admit(j queue.Job, t queue.Task) (*task, error) {
 			return nil, queue.Permanent(err)
 		}
 		k.base = workOf(k.spec.Root)
+		if k.Within != "" {
+			k.inShared = k.Within
+			return k, k.inside()
+		}
 	default:
 		err = k.foreign()
 	}
@@ -105,18 +109,18 @@ func (r *Runner) check(s Spec) error {
 	return err
 }
 
-// inside refuses a job with a file outside the shared folder, also behind a link that leads out
-// of it.
+// inside refuses a job with a file outside the folder that it must not leave, also behind a link
+// that leads out of it.
 func (k *task) inside() error {
-	shared, err := os.OpenRoot(k.Shared)
+	shared, err := os.OpenRoot(k.inShared)
 	if err != nil {
 		return err
 	}
 	defer shared.Close()
 	for _, name := range []string{k.spec.Item.Source, k.spec.Item.OutputPath(k.spec.Root), filepath.Join(k.base, k.job.ID, "x")} {
-		rel, err := filepath.Rel(k.Shared, name)
+		rel, err := filepath.Rel(k.inShared, name)
 		if err != nil || !filepath.IsLocal(rel) {
-			return queue.Permanent(fmt.Errorf("refused by this machine: %q is not below its shared folder %q", name, k.Shared))
+			return queue.Permanent(fmt.Errorf("refused by this machine: %q is not below its folder %q", name, k.inShared))
 		}
 		stat := shared.Lstat
 		if name == k.spec.Item.Source {
@@ -124,7 +128,7 @@ func (k *task) inside() error {
 		}
 		// a mount may be away
 		if _, err := stat(rel); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%q in the shared folder %q: %w", rel, k.Shared, err)
+			return fmt.Errorf("%q in the folder %q: %w", rel, k.inShared, err)
 		}
 	}
 	return nil

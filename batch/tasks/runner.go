@@ -97,6 +97,9 @@ type Runner struct {
 	// the folder that all workers see, absolute; jobs of other machines touch no file outside it
 	Shared string
 
+	// the folder that own jobs must not leave, absolute; "": they may
+	Within string
+
 	// Own returns a job as this process submitted it. planned is true for our own jobs, and job
 	// is zero until it is submitted. Own may be nil.
 	Own func(id string) (job queue.Job, planned bool)
@@ -253,7 +256,7 @@ func Tidy(root, site string) error {
 	jobs, _ := os.ReadDir(workOf(root))
 	for _, j := range jobs {
 		name := filepath.Join(workOf(root), j.Name())
-		if !strings.HasSuffix(j.Name(), idEnding(site, root)) {
+		if !strings.HasSuffix(j.Name(), "-"+BatchID(site, root)) {
 			err = errors.Join(err, os.RemoveAll(name))
 		}
 		_ = os.Remove(name) // if empty

@@ -165,7 +165,7 @@ func (s *Session) feed(ctx context.Context, next func(ctx context.Context) (batc
 			}
 		case <-s.changed:
 		case err := <-watched:
-			if err == nil {
+			if err == nil || ctx.Err() != nil {
 				err = context.Cause(ctx)
 			}
 			return err
@@ -216,12 +216,16 @@ func (s *Session) cancelOpen(ctx context.Context) {
 }
 
 // JobID returns the name of an output's job, unique in a queue.
-func JobID(site, root string, item batch.Item) string { return item.ID() + idEnding(site, root) }
+func JobID(site, root string, item batch.Item) string { return IDOf(BatchID(site, root), item) }
 
-func idEnding(site, root string) string {
+// BatchID returns the name of the batch of a folder, as queue.BatchOf does of its jobs' IDs.
+func BatchID(site, root string) string {
 	sum := sha256.Sum256([]byte(site + "\x00" + root))
-	return "-" + hex.EncodeToString(sum[:3])
+	return hex.EncodeToString(sum[:3])
 }
+
+// IDOf returns the name of an output's job in a batch.
+func IDOf(batch string, item batch.Item) string { return item.ID() + "-" + batch }
 
 func (s *Session) id(item batch.Item) string {
 	if s.ID != nil {

@@ -368,7 +368,7 @@ func TestBatchOf(t *testing.T) {
 	item := batch.Item{Output: "a-b/c.mkv"}
 	own := JobID("here", "/out", item)
 	for id, want := range map[string]string{
-		own: idEnding("here", "/out")[1:], queue.OwnedID(own, "ann-2"): queue.OwnedID(idEnding("here", "/out")[1:], "ann-2"), "a": "a", "": "",
+		own: BatchID("here", "/out"), queue.OwnedID(own, "ann-2"): queue.OwnedID(BatchID("here", "/out"), "ann-2"), "a": "a", "": "",
 	} {
 		if got := queue.BatchOf(id); got != want {
 			t.Errorf("%s is of %q, want %q", id, got, want)

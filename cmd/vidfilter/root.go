@@ -36,7 +36,7 @@ func (a *app) commands() map[string]func(cli.Stdio) *cobra.Command {
 		return func(s cli.Stdio) *cobra.Command { return a.guard(build(s)) }
 	}
 	return map[string]func(cli.Stdio) *cobra.Command{
-		"batch": newBatchCommand, "bench": a.newBenchCommand, "compare": guarded(newCompareCommand), "cut": guarded(newCutCommand),
+		"agent": newAgentCommand, "batch": newBatchCommand, "bench": a.newBenchCommand, "compare": guarded(newCompareCommand), "cut": guarded(newCutCommand),
 		"devices": newDevicesCommand, "doctor": a.newDoctorCommand, "footage": newFootageTopic, "info": guarded(newInfoCommand),
 		"jobs": newJobsCommand, "lab": a.newLabCommand, "live": a.newLiveCommand, "man": newManCommand, "options": newOptionsTopic, "preview": a.newPreviewCommand,
 		"segments": guarded(newSegmentsCommand), "serve": newServeCommand, "version": newVersionCommand, "worker": newWorkerCommand,

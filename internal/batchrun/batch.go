@@ -55,6 +55,8 @@ type batchJob struct {
 	gate    tasks.Gate
 	report  *job.Document
 	hooks   *hooks
+	charge  *charge // nil: the queue does not know of the batch
+	table   string  // of the files, at the end
 	began   time.Time
 	closers []func()
 	giveUp  context.CancelCauseFunc // cancels the run
@@ -71,15 +73,27 @@ type batchJob struct {
 }
 
 // RunBatch filters the files of a batch. unknown are warnings about the environment.
-func RunBatch(o *BatchOptions, s cli.Stdio, unknown []string) (err error) {
+func RunBatch(o *BatchOptions, s cli.Stdio, unknown []string) error {
 	if o.Schema {
 		_, err := s.Out.Write(batch.Schema(job.NewOptions().Flags(), batchFlags()))
 		return err
 	}
 	ctx, stop := cli.UntilSignal()
 	defer stop()
-	b := &batchJob{o: o, s: s, unknown: unknown, began: time.Now(), ahead: map[string]int64{}}
-	if b.plan, err = o.expand(ctx, s); err != nil {
+	return newBatch(o, s, unknown).do(ctx)
+}
+
+func newBatch(o *BatchOptions, s cli.Stdio, unknown []string) *batchJob {
+	return &batchJob{o: o, s: s, unknown: unknown, began: time.Now(), ahead: map[string]int64{}}
+}
+
+// do checks the options, and runs the batch.
+func (b *batchJob) do(ctx context.Context) (err error) {
+	o := b.o
+	if err := o.checkDetach(); err != nil {
+		return err
+	}
+	if b.plan, err = o.expand(ctx, b.s); err != nil {
 		return err
 	}
 	if err := o.fromFile(b.plan.Batch); err != nil {
@@ -102,8 +116,14 @@ func RunBatch(o *BatchOptions, s cli.Stdio, unknown []string) (err error) {
 	if err := checkWebhook(o.Webhook); err != nil {
 		return err
 	}
-	if o.DryRun {
+	if err := b.checkAgent(); err != nil {
+		return err
+	}
+	switch {
+	case o.DryRun:
 		return b.sayPlan()
+	case o.Detach:
+		return b.detach(ctx)
 	}
 	defer b.close()
 	if b.report, err = b.openReport(); err != nil {
@@ -134,9 +154,11 @@ func (o *BatchOptions) expand(ctx context.Context, s cli.Stdio) (*batch.Plan, er
 	home, _ := os.UserHomeDir()
 	plan, err := batch.Expand(ctx, batch.Request{
 		Sources: o.Files, Stdin: s.In, Root: o.Root, Name: o.Name, Args: o.args, Watch: o.Watch != "",
-		Dir: dir, Home: home, Env: s.Env, Flags: job.NewOptions().Flags(), Own: batchFlags(), Check: checkMedia,
+		Dir: dir, Home: home, Env: s.Env, Within: o.within(), Flags: job.NewOptions().Flags(), Own: batchFlags(), Check: checkMedia,
 	})
 	switch {
+	case errors.Is(err, batch.ErrOutside):
+		return nil, err
 	case err != nil && errors.As(err, new(interface{ Hint() string })):
 		return nil, cli.BadOption(err)
 	case err != nil:
@@ -258,7 +280,7 @@ func collectEarly(env []string) {
 }
 
 // run does the batch and reports the result.
-func (b *batchJob) run(ctx context.Context) error {
+func (b *batchJob) run(ctx context.Context) (err error) {
 	collectEarly(b.s.Env)
 	var watching sync.WaitGroup
 	defer watching.Wait()
@@ -287,6 +309,14 @@ func (b *batchJob) run(ctx context.Context) error {
 	if err := b.openQueue(); err != nil {
 		return err
 	}
+	if err := b.takeCharge(ctx); err != nil {
+		return err
+	}
+	defer func() { b.endCharge(err) }()
+	if b.charge != nil {
+		lease := b.engine.(interface{ Lease() time.Duration }).Lease()
+		watching.Go(func() { b.charge.keep(ctx, lease, b.giveUp) })
+	}
 	b.tidy()
 	if err := b.openStatus(ctx); err != nil {
 		return err
@@ -308,6 +338,7 @@ func (b *batchJob) run(ctx context.Context) error {
 	}
 	err = outcome(rows, err)
 	b.hooks.end(b.noticeOfBatch(rows, err))
+	b.table = tableOf(rows, 120)
 	b.screen.Close()
 	if e := b.showTable(rows); err == nil {
 		err = e
@@ -451,7 +482,8 @@ func (b *batchJob) showTable(rows []batch.Row) error {
 	if cli.IsTerminal(b.s.Err) {
 		width, _ = cli.TerminalSize(b.s.Err)
 	}
-	return batch.Table(b.s.Err, rows, width)
+	_, err := io.WriteString(b.s.Err, tableOf(rows, width))
+	return err
 }
 
 func problemRow(p batch.Problem) batch.Row {
@@ -516,13 +548,16 @@ func (b *batchJob) openQueue() (err error) {
 // over to us keeps its name.
 func (b *batchJob) id(item batch.Item) string {
 	id := tasks.JobID(b.site, b.plan.Root, item)
+	if b.o.agent != nil {
+		id = tasks.IDOf(queue.BaseOf(b.o.agent.request.ID), item)
+	}
 	return cmp.Or(b.ours[id], queue.OwnedID(id, b.owner))
 }
 
 // work does the jobs, here and on other workers, until the last has ended.
 func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 	devices, names := spreadGPUs()
-	b.slots = slots(b.o.Jobs, len(names), b.cores())
+	b.slots = slots(cmp.Or(b.o.jobs, b.o.Jobs), len(names), b.cores())
 	worker, stop := context.WithCancelCause(ctx)
 	var working sync.WaitGroup
 	defer working.Wait()
@@ -569,7 +604,7 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 // worker describes this process as a worker. With a server, a held worker leaves tasks to others;
 // tasks that only it can do wait, with a note.
 func (b *batchJob) worker(gpus []string, r *tasks.Runner) queue.Worker {
-	w := queue.Worker{Name: workerName(), Sites: b.sites(), Slots: b.slots, GPUs: gpus, Ahead: b.waiting, Version: cli.Version()}
+	w := queue.Worker{Name: b.workerName(), Sites: b.sites(), Slots: b.slots, GPUs: gpus, Ahead: b.waiting, Version: cli.Version()}
 	if b.o.Shared == "" {
 		w.Home = r.Sites
 	}
@@ -609,7 +644,7 @@ func (b *batchJob) runner(devices []string) *tasks.Runner {
 	program.Stall, program.Gate = b.o.Stall, &b.gate
 	return b.remoteRunner(&tasks.Runner{
 		Program: program, Version: cli.Version(), Blobs: b.engine.Blobs(), Results: b.engine.Results, Devices: devices,
-		Shared: b.o.Shared, Options: jobOptions,
+		Shared: b.o.Shared, Within: b.o.within(), Options: jobOptions,
 	})
 }
 

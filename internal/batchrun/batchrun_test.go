@@ -38,7 +38,7 @@ func TestPrintJobs(t *testing.T) {
 	}}
 	l.Totals.Waiting = 2
 	var b strings.Builder
-	e2e.Must(t, printJobs(&b, l, true, 3))
+	e2e.Must(t, printJobs(&b, l, []queue.RequestStatus{{Request: queue.Request{ID: "c--ann", Root: "/out", User: "ann"}, State: queue.Queued, Waits: "no agent", Submitted: time.Now().Add(-89500 * time.Millisecond)}, {State: queue.Done}}, true, 3))
 	want := `running   a.mkv  45%  1/4 parts, 12.3 fps, 1:15 left  [1]
 done      b\u000ac.mkv  1 frame, 8.0 fps  [2]
 failed    d.mkv  no video in it  [3]
@@ -47,6 +47,7 @@ queued    g.mkv  all workers are at work  [6-b]
 running   h.mkv  join on mars  the disk is full  [7]
 standing still, since no connected worker has its files: run its batch again:
 running   f.mkv  of ann  1:30 old  38.0 MB in the store  [5-b]
+batch c--ann: 0 jobs to do  waits: no agent  into /out  of ann  1:30 old
 batch b: 2 jobs to do
 7 jobs: 2 queued, 3 running, 1 done, 1 failed
 2 jobs more to come
@@ -57,7 +58,7 @@ the disk is full
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 	}
 	b.Reset()
-	if err := printJobs(&b, status.List{}, false, 0); err != nil || b.String() != "0 jobs: none\nno batch is running here\n" {
+	if err := printJobs(&b, status.List{}, nil, false, 0); err != nil || b.String() != "0 jobs: none\nno batch is running here\n" {
 		t.Errorf("%q, %v", b.String(), err)
 	}
 }
@@ -79,7 +80,7 @@ func TestActions(t *testing.T) {
 	} {
 		did = nil
 		var b strings.Builder
-		if err := do.of(id, all, cli.Stdio{Err: &b}); err != nil || strings.Join(slices.Sorted(slices.Values(did)), ",") != want.did || b.String() != "vidfilter: "+want.says+"\n" {
+		if err := do.of(id, all, nil, cli.Stdio{Err: &b}); err != nil || strings.Join(slices.Sorted(slices.Values(did)), ",") != want.did || b.String() != "vidfilter: "+want.says+"\n" {
 			t.Errorf("%s: %q, %q, %v", id, did, b.String(), err)
 		}
 	}

@@ -125,7 +125,7 @@ func (o *CredentialOptions) act(ctx context.Context, action string, a *jetstream
 
 // useOf returns the command of a machine with a role.
 func useOf(role pki.Role, about serving, file string) string {
-	command := map[pki.Role]string{pki.Worker: "worker", pki.Submitter: "batch FILES -o DIR"}[role]
+	command := map[pki.Role]string{pki.Worker: "worker", pki.Submitter: "batch FILES -o DIR", pki.Agent: "agent DIR"}[role]
 	if command == "" {
 		command = "jobs"
 	}

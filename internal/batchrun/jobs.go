@@ -39,6 +39,7 @@ type JobsOptions struct {
 	Remove, Give  []string
 	To            string // who gets the jobs of Give
 	Log           string // ID
+	Follow        string // ID of a batch
 }
 
 // stopped is the state of an unfinished job without a running batch.
@@ -51,6 +52,7 @@ func (o *JobsOptions) Flags() *pflag.FlagSet {
 	t := cli.NewTable(fs, "Options")
 	t.Flag(&o.Watch, "watch", "w", "repeat every two seconds until interrupted")
 	t.Add(cli.OneOf(&o.State, jobStates), "state", "", "of one state: queued running done failed quarantined ...")
+	t.Add(cli.String(&o.Follow, "ID"), "follow", "", "show the batch with this ID as vidfilter batch does, and end with its exit code")
 	t.Add(cli.String(&o.Log, "ID"), "log", "", "print the messages of the processes of the job with this ID")
 	t.Add(cli.NewRepeated(&o.Cancel, "ID"), "cancel", "", "cancel the job or batch with this ID; repeatable")
 	t.Add(cli.NewRepeated(&o.Pause, "ID"), "pause", "", "begin no more tasks of the job or batch with this ID, on the workers of a credential (worker:NAME), or at all (all); repeatable")
@@ -76,6 +78,8 @@ func (o *JobsOptions) Take(args []string) error {
 		return cli.Usagef("vidfilter jobs DIR, the folder of the outputs, or vidfilter jobs --server URL", "no folder and no --server")
 	case !o.remote() && len(o.Remove)+len(o.Give) > 0:
 		return cli.Usagef("a batch in a folder removes its jobs by itself", "--remove and --give are for the jobs of a --server")
+	case !o.remote() && o.Follow != "":
+		return cli.Usagef("vidfilter jobs DIR --watch", "--follow is for the batches of a --server")
 	case (len(o.Give) > 0) != (o.To != ""):
 		return cli.Usagef("give both", "--give and --to go together")
 	case !o.remote():
@@ -86,6 +90,9 @@ func (o *JobsOptions) Take(args []string) error {
 
 // RunJobs prints, cancels or retries jobs.
 func RunJobs(o *JobsOptions, s cli.Stdio) error {
+	if o.Follow != "" {
+		return o.follow(s)
+	}
 	c, stop, err := o.open(s)
 	if err != nil {
 		return err
@@ -208,6 +215,10 @@ func (o *JobsOptions) act(c jobControl, s cli.Stdio) error {
 		return err
 	}
 	q, _ := c.(*queueJobs) // for --give and --remove: Take refuses them without a server
+	var requests queue.Requests
+	if q != nil {
+		requests = requestsOf(q.engine)
+	}
 	always := func(queue.State) bool { return true }
 	live := func(s queue.State) bool { return !s.Ended() }
 	for _, do := range []action{
@@ -224,7 +235,7 @@ func (o *JobsOptions) act(c jobControl, s cli.Stdio) error {
 		{"remove", "removed", o.Remove, always, func(id, _ string) (string, error) { return "", q.remove(id) }},
 	} {
 		for _, id := range do.ids {
-			if err := do.of(id, l.Jobs, s); err != nil {
+			if err := do.of(id, l.Jobs, requests, s); err != nil {
 				return fmt.Errorf("%s %s: %w", do.what, id, err)
 			}
 		}
@@ -248,8 +259,9 @@ type action struct {
 	do func(id, batch string) (but string, err error)
 }
 
-// of does the action for a job or the jobs of a batch.
-func (do *action) of(id string, all []tally.Job, s cli.Stdio) error {
+// of does the action for a job or a batch with its jobs. requests may be nil.
+func (do *action) of(id string, all []tally.Job, requests queue.Requests, s cli.Stdio) error {
+	isBatch, err := do.change(id, requests)
 	jobs, batch, done := []string{id}, "", text.OneLine(id)+" is "
 	if !slices.ContainsFunc(all, func(j tally.Job) bool { return j.ID == id }) {
 		var of []string
@@ -258,7 +270,12 @@ func (do *action) of(id string, all []tally.Job, s cli.Stdio) error {
 				of = append(of, j.ID)
 			}
 		}
-		if len(of) > 0 {
+		switch {
+		case len(of) == 0 && err != nil:
+			return err
+		case len(of) == 0 && isBatch:
+			jobs = nil
+		case len(of) > 0:
 			jobs, batch, done = of, id, text.Count(len(of), "job")+" of "+text.OneLine(id)+": "
 		}
 	}
@@ -285,22 +302,41 @@ func (do *action) of(id string, all []tally.Job, s cli.Stdio) error {
 	return nil
 }
 
+// change changes the batch with an ID, if there is one.
+func (do *action) change(id string, requests queue.Requests) (isBatch bool, err error) {
+	if requests == nil || do.what == "give" || !strings.Contains(id, "--") {
+		return false, nil
+	}
+	err = requests.ChangeRequest(context.Background(), id, do.what)
+	if errors.Is(err, queue.ErrNoRequest) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 func (o *JobsOptions) print(c jobControl, w io.Writer) error {
 	l, err := o.read(c)
 	if err != nil {
 		return err
 	}
+	q, _ := c.(*queueJobs)
+	var batches []queue.RequestStatus
+	if q != nil {
+		if batches, err = q.batches(); err != nil {
+			return err
+		}
+	}
 	if o.State != "" {
 		l.Jobs = slices.DeleteFunc(l.Jobs, func(j tally.Job) bool { return string(j.State) != o.State })
 	}
 	if o.JSON {
-		return text.JSON(w, map[string]any{"jobs": append([]tally.Job{}, l.Jobs...), "note": l.Note, "waiting": l.Totals.Waiting, "running": c != nil})
+		return text.JSON(w, map[string]any{"jobs": append([]tally.Job{}, l.Jobs...), "note": l.Note, "waiting": l.Totals.Waiting, "running": c != nil, "batches": append([]queue.RequestStatus{}, batches...)})
 	}
 	left := 0
-	if q, ok := c.(*queueJobs); ok && o.State == "" {
+	if q != nil && o.State == "" {
 		left = q.left()
 	}
-	return printJobs(w, l, c != nil, left)
+	return printJobs(w, l, batches, c != nil, left)
 }
 
 // read returns the jobs of the running batch or, if none runs, those in the records.
@@ -325,8 +361,9 @@ func (o *JobsOptions) read(c jobControl) (l status.List, err error) {
 // shownDone is how many jobs that are done or cancelled in a queue are listed, the latest.
 const shownDone = 1000
 
-// printJobs prints jobs; left counts others that are done or cancelled.
-func printJobs(w io.Writer, l status.List, running bool, left int) error {
+// printJobs prints jobs and the batches that the queue knows of; left counts other jobs that are
+// done or cancelled.
+func printJobs(w io.Writer, l status.List, known []queue.RequestStatus, running bool, left int) error {
 	var b strings.Builder
 	count, batches := map[string]int{}, map[string]int{}
 	var alone []tally.Job
@@ -347,6 +384,12 @@ func printJobs(w io.Writer, l status.List, running bool, left int) error {
 	for _, j := range alone {
 		j.Waits = ""
 		fmt.Fprintln(&b, text.OneLine(jobLine(j)))
+	}
+	for _, r := range known {
+		if !r.State.Ended() {
+			fmt.Fprintln(&b, text.OneLine(batchLine(r, batches[r.ID])))
+			delete(batches, r.ID)
+		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(batches)) {
 		fmt.Fprintln(&b, text.OneLine(fmt.Sprintf("batch %s: %s to do", id, text.Count(batches[id], "job"))))
@@ -372,6 +415,21 @@ func printJobs(w io.Writer, l status.List, running bool, left int) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// batchLine describes a batch that has so many jobs to do in the queue.
+func batchLine(r queue.RequestStatus, jobs int) string {
+	parts := []string{"batch " + r.ID + ": " + text.Count(jobs, "job") + " to do"}
+	if r.By != "" {
+		parts = append(parts, "run by "+r.By)
+	}
+	if r.Waits != "" {
+		parts = append(parts, "waits: "+r.Waits)
+	}
+	if r.Root != "" {
+		parts = append(parts, "into "+r.Root)
+	}
+	return strings.Join(append(parts, "of "+r.User, text.Clock(time.Since(r.Submitted).Seconds())+" old"), "  ")
 }
 
 func jobLine(j tally.Job) string {

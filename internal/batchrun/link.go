@@ -16,6 +16,8 @@ type link struct {
 	Prefix        string
 	Replicas      int
 	Lease         time.Duration
+
+	acting *jetstream.Acting // for the owner of a batch; nil: for ourselves
 }
 
 func (l *link) flags(t cli.Table) {
@@ -64,14 +66,18 @@ func (l *link) remote() bool { return l.Server != "" }
 var needs = map[string][]pki.Role{
 	"worker": {pki.Worker, pki.Submitter, pki.Operator},
 	"batch":  {pki.Submitter, pki.Operator},
+	"agent":  {pki.Agent, pki.Operator, pki.Submitter},
 	"jobs":   {pki.Observer, pki.Submitter, pki.Operator},
 }
 
 // connect opens the queue. what is our name in the server's lists, and most is how many jobs that
 // are done or cancelled are heard of, 0 for all.
 func (l *link) connect(o jetstream.Options, what string, most int) (queue.Engine, error) {
+	if l.acting != nil {
+		what = "agent"
+	}
 	o.Prefix, o.Replicas, o.AckWait = l.Prefix, l.Replicas, l.Lease
 	return jetstream.Connect(l.Server, l.Creds, jetstream.ConnectOptions{
-		Options: o, Most: most, Name: "vidfilter " + what + " " + workerName(), Version: cli.Version(), Roles: needs[what], CA: l.CA, Cert: l.Cert, Key: l.Key,
+		Options: o, Most: most, Acting: l.acting, Name: "vidfilter " + what + " " + workerName(), Version: cli.Version(), Roles: needs[what], CA: l.CA, Cert: l.Cert, Key: l.Key,
 	})
 }

@@ -42,14 +42,19 @@ type BatchOptions struct {
 	OnDone      string // shell command
 	Webhook     string // URL
 	Shared      string
+	Detach      bool
 	Schema      bool
 	Progress    string
 	Sandbox     string // of job.SandboxModes
 	Quiet       bool
 
 	media *job.Options
-	args  []string // of the main command, as given
+	args  []string        // of the main command, as given
+	own   []batch.Setting // as given, of those that a job file may set
 	given map[string]bool
+
+	agent *agentRun // nil: the batch is our user's own
+	jobs  int       // files at a time on this machine; 0: see Jobs
 }
 
 const BatchGroup = "Batch"
@@ -87,6 +92,7 @@ func (o *BatchOptions) Flags() *pflag.FlagSet {
 	o.statusOptions.flags(t)
 	o.link.flags(t)
 	t.Add(cli.String(&o.Shared, "DIR"), "shared", "", "folder shared with all workers: no files are sent")
+	t.Flag(&o.Detach, "detach", "", "hand the batch to the queue of --server, and exit: vidfilter agent runs it")
 	t.Flag(&o.Schema, "schema", "", "print the JSON Schema of job files")
 	t.Add(cli.OneOf(&o.Progress, job.ProgressNames), "progress", "", "auto (default) bar plain json none")
 	job.SandboxFlag(t, &o.Sandbox)
@@ -103,7 +109,12 @@ func (o *BatchOptions) Flags() *pflag.FlagSet {
 func (o *BatchOptions) Take(fs *pflag.FlagSet, args []string) {
 	o.Files = args
 	o.args, o.given = cli.Given(fs, BatchGroup), map[string]bool{}
-	fs.VisitAll(func(f *pflag.Flag) { o.given[f.Name] = f.Changed })
+	fs.VisitAll(func(f *pflag.Flag) {
+		o.given[f.Name] = f.Changed
+		if f.Changed && cli.InJobFile.On(f) {
+			o.own = append(o.own, batch.Setting{Name: f.Name, Value: f.Value.String()})
+		}
+	})
 }
 
 // batchFlags returns the flags of a batch that job files may set; others concern a single run.

@@ -160,6 +160,21 @@ func (q *queueJobs) pause(id string, on bool) error {
 	return e.PauseWorkers(context.Background(), name, on)
 }
 
+// batches returns the batches that the queue knows of: none but in that of vidfilter serve.
+func (q *queueJobs) batches() ([]queue.RequestStatus, error) {
+	requests := requestsOf(q.engine)
+	if requests == nil {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), answerTime)
+	defer cancel()
+	all, err := requests.Requests(ctx)
+	if errors.Is(err, queue.ErrRefused) { // an older server
+		return nil, nil
+	}
+	return all, err
+}
+
 func (q *queueJobs) log(id string) (string, error) { return q.engine.Log(context.Background(), id) }
 
 func (q *queueJobs) remove(id string) error { return tasks.Remove(context.Background(), q.engine, id) }

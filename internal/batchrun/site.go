@@ -18,10 +18,7 @@ import (
 // siteOf names the group of processes that reach the files: all that share the folder of a
 // batch's state or, with --shared, all machines with that folder.
 func siteOf(state, shared string) (string, error) {
-	name := filepath.Join(state, "site")
-	if shared != "" {
-		name = filepath.Join(shared, ".vidfilter-site")
-	}
+	name := siteFile(state, shared)
 	if b, err := os.ReadFile(name); err == nil && len(b) > 8 {
 		return strings.TrimSpace(string(b)), nil
 	}
@@ -39,6 +36,13 @@ func siteOf(state, shared string) (string, error) {
 		return "", err
 	}
 	return site, f.Close()
+}
+
+func siteFile(state, shared string) string {
+	if shared != "" {
+		return filepath.Join(shared, ".vidfilter-site")
+	}
+	return filepath.Join(state, "site")
 }
 
 func workerName() string {

@@ -23,7 +23,9 @@ type request struct {
 	Version  string  `json:"version,omitempty"`
 	Ticket   *ticket `json:"ticket,omitempty"`  // of a task
 	Attempt  string  `json:"attempt,omitempty"` // at the task
-	ID       string  `json:"id,omitempty"`      // of a job
+	ID       string  `json:"id,omitempty"`      // of a job or batch
+	For      string  `json:"for,omitempty"`     // batch for whose owner the client acts
+	Hold     string  `json:"hold,omitempty"`    // on For, or on the batch ID
 
 	data []byte // a piece of a file
 }
@@ -79,6 +81,15 @@ type (
 		On     bool   `json:"on,omitempty"`
 		Worker string `json:"worker,omitempty"` // credential; pki.All for all
 	}
+	batchRequest struct {
+		request
+		Batch  *queue.Request `json:"batch,omitempty"`
+		Worker string         `json:"worker,omitempty"` // the caller's name as one
+		Folder string         `json:"folder,omitempty"` // of an agent
+		Change string         `json:"change,omitempty"`
+		Why    string         `json:"why,omitempty"` // the agent cannot run it
+		Ending *queue.Ending  `json:"ending,omitempty"`
+	}
 	jobsRequest struct {
 		request
 		Since uint64 `json:"since,omitempty"`
@@ -122,6 +133,7 @@ type answer struct {
 	Left    int                        `json:"left,omitempty"`  // out, because of Most
 	Sizes   map[string]int64           `json:"sizes,omitempty"` // by job
 	Log     string                     `json:"log,omitempty"`
+	Batches []queue.RequestStatus      `json:"batches,omitempty"`
 
 	Names []string              `json:"names,omitempty"`
 	Info  *jetstream.ObjectInfo `json:"info,omitempty"`
@@ -164,6 +176,7 @@ var answerCodes = map[string]error{
 	"gone": errGone, "no job": queue.ErrNoJob, "claimed": errClaimed, "finished": errFinished, "malformed": errMalformed,
 	"twin": queue.ErrTwin, "cancelled": queue.ErrCancelled, "no file": queue.ErrNoBlob, "replaced": errReplaced,
 	"refused": ErrRefused, "protocol": errProtocol, "full": queue.ErrStoreFull, "quota": queue.ErrQuota, "too many": errTooMany,
+	"no batch": queue.ErrNoRequest, "held": queue.ErrHeld,
 }
 
 var (

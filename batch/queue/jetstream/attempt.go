@@ -61,7 +61,7 @@ var errFinished = errors.New("queue: the task has its result")
 func final(err error) bool {
 	return slices.ContainsFunc([]error{
 		errGone, queue.ErrNoJob, errClaimed, errFinished, errNotOwner, errMalformed, errNoResult,
-		queue.ErrTwin, queue.ErrCancelled, queue.ErrNoBlob, queue.ErrStoreFull, queue.ErrQuota,
+		queue.ErrTwin, queue.ErrCancelled, queue.ErrNoBlob, queue.ErrStoreFull, queue.ErrQuota, queue.ErrNoRequest, queue.ErrHeld,
 		nats.ErrMaxPayload, nats.ErrConnectionClosed, jetstream.ErrInvalidKey, ErrRefused, errProtocol, errReplaced,
 	}, func(f error) bool { return errors.Is(err, f) })
 }

@@ -11,8 +11,9 @@ import (
 
 // Note is an action for the audit log of a queue.
 type Note struct {
-	By     string `json:"by"`   // credential
-	Role   string `json:"role"` // of the credential; "" for the queue itself
+	By     string `json:"by"`            // credential
+	Role   string `json:"role"`          // of the credential; "" for the queue itself
+	Via    string `json:"via,omitempty"` // credential of the agent that acts for By
 	Action string `json:"action"`
 	Job    string `json:"job,omitempty"`
 	Title  string `json:"title,omitempty"` // of the job
@@ -68,6 +69,7 @@ func (l *auditLog) note(by caller, what string, j queue.Job, more Note) {
 	}
 	m.n++
 	l.mu.Unlock()
+	more.Via = by.via
 	more.By, more.Role, more.Action, more.Job, more.Title = by.name, string(by.role), what, j.ID, j.Title
 	l.to(more)
 }

@@ -19,6 +19,7 @@ type client struct {
 	link
 	who     caller
 	version string
+	acting  Acting
 
 	protocol int
 	head     string // its version
@@ -36,6 +37,9 @@ var _ queue.Engine = (*client)(nil)
 // newClient takes the connection.
 func newClient(nc *nats.Conn, o ConnectOptions, who caller, d *door) (*client, error) {
 	c := &client{link: newLink(nc, o.Options), who: who, version: o.Version, most: o.Most, door: d, protocol: cmp.Or(o.protocol, queue.Protocol)}
+	if o.Acting != nil {
+		c.acting = *o.Acting
+	}
 	c.drains = append(c.drains, who.name)
 	c.door.watch(nc)
 	if o.lease || o.Replicas != 0 {
@@ -108,8 +112,8 @@ func (c *client) Drain(name string) error {
 	return c.names.sendDrain(c.nc, name)
 }
 
-// Name returns the name of the credentials.
-func (c *client) Name() string { return c.who.name }
+// Name returns the name of the credentials whose jobs are submitted.
+func (c *client) Name() string { return cmp.Or(c.acting.Owner, c.who.name) }
 
 // hello waits for the head, which begins a moment after its server, and learns the lease.
 func (c *client) hello() error {
@@ -138,6 +142,9 @@ func (c *client) ask(ctx context.Context, verb string, q asks) (a answer, err er
 	defer cancel()
 	r := q.shared()
 	r.Protocol, r.Version = c.protocol, c.version
+	if c.acting.ID != "" {
+		r.For, r.Hold = c.acting.ID, c.acting.Hold
+	}
 	m, err := pack(q, r.data)
 	if err != nil {
 		return a, err

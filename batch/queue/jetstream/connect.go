@@ -27,6 +27,8 @@ type ConnectOptions struct {
 	// with one of which the credentials of Serve will do; nil: any
 	Roles []pki.Role
 
+	Acting *Acting // nil: for itself
+
 	protocol int // for tests; 0 is queue.Protocol
 
 	// For clusters whose credentials hold no certificates: CA signed the server's certificate
@@ -75,7 +77,7 @@ func Connect(url, credsFile string, o ConnectOptions) (queue.Engine, error) {
 	}
 	var e queue.Engine
 	if c.Served() {
-		e, err = newClient(nc, o, caller{c.Role(), c.Name()}, out)
+		e, err = newClient(nc, o, caller{role: c.Role(), name: c.Name()}, out)
 	} else {
 		e, err = open(nc, o.Options)
 	}

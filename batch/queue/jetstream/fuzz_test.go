@@ -58,7 +58,7 @@ func FuzzQuestions(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, what, role int, header string, data []byte) {
-		by := caller{pki.Roles[uint(role)%uint(len(pki.Roles))], "mallory"}
+		by := caller{role: pki.Roles[uint(role)%uint(len(pki.Roles))], name: "mallory"}
 		m := &nats.Msg{Data: data}
 		if header != "" {
 			m.Header = nats.Header{askHeader: {header}}

@@ -32,6 +32,8 @@ type head struct {
 	log    auditLog
 	paused paused
 
+	requests requests
+
 	full atomic.Bool // the store has reached its limit
 
 	lanes lanes
@@ -42,6 +44,7 @@ type head struct {
 type caller struct {
 	role pki.Role
 	name string
+	via  string // credential of the agent that acts for it; "": it asks itself
 }
 
 func (c caller) is(roles ...pki.Role) bool { return slices.Contains(roles, c.role) }
@@ -62,7 +65,7 @@ func newHead(e *Engine, key []byte, o ServeOptions) *head {
 func (h *head) listen() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	h.stop = cancel
-	if err := h.paused.load(h.o.Dir); err != nil {
+	if err := errors.Join(h.paused.load(h.o.Dir), h.requests.load(h.o.Dir, h.e.o.AckWait)); err != nil {
 		return err
 	}
 	first, done := context.WithTimeout(ctx, time.Minute)
@@ -101,7 +104,7 @@ func (h *head) asker(m *nats.Msg) (by caller, verb string, ok bool) {
 	if len(t) != 3 || !strings.HasPrefix(m.Reply, inbox(t[1])+".") {
 		return by, "", false
 	}
-	return caller{pki.Role(t[0]), t[1]}, t[2], true
+	return caller{role: pki.Role(t[0]), name: t[1]}, t[2], true
 }
 
 // answer answers a message.
@@ -154,6 +157,7 @@ func verbOf[R any, P interface {
 var (
 	working = []pki.Role{pki.Worker, pki.Submitter, pki.Operator}
 	making  = []pki.Role{pki.Submitter, pki.Operator}
+	running = []pki.Role{pki.Submitter, pki.Operator, pki.Agent}
 	reading = []pki.Role{pki.Submitter, pki.Observer, pki.Operator}
 )
 
@@ -189,6 +193,14 @@ var verbs = map[string]verb{
 	"jobs":    verbOf((*head).jobs, reading),
 	"workers": verbOf((*head).workers, reading),
 	"sizes":   verbOf((*head).sizes, reading),
+
+	"batch-add":    verbOf((*head).addRequest, making),
+	"batch-change": verbOf((*head).changeRequest, making),
+	"batches":      verbOf((*head).listRequests, reading),
+	"batch-take":   verbOf((*head).takeRequest, running),
+	"batch-hold":   verbOf((*head).holdRequest, running),
+	"batch-return": verbOf((*head).returnRequest, running),
+	"batch-end":    verbOf((*head).endRequest, running),
 }
 
 // changing are the verbs whose effect the next request must show.
@@ -203,7 +215,11 @@ func (h *head) do(ctx context.Context, by caller, what string, m *nats.Msg) (ans
 		return answer{}, fmt.Errorf("%w: the queue is of vidfilter %s, protocols %d to %d; this is %s, protocol %d: %s", errProtocol,
 			h.o.Version, queue.OldestProtocol, queue.Protocol, cmp.Or(q.Version, "another"), q.Protocol, older(q.Protocol))
 	}
-	a, err := h.ask(ctx, by, what, m)
+	var a answer
+	by, err := h.actor(by, &q)
+	if err == nil {
+		a, err = h.ask(ctx, by, what, m)
+	}
 	if err == nil && changing[what] {
 		err = h.board.read(ctx)
 	}

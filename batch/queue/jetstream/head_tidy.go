@@ -57,6 +57,9 @@ func (h *head) expire(ctx context.Context) error {
 		return nil
 	}
 	before := time.Now().Add(-h.o.Keep)
+	if err := h.requests.expire(before, fmt.Sprintf("no agent has run it for %v", h.o.Keep)); err != nil {
+		return err
+	}
 	idle, ended := h.board.older(before)
 	for _, id := range ended {
 		if err := h.drop(ctx, id, fmt.Sprintf("it ended more than %v ago", h.o.Keep)); err != nil {

@@ -28,6 +28,9 @@ func (h *head) limits() (all []queue.Limit) {
 		add(queue.Limit{What: "files", Of: name, Used: int64(u.files), Most: mostFiles})
 		add(queue.Limit{What: "records", Of: name, Used: u.lively, Most: mostRecords})
 	}
+	for name, n := range h.requests.live() {
+		add(queue.Limit{What: "batches", Of: name, Used: int64(n), Most: mostRequests})
+	}
 	for name, n := range h.lanes.waits() {
 		add(queue.Limit{What: "requests", Of: name, Used: int64(n), Most: mostWaiting})
 	}

@@ -64,5 +64,6 @@ func (n names) grants() pki.Grants {
 		pki.Submitter: base(pki.Submitter, ask, n.drain(anyName)),
 		pki.Observer:  base(pki.Observer, ask),
 		pki.Operator:  base(pki.Operator, ask, n.drain(all)),
+		pki.Agent:     base(pki.Agent, ask, n.drain(anyName)),
 	}
 }

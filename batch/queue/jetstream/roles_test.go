@@ -51,6 +51,14 @@ func (f *fleet) issue(name string, role pki.Role) string {
 	return file
 }
 
+// issueAgain returns another file of a credential that is let in, too.
+func (f *fleet) issueAgain(name string) string {
+	f.t.Helper()
+	file, err := f.admin.Rotate(f.t.Context(), name, true, "")
+	e2e.Must(f.t, err)
+	return file
+}
+
 func (f *fleet) client(name string, role pki.Role) *client {
 	f.t.Helper()
 	return connect(f.t, f.url(), f.issue(name, role))

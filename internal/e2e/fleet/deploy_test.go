@@ -29,7 +29,7 @@ func understood(t *testing.T, where string, command []string) {
 	if out, err := exec.Command(e2e.Program, append(slices.Clone(command), "--help")...).CombinedOutput(); err != nil {
 		t.Errorf("%s: vidfilter %s: %v: %s", where, strings.Join(command, " "), err, out)
 	}
-	if len(command) == 0 || !slices.Contains([]string{"serve", "worker", "batch", "jobs"}, command[0]) {
+	if len(command) == 0 || !slices.Contains([]string{"serve", "worker", "agent", "batch", "jobs"}, command[0]) {
 		t.Errorf("%s: %q is no command for many machines", where, command)
 	}
 }
@@ -37,7 +37,7 @@ func understood(t *testing.T, where string, command []string) {
 // The program understands every command line of the examples.
 func TestDeployCommands(t *testing.T) {
 	found := map[string]int{}
-	for _, name := range []string{"README.md", "vidfilter-serve.service", "vidfilter-worker.service", "slurm.sh", "nats.conf"} {
+	for _, name := range []string{"README.md", "vidfilter-serve.service", "vidfilter-worker.service", "vidfilter-agent.service", "slurm.sh", "nats.conf"} {
 		for line := range strings.Lines(strings.ReplaceAll(example(t, name), "\\\n#", "")) {
 			line = strings.TrimLeft(strings.TrimSpace(line), "# ")
 			for _, before := range []string{"ExecStart=/usr/local/bin/vidfilter ", "exec vidfilter ", "vidfilter "} {
@@ -51,7 +51,7 @@ func TestDeployCommands(t *testing.T) {
 			}
 		}
 	}
-	for name, least := range map[string]int{"README.md": 4, "vidfilter-serve.service": 1, "vidfilter-worker.service": 1, "slurm.sh": 1, "nats.conf": 1} {
+	for name, least := range map[string]int{"README.md": 4, "vidfilter-serve.service": 1, "vidfilter-worker.service": 1, "vidfilter-agent.service": 1, "slurm.sh": 1, "nats.conf": 1} {
 		if found[name] < least {
 			t.Errorf("%s: %d commands found, %d expected", name, found[name], least)
 		}
@@ -260,7 +260,7 @@ func TestDeployShell(t *testing.T) { tool(t, "shellcheck", "../../../deploy/slur
 func TestDeployUnits(t *testing.T) {
 	dir := t.TempDir()
 	args := []string{"verify", "--man=no", "--recursive-errors=no"}
-	for _, name := range []string{"vidfilter-serve.service", "vidfilter-worker.service"} {
+	for _, name := range []string{"vidfilter-serve.service", "vidfilter-worker.service", "vidfilter-agent.service"} {
 		// The program need not be installed.
 		unit := strings.ReplaceAll(example(t, name), "/usr/local/bin/vidfilter", e2e.Program)
 		e2e.Must(t, os.WriteFile(filepath.Join(dir, name), []byte(unit), 0o666))
@@ -274,7 +274,7 @@ func TestDeployExposure(t *testing.T) {
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
 		t.Skip("no systemd-analyze on this machine")
 	}
-	for _, name := range []string{"vidfilter-serve.service", "vidfilter-worker.service"} {
+	for _, name := range []string{"vidfilter-serve.service", "vidfilter-worker.service", "vidfilter-agent.service"} {
 		out, err := exec.Command("systemd-analyze", "security", "--offline=true", "--threshold=30", "--no-pager", "../../../deploy/"+name).CombinedOutput()
 		if err != nil {
 			t.Errorf("%s: %v: %s", name, err, out)

@@ -134,7 +134,7 @@ func checkInstalled(t *testing.T, m machine, prefix, zsh string) {
 			t.Errorf("%s has no %q", name, want)
 		}
 	}
-	for _, unit := range []string{"vidfilter-serve.service", "vidfilter-worker.service"} {
+	for _, unit := range []string{"vidfilter-serve.service", "vidfilter-worker.service", "vidfilter-agent.service"} {
 		if out := run(t, "systemd-analyze", "verify", "--root="+m.dir, "--man=no", "--recursive-errors=no", prefix+"/lib/systemd/system/"+unit); out != "" {
 			t.Errorf("%s: %s", unit, out)
 		}

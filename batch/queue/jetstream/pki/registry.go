@@ -127,7 +127,7 @@ func checkName(name string) error {
 
 func checkRole(role Role) error {
 	if !slices.Contains(Roles, role) {
-		return hint.Errorf("one of worker submitter observer operator", "queue: no role %q", role)
+		return hint.Errorf(fmt.Sprintf("one of %v", Roles), "queue: no role %q", role)
 	}
 	return nil
 }

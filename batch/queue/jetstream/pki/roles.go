@@ -15,10 +15,11 @@ const (
 	Submitter Role = "submitter" // submits jobs, joins their parts, and works like a worker
 	Observer  Role = "observer"  // reads
 	Operator  Role = "operator"  // a submitter who also cancels, retries and drains those of others
+	Agent     Role = "agent"     // runs the batches of submitters, with their rights, and nothing else
 )
 
 // Roles are all roles.
-var Roles = []Role{Worker, Submitter, Observer, Operator}
+var Roles = []Role{Worker, Submitter, Observer, Operator, Agent}
 
 // Grant lists the subjects that a role may publish and subscribe to. {{name()}} stands for the
 // name of the credential.

@@ -1,0 +1,180 @@
+package jetstream
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"vidfilter/batch/queue"
+	"vidfilter/batch/queue/jetstream/pki"
+	"vidfilter/internal/e2e"
+)
+
+func batchOf(id, owner, root string) queue.Request {
+	return queue.Request{ID: queue.OwnedID(id, owner), User: owner, Root: root, Document: []byte(`{"jobs": ["/films/a.mkv"]}`)}
+}
+
+// A request is run by one process at a time, and goes to another one if that falls silent. An agent
+// acts for its owner meanwhile, and no longer.
+func TestRequest(t *testing.T) {
+	f := newFleet(t, ServeOptions{Options: quick})
+	ctx := t.Context()
+	ann := f.client("ann", pki.Submitter)
+	one, two := f.client("one", pki.Agent), f.client("two", pki.Agent)
+	s, err := ann.Requests().AddRequest(ctx, batchOf("b1", "ann", "/films/out"), "laptop", "")
+	if err != nil || s.State != queue.Queued || s.User != "ann" || !strings.Contains(s.Waits, "no agent for /films/out") {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	if _, err := one.Requests().TakeRequest(ctx, "w", "/other", "h0"); !errors.Is(err, queue.ErrNoRequest) {
+		t.Errorf("an agent of another folder takes it: %v", err)
+	}
+	s, err = one.Requests().TakeRequest(ctx, "w", "/films", "h1")
+	if err != nil || s.State != queue.Running || len(s.Document) == 0 || s.By != "w (one)" {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	if _, err := two.Requests().TakeRequest(ctx, "w", "/films", "h2"); !errors.Is(err, queue.ErrNoRequest) {
+		t.Errorf("two agents have it: %v", err)
+	}
+	acting := ConnectOptions{Options: quick, Acting: &Acting{s.ID, "h1", "ann"}}
+	acting.AckWait = 0
+	if _, err := Connect(f.url(), f.issueAgain("two"), acting); !errors.Is(err, ErrRefused) {
+		t.Errorf("an agent acts by another's hold: %v", err)
+	}
+	e, err := Connect(f.url(), f.issueAgain("one"), acting)
+	e2e.Must(t, err)
+	t.Cleanup(func() { _ = e.Close() })
+	as := e.(*client)
+	f.task(as, "a--ann")
+	if st, err := ann.Get(ctx, "a--ann"); err != nil || st.Job.User != "ann" {
+		t.Errorf("%+v, %v", st.Job, err)
+	}
+	if err := one.Submit(ctx, queue.Job{ID: "b--ann", First: queue.Task{Name: "plan"}}, false); !errors.Is(err, ErrRefused) {
+		t.Errorf("an agent submits a job of its own: %v", err)
+	}
+	for range 6 { // twice the lease
+		time.Sleep(quick.AckWait / 3)
+		e2e.Must(t, one.Requests().Hold(ctx, s.ID, "h1"))
+	}
+	if _, err := two.Requests().TakeRequest(ctx, "w", "/films", "h2"); !errors.Is(err, queue.ErrNoRequest) {
+		t.Errorf("a request that is held is taken: %v", err)
+	}
+	waitFor(t, "the other agent to take it", func() bool {
+		_, err := two.Requests().TakeRequest(ctx, "w", "/films", "h2")
+		return err == nil
+	})
+	if err := one.Requests().Hold(ctx, s.ID, "h1"); !errors.Is(err, queue.ErrHeld) {
+		t.Errorf("the first agent has it, too: %v", err)
+	}
+	if err := as.Cancel(ctx, "a--ann", "x"); !errors.Is(err, ErrRefused) {
+		t.Errorf("it still acts for the owner: %v", err)
+	}
+	e2e.Must(t, two.Requests().EndRequest(ctx, s.ID, "h2", queue.Ending{State: queue.Failed, Exit: 6, Reason: "r", Table: "t"}))
+	var again requests
+	e2e.Must(t, again.load(f.dir, time.Minute))
+	for _, s := range []queue.RequestStatus{again.all[s.ID].RequestStatus, mustRequest(t, ann, s.ID)} {
+		if s.State != queue.Failed || s.Ending.Exit != 6 || s.Ending.Table != "t" {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
+func mustRequest(t *testing.T, c *client, id string) queue.RequestStatus {
+	t.Helper()
+	s, err := c.Requests().Request(t.Context(), id)
+	e2e.Must(t, err)
+	return s
+}
+
+// A submitter holds its own batch. Without it, its agents go on; the same command takes it back from
+// the queue, but not from an agent.
+func TestRequestOfSubmitter(t *testing.T) {
+	f := newFleet(t, ServeOptions{Options: quick})
+	ctx := t.Context()
+	ann := f.client("ann", pki.Submitter)
+	add := func(hold string) error {
+		_, err := ann.Requests().AddRequest(ctx, batchOf("b1", "ann", "/films/out"), "laptop", hold)
+		return err
+	}
+	e2e.Must(t, errors.Join(add("h1"), add("h1")))
+	if err := add("h2"); !errors.Is(err, queue.ErrHeld) {
+		t.Errorf("two processes have one batch: %v", err)
+	}
+	waitFor(t, "the hold to end", func() bool { return add("h2") == nil })
+	e2e.Must(t, ann.Requests().ReturnRequest(ctx, "b1--ann", "h2", "the disk is away"))
+	s, err := ann.Requests().TakeRequest(ctx, "w", "/films", "h3") // an agent with the submitter's credential
+	if err != nil {
+		t.Fatal(err)
+	}
+	e2e.Must(t, ann.Requests().ReturnRequest(ctx, s.ID, "h3", "the disk is away"))
+	if _, err := ann.Requests().TakeRequest(ctx, "w", "/films", "h4"); !errors.Is(err, queue.ErrNoRequest) {
+		t.Errorf("an agent that cannot run it gets it again: %v", err)
+	}
+	if s := mustRequest(t, ann, s.ID); !strings.Contains(s.Waits, "the agent w cannot run it: the disk is away") {
+		t.Errorf("%+v", s)
+	}
+	if _, err := f.client("bob", pki.Submitter).Requests().TakeRequest(ctx, "w", "/films", "h5"); !errors.Is(err, queue.ErrNoRequest) {
+		t.Errorf("another submitter's agent gets it: %v", err)
+	}
+	e2e.Must(t, add("h6"))
+	e2e.Must(t, ann.Requests().ChangeRequest(ctx, s.ID, queue.CancelRequest))
+	if err := ann.Requests().Hold(ctx, s.ID, "h6"); !errors.Is(err, queue.ErrCancelled) {
+		t.Errorf("the submitter does not hear of the end: %v", err)
+	}
+	e2e.Must(t, ann.Requests().ChangeRequest(ctx, s.ID, queue.RetryRequest))
+	e2e.Must(t, ann.Requests().ChangeRequest(ctx, s.ID, queue.PauseRequest))
+	if _, err := ann.Requests().TakeRequest(ctx, "w2", "/films", "h7"); !errors.Is(err, queue.ErrNoRequest) {
+		t.Errorf("an agent takes a paused batch: %v", err)
+	}
+	e2e.Must(t, ann.Requests().ChangeRequest(ctx, s.ID, queue.ResumeRequest))
+	if s, err = ann.Requests().TakeRequest(ctx, "w2", "/films", "h7"); err != nil || !s.RetryFailed {
+		t.Errorf("%+v, %v", s, err)
+	}
+	e2e.Must(t, ann.Requests().ChangeRequest(ctx, s.ID, queue.RemoveRequest))
+	if _, err := ann.Requests().Request(ctx, s.ID); !errors.Is(err, queue.ErrNoRequest) {
+		t.Error(err)
+	}
+}
+
+// Requests have limits, and owners. What others see of them has no names of files.
+func TestRequestRights(t *testing.T) {
+	f := newFleet(t, ServeOptions{Options: quick})
+	ctx := t.Context()
+	ann, eye := f.client("ann", pki.Submitter), f.client("eye", pki.Observer)
+	add := func(q queue.Request) error { _, err := ann.Requests().AddRequest(ctx, q, "laptop", ""); return err }
+	large := batchOf("b1", "ann", "/films/out")
+	large.Document = []byte(strings.Repeat("x", queue.MostRequest))
+	if err := add(large); !errors.Is(err, queue.ErrQuota) {
+		t.Errorf("a large request: %v", err)
+	}
+	for _, q := range []queue.Request{batchOf("b1", "bob", "/out"), batchOf("b1", "ann", "out"), batchOf("b1", "ann", "/x/../out"), batchOf("x-b1", "ann", "/out"), {ID: "b1--ann", Root: "/out"}} {
+		if add(q) == nil {
+			t.Errorf("taken: %+v", q)
+		}
+	}
+	for i := range mostRequests {
+		e2e.Must(t, add(batchOf(fmt.Sprint("b", i), "ann", fmt.Sprint("/films/", i))))
+	}
+	if err := add(batchOf("more", "ann", "/films/more")); !errors.Is(err, queue.ErrQuota) {
+		t.Errorf("one more: %v", err)
+	}
+	if err := add(batchOf("other", "ann", "/films/7")); !errors.Is(err, queue.ErrHeld) {
+		t.Errorf("another batch for a folder: %v", err)
+	}
+	all, err := eye.Requests().Requests(ctx)
+	if err != nil || len(all) != mostRequests || strings.Contains(fmt.Sprintf("%+v", all), "films") || all[0].User != "ann" {
+		t.Errorf("%d, %v: %.200v", len(all), err, all)
+	}
+	if s, err := f.Requests("page").Request(ctx, "b3--ann"); err != nil || s.Root != "/films/3" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	for _, c := range []*client{eye, f.client("bob", pki.Submitter)} {
+		if err := c.Requests().ChangeRequest(ctx, "b3--ann", queue.CancelRequest); !errors.Is(err, ErrRefused) {
+			t.Errorf("%s cancels it: %v", c.who.name, err)
+		}
+	}
+	if _, err := eye.Requests().TakeRequest(ctx, "w", "/films", "h"); !errors.Is(err, ErrRefused) {
+		t.Errorf("an observer runs it: %v", err)
+	}
+}
