@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"time"
 
@@ -14,17 +15,21 @@ const FailedRetention = 7 * 24 * time.Hour
 // Sweep removes files from the store that no job needs: those of jobs that are done, cancelled or
 // failed long ago. Kills and late workers leave them.
 func Sweep(ctx context.Context, e queue.Engine) error {
-	names, err := e.Blobs().List(ctx, "") // before listing the jobs: a job exists before its files
-	if err != nil || len(names) == 0 {
-		return err
-	}
-	jobs, err := Jobs(ctx, e)
+	names, err := e.Blobs().List(ctx, "") // before asking for the jobs: a job exists before its files
 	if err != nil {
 		return err
 	}
+	needed := map[string]bool{} // by job
 	for _, name := range names {
 		id, _, _ := strings.Cut(name, "/")
-		if s, ok := jobs[id]; ok && needs(s) {
+		if _, asked := needed[id]; !asked {
+			s, err := e.Get(ctx, id)
+			if err != nil && !errors.Is(err, queue.ErrNoJob) {
+				return err
+			}
+			needed[id] = err == nil && needs(s)
+		}
+		if needed[id] {
 			continue
 		}
 		if err := e.Blobs().Delete(ctx, name); err != nil {

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,6 +72,27 @@ func BenchmarkBlobs(b *testing.B) {
 					b.Fatal(err, time.Since(begun))
 				}
 			}
+		})
+	}
+}
+
+// BenchmarkSubmit submits jobs through TLS to the server, one by one and 16 at a time, each synced.
+func BenchmarkSubmit(b *testing.B) {
+	for _, n := range []int{1, 16} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			s, err := Serve(ServeOptions{Dir: b.TempDir(), Addr: "127.0.0.1:0"})
+			e2e.Must(b, err)
+			defer s.Close()
+			e, err := Connect("tls://"+s.Addr().String(), s.Creds(pki.Submitter), ConnectOptions{})
+			e2e.Must(b, err)
+			defer e.Close()
+			spec := []byte(`"` + strings.Repeat("x", 1000) + `"`)
+			b.ResetTimer()
+			e2e.Workers(n)(b.Context(), b.N, func(i int) {
+				if err := e.Submit(b.Context(), queue.Job{ID: fmt.Sprint("job-", i), Site: "nowhere", Spec: spec, First: queue.Task{Name: "plan", Site: "nowhere"}}, false); err != nil {
+					b.Error(err)
+				}
+			})
 		})
 	}
 }

@@ -308,10 +308,13 @@ type counter struct {
 
 func (d *counter) open(ctx context.Context, w queue.Worker) (time.Duration, error) {
 	d.w = w
-	m, err := d.next(ctx) // also checks that the role allows it
-	if m != nil {
-		err = m.Nak()
-	}
+	err := d.c.persist(ctx, "asking for tasks", func(ctx context.Context) error {
+		m, err := d.next(ctx) // also checks that the role allows it
+		if m != nil {
+			err = m.Nak()
+		}
+		return err
+	})
 	return d.c.o.AckWait, err
 }
 

@@ -267,6 +267,44 @@ func workChild(url, creds string) error {
 		})
 }
 
+// A worker that begins while the server is frozen waits for it.
+func TestServerFrozen(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cmd, out := spawn(t, "serve", dir, "127.0.0.1:0")
+	e := connect(t, "tls://"+strings.TrimPrefix(line(t, out, "serving"), "serving "), filepath.Join(dir, "submitter.creds"))
+	submit(t, e, queue.Job{ID: "a"}, false)
+	e2e.Must(t, cmd.Process.Signal(syscall.SIGSTOP))
+	work(t, e, queue.Worker{}, parts(e, 1, func(context.Context, queue.Task) error { return nil }))
+	time.Sleep(askWithin + time.Second)
+	e2e.Must(t, cmd.Process.Signal(syscall.SIGCONT))
+	if s := awaitEnd(t, e, "a"); s.State != queue.Done {
+		t.Errorf("%+v", s)
+	}
+}
+
+// leaving is a desk whose worker is stopped while it opens.
+type leaving struct {
+	desk
+	stop func()
+}
+
+func (l leaving) open(ctx context.Context, _ queue.Worker) (time.Duration, error) {
+	l.stop()
+	return 0, ctx.Err()
+}
+
+// A worker that is stopped while it begins has not failed.
+func TestStoppedAtOnce(t *testing.T) {
+	e := embedded(t, quick)
+	ctx, stop := context.WithCancel(t.Context())
+	p := e.newPool(queue.Worker{Name: "w", Slots: 1, Any: true, Home: []string{"here"}}, nil)
+	p.home = leaving{stop: stop}
+	if err := p.work(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
 // A frozen worker loses its task. When it continues, its context ends and its result is refused.
 func TestFrozenProcess(t *testing.T) {
 	s := served(t, ServeOptions{})

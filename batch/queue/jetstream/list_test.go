@@ -35,7 +35,7 @@ func TestListEnded(t *testing.T) {
 	for _, n := range []int{2, dense + 4} { // one by one, and many at a time
 		_, b := ended(t, n)
 		for name, title := range map[string]string{"owner": "", "other": "hidden"} {
-			p, err := b.list(t.Context(), listing{size: 1 << 20, by: caller{pki.Submitter, name}, public: public})
+			p, err := b.list(t.Context(), listing{size: 1 << 20, by: caller{role: pki.Submitter, name: name}, public: public})
 			e2e.Must(t, err)
 			if len(p.found) != n || p.more {
 				t.Fatalf("%d records, more: %v", len(p.found), p.more)

@@ -89,14 +89,14 @@ func (p *workerPool) work(ctx context.Context) error {
 		return nil
 	}
 	lease, err := p.desk.open(ctx, p.w)
+	if len(p.w.Home) == 0 {
+		p.home = nil
+	} else if err == nil {
+		_, err = p.home.open(ctx, queue.Worker{Sites: p.w.Home})
+	}
 	if ctx.Err() != nil {
 		return nil
 	} else if err != nil {
-		return fmt.Errorf("queue: worker %s: %w", p.w.Name, setUpError(err))
-	}
-	if len(p.w.Home) == 0 {
-		p.home = nil
-	} else if _, err := p.home.open(ctx, queue.Worker{Sites: p.w.Home}); err != nil {
 		return fmt.Errorf("queue: worker %s: %w", p.w.Name, setUpError(err))
 	}
 	p.heartbeat = heartbeat(lease)
