@@ -18,7 +18,7 @@ const LeastSide = 32
 
 // Spot measures the noise in a box over frames that come one after another, in a second of a video.
 // In a box that is flat and stands still all is noise: the variation of a block of 8x8 from frame
-// to frame, and, where a codec with loss repeats blocks with their noise, what stays, too.
+// to frame, and, where a codec with loss repeats blocks with their noise, also the part that stays.
 type Spot struct {
 	// Scale is the noise of samples relative to the measured planes'; 0 means 1.
 	Scale float64

@@ -130,7 +130,7 @@ func (f features) chroma(step float64, smoothed bool) (seen, sigma float64) {
 }
 
 // withoutStep returns the noise to add where only the pictures are known: where chroma is much
-// noisier than its own estimate, what its energies stand for.
+// noisier than its own estimate, by its energies.
 func (f features) withoutStep(m *Model) (luma, chroma float64) {
 	if f.chroma50 == 0 {
 		return 0, 0
