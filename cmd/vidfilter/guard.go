@@ -33,7 +33,7 @@ type child struct {
 	broker  target.Broker   // of its outputs
 	service sandbox.Service // nil: the broker
 	idle    time.Duration   // the longest that it may make no progress; 0: for ever
-	stalled atomic.Bool     // it made none
+	stalled atomic.Bool     // it did not start
 }
 
 // guards reports whether a command must run as a child. Only the program itself has children: in a
@@ -49,7 +49,7 @@ func (a *app) guards(cmd *cobra.Command) bool {
 	return !job.IsSandboxOff(mode, a.Env)
 }
 
-// sayWithoutSandbox says that a command reads files without the sandbox, if so.
+// sayWithoutSandbox warns if a command reads files without the sandbox.
 func sayWithoutSandbox(mode string, s cli.Stdio) {
 	if job.IsSandboxOff(mode, s.Env) {
 		cli.NewLogger(s.Err, false).Info(job.WithoutSandbox)
@@ -182,7 +182,7 @@ func (a *app) endChild(c *child, cmd *exec.Cmd, killed syscall.Signal, words str
 	return contract.ExitCode(crash), nil
 }
 
-// adviceOn says what to do about a crash.
+// adviceOn returns advice about a crash.
 func adviceOn(crash error) string {
 	e, ok := errors.AsType[*sandbox.CrashError](crash)
 	switch {
