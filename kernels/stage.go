@@ -16,10 +16,11 @@ type Stage interface {
 	// Takes reports whether the filter takes frames of a layout, on every device that it runs on.
 	Takes(l pipeline.Layout) bool
 
-	// Identity reports whether the filter changes nothing.
+	// Identity reports whether the filter makes no change.
 	Identity() bool
 
-	// Window is what the filter reads around each frame. It does not depend on the device.
+	// Window is the frames that the filter reads around each frame. It does not depend on the
+	// device.
 	Window() pipeline.Window
 }
 
