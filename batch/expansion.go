@@ -312,7 +312,7 @@ type taken struct {
 	inodes  map[inode]string // of the sources
 }
 
-// claim is what is made of an output's name. A watched folder may see 100,000 files.
+// claim is the use of an output's name. A watched folder may see 100,000 files.
 type claim struct {
 	source string
 	inode  inode

@@ -28,13 +28,13 @@ const (
 	searched = 16 // samples that an area may have moved each way
 
 	quiet       = 0.02 // variance of the change, in 8-bit levels², below which there is no noise
-	leastOwn    = 0.5  // of the change's variance must be noise of t+1 alone: less says that things move
+	leastOwn    = 0.5  // of the change's variance must be noise of t+1 alone: less means motion
 	mostSlope   = 0.2  // of the change may be explained by a shift of a part of a sample
 	uneven      = 3    // times the change of the quietest tenth of like brightness is no noise
 	lights      = 6    // classes of brightness, and how many areas one has at the least
 	leastAlike  = 24
 	mostClipped = 0.1 // of the samples that may be black or white
-	mostEqual   = 0.9 // of the samples that may be those of the next frame
+	mostEqual   = 0.9 // of the samples that may equal the next frame's
 )
 
 // levels is a plane in 8-bit levels.
@@ -370,8 +370,8 @@ func (p *patch) row(l *levels, v vector, y int) []float32 {
 	return l.row(p.wide.y + y + v.y)[p.wide.x+v.x:][:p.wide.w]
 }
 
-// difference returns one plane less another, both where the patch has moved to, without what
-// flicker and a shift by a part of a sample explain: the mean, and multiples of the slopes. It also
+// difference returns one plane less another, both where the patch has moved to, without the effects
+// of flicker and a shift by a part of a sample: the mean, and multiples of the slopes. It also
 // returns the share that the shift explains.
 func (p *patch) difference(a *levels, va vector, b *levels, vb vector) (d []float64, explained float64) {
 	d = make([]float64, 0, len(p.gx))
