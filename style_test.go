@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"vidfilter/internal/e2e"
 )
 
 // TestCommentWidth holds lines of comments to 100 columns, with tabs of 4.
@@ -40,21 +42,21 @@ func TestCommentWidth(t *testing.T) {
 	}
 }
 
-// oddWords are patterns that read as translated, with the most that 1,000 words may have: the
-// worst rate of well-written projects.
+// oddWords are patterns that read as translated, with the most that 1,000 words of pages and of
+// comments may have: the worst rate of well-written projects.
 var oddWords = []struct {
-	name  string
-	regex *regexp.Regexp
-	most  float64
+	name          string
+	regex         *regexp.Regexp
+	most, comment float64
 }{
-	{"none, nobody, nothing", regexp.MustCompile(`(?i)\b(none|nobody|nothing)\b`), 0.6},
-	{"that of, those of", regexp.MustCompile(`(?i)\b(that|those) of\b`), 0},
-	{"says, tells", regexp.MustCompile(`(?i)\b(say|says|said|tell|tells|told)\b`), 0.6},
-	{"what, who", regexp.MustCompile(`(?i)\b(what|who|whatever|whoever)\b`), 0.7},
-	{"is named", regexp.MustCompile(`(?i)\b(is|are) named\b`), 0.6},
-	{"so many, as far as, but for", regexp.MustCompile(`(?i)\b(so many|as far as|but for|likewise|of which)\b`), 0},
-	{", too", regexp.MustCompile(`(?i), too\b`), 0},
-	{"a semicolon between sentences", regexp.MustCompile(`; (it|its|they|this|these|the|then|there|so|both|others?) `), 0.7},
+	{"none, nobody, nothing", regexp.MustCompile(`(?i)\b(none|nobody|nothing)\b`), 0.6, 0.6},
+	{"that of, those of", regexp.MustCompile(`(?i)\b(that|those) of\b`), 0, 0.3},
+	{"says, tells", regexp.MustCompile(`(?i)\b(say|says|said|tell|tells|told)\b`), 0.6, 0.6},
+	{"what, who", regexp.MustCompile(`(?i)\b(what|who|whatever|whoever)\b`), 0.7, 0.7},
+	{"is named", regexp.MustCompile(`(?i)\b(is|are) named\b`), 0.6, 0.6},
+	{"so many, as far as, but for", regexp.MustCompile(`(?i)\b(so many|as far as|but for|likewise|of which)\b`), 0, 0.3},
+	{", too", regexp.MustCompile(`(?i), too\b`), 0, 0.3},
+	{"a semicolon between sentences", regexp.MustCompile(`; (it|its|they|this|these|the|then|there|so|both|others?) `), 0.7, 0.7},
 }
 
 // notProse is what a Markdown file has beside prose: code, targets of links, generated tables.
@@ -62,8 +64,24 @@ var notProse = regexp.MustCompile("(?ms)<!-- The table is written by.*?<!-- end 
 
 var aWord = regexp.MustCompile(`[A-Za-z][A-Za-z'-]*`)
 
-// TestPlainWords holds each page to the rates of oddWords. A page of less than 2,000 words counts
-// as one of 2,000, so that a single word is no failure.
+// holdWords reports patterns that 1,000 words of text have more often than most allows. A text of
+// less than 2,000 words counts as one of 2,000, so that a single word is no failure.
+func holdWords(t *testing.T, of, text string, most func(name string, page, comment float64) float64) {
+	t.Helper()
+	prose := strings.Join(strings.Fields(text), " ")
+	words := max(2000, len(aWord.FindAllStringIndex(prose, -1)))
+	for _, odd := range oddWords {
+		found := odd.regex.FindAllStringIndex(prose, -1)
+		limit := most(odd.name, odd.most, odd.comment)
+		if rate := float64(len(found)) * 1000 / float64(words); rate > limit {
+			at := found[len(found)-1]
+			t.Errorf("%s: %q is there %d times, %.2f in 1,000 words; at most %.2f: ...%s...",
+				of, odd.name, len(found), rate, limit, prose[max(0, at[0]-60):min(len(prose), at[1]+40)])
+		}
+	}
+}
+
+// TestPlainWords holds each page to the rates of oddWords.
 func TestPlainWords(t *testing.T) {
 	pages, err := filepath.Glob("*.md")
 	for _, pattern := range []string{"docs/*.md", "docs/notes/*.md", "deploy/*.md"} {
@@ -72,23 +90,112 @@ func TestPlainWords(t *testing.T) {
 			t.Errorf("%d files are %s, %v", len(more), pattern, err)
 		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	for _, page := range pages {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		prose := strings.Join(strings.Fields(notProse.ReplaceAllString(string(text), " ")), " ")
-		words := max(2000, len(aWord.FindAllString(prose, -1)))
-		for _, odd := range oddWords {
-			found := odd.regex.FindAllStringIndex(prose, -1)
-			if rate := float64(len(found)) * 1000 / float64(words); rate > odd.most {
-				at := found[0]
-				t.Errorf("%s: %q is there %d times, %.1f in 1,000 words; at most %.1f: ...%s...",
-					page, odd.name, len(found), rate, odd.most, prose[max(0, at[0]-40):min(len(prose), at[1]+40)])
+		prose := notProse.ReplaceAllString(string(e2e.Read(t, page)), " ")
+		holdWords(t, page, prose, func(_ string, page, _ float64) float64 { return page })
+	}
+}
+
+// heldWords are higher rates than oddWords' in comments: today's, to be lowered only. In shell most
+// are in scripts/ffmpeg.sh, where a changed comment has FFmpeg built anew.
+var heldWords = map[string]map[string]float64{
+	"tests in Go": {
+		"none, nobody, nothing": 5.2, "that of, those of": 1.6, "says, tells": 3.4, "what, who": 5.1,
+		"is named": 0.6, "so many, as far as, but for": 1.3, ", too": 0.6, "a semicolon between sentences": 1.3,
+	},
+	"shell": {
+		"none, nobody, nothing": 1.5, "that of, those of": 0.5, "says, tells": 1.5, "what, who": 3.5,
+		"so many, as far as, but for": 0.5, ", too": 0.5,
+	},
+}
+
+// languages are the kinds of source files by ending, tests of Go apart.
+var languages = map[string]string{
+	".go": "Go", "_test.go": "tests in Go", ".c": "C", ".h": "C", ".cu": "CUDA", ".cc": "C++", ".js": "JavaScript", ".sh": "shell",
+}
+
+var shellComment = regexp.MustCompile(`(?m)^\s*#[^!].*$`)
+
+// commentsOf returns the comments of a source file, without directives of the compiler.
+func commentsOf(language, text string) string {
+	if language == "shell" {
+		return strings.Join(shellComment.FindAllString(text, -1), "\n")
+	}
+	var all []string
+	for text != "" {
+		n := tokenLength(text)
+		if strings.HasPrefix(text, "//") || strings.HasPrefix(text, "/*") {
+			if !strings.HasPrefix(text, "//go:") {
+				all = append(all, strings.Trim(text[:n], "/*"))
 			}
 		}
+		text = text[n:]
+	}
+	return strings.Join(all, "\n")
+}
+
+// tokenLength returns the length of the comment, string or other text at the beginning of a source.
+func tokenLength(text string) int {
+	end, from := "", 1
+	switch {
+	case strings.HasPrefix(text, "//"):
+		end = "\n"
+	case strings.HasPrefix(text, "/*"):
+		end, from = "*/", 2
+	case text[0] == '`':
+		end = "`"
+	case text[0] == '"', text[0] == '\'':
+		for i := 1; i < len(text) && text[i] != '\n'; i++ {
+			if text[i] == text[0] {
+				return i + 1
+			} else if text[i] == '\\' {
+				i++
+			}
+		}
+		return 1
+	default:
+		if n := strings.IndexAny(text[1:], "/`\"'"); n >= 0 {
+			return 1 + n
+		}
+		return len(text)
+	}
+	if n := strings.Index(text[from:], end); n >= 0 {
+		return from + n + len(end)
+	}
+	return len(text)
+}
+
+// TestPlainComments holds the comments of each language to the rates of oddWords or heldWords.
+func TestPlainComments(t *testing.T) {
+	comments := map[string]*strings.Builder{}
+	e2e.Must(t, filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir():
+			return skipFolder(name)
+		}
+		language := languages[filepath.Ext(name)]
+		if strings.HasSuffix(name, "_test.go") {
+			language = languages["_test.go"]
+		}
+		if language == "" {
+			return nil
+		}
+		if comments[language] == nil {
+			comments[language] = &strings.Builder{}
+		}
+		comments[language].WriteString(commentsOf(language, string(e2e.Read(t, name))) + "\n")
+		return nil
+	}))
+	for _, language := range languages {
+		if comments[language] == nil {
+			t.Errorf("no comments in %s", language)
+			continue
+		}
+		holdWords(t, "comments in "+language, comments[language].String(), func(name string, _, comment float64) float64 {
+			return max(comment, heldWords[language][name])
+		})
 	}
 }

@@ -13,7 +13,7 @@ import (
 type Verdict string
 
 const (
-	New  Verdict = "new"  // nothing is there, or unfinished work goes on
+	New  Verdict = "new"  // there is no output, or unfinished work goes on
 	Done Verdict = "done" // the output is there and up to date
 	// the output is ours, but the source, the options or the version differ
 	Changed     Verdict = "changed"
@@ -33,7 +33,7 @@ type Program struct {
 type Finding struct {
 	Verdict Verdict
 	Reason  string      // for people
-	Record  *Record     // nil if there is none, or it is damaged
+	Record  *Record     // nil if it is missing or damaged
 	Warning error       // a damaged record
 	Source  Fingerprint // of the item's source, now
 	Digest  string      // of the work to do

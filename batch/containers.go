@@ -17,7 +17,7 @@ func isVideo(name string) bool {
 	return ok
 }
 
-// ending is a name's extension with its dot. A name that only begins with a dot has none.
+// ending is a name's extension with its dot. A name that only begins with a dot has no ending.
 func ending(name string) string {
 	if i := strings.LastIndexByte(name, '.'); i > 0 && !strings.ContainsRune(name[i:], '/') {
 		return name[i:]

@@ -1,5 +1,5 @@
 // Package batch turns the user's request into items, keeps a record for each item's output, and
-// makes reports of the records. It runs nothing.
+// makes reports of the records. It runs no jobs.
 package batch
 
 import "vidfilter/internal/hint"

@@ -104,10 +104,10 @@ func (p Problem) Error() string {
 	return p.Err.Error()
 }
 
-// Expand makes a plan of a request. It reads folders, lists and job files, but no video. It
-// returns an error if the request as a whole makes no sense, and nothing should start; trouble
-// with a single file of a list, a job file or a folder becomes a Problem of the plan. ctx ends
-// the reading of large folders.
+// Expand makes a plan of a request. It reads folders, lists and job files, but no video. It returns
+// an error if the request as a whole makes no sense, and no job should start; trouble with a single
+// file of a list, a job file or a folder becomes a Problem of the plan. ctx ends the reading of
+// large folders.
 //
 // If flags are given in several places, a job's own options win over the command line, the
 // command line over the job file's defaults, and these over the environment. A job's own name

@@ -321,7 +321,7 @@ type taken struct {
 	store     string           // Plan.Store
 }
 
-// claim is what is made of an output's name. A watched folder may see 100,000 files.
+// claim is the use of an output's name. A watched folder may see 100,000 files.
 type claim struct {
 	source string
 	inode  inode

@@ -49,10 +49,10 @@ type finisher struct {
 	stop      func(step string) error
 }
 
-// Finish renames the finished file temp, which lies below root on the same file system, and
-// writes the record. If it is killed, either nothing has happened, or Check finds Interrupted or
-// Done. A file that is not ours is replaced only if overwrite is set. After an error temp is
-// where it was, unless only the last write of the record failed.
+// Finish renames the finished file temp, which lies below root on the same file system, and writes
+// the record. If it is killed, either it had no effect, or Check finds Interrupted or Done. A file
+// that is not ours is replaced only if overwrite is set. After an error temp is where it was,
+// unless only the last write of the record failed.
 func Finish(o Outputs, r Record, temp string, overwrite bool) (Record, error) {
 	return newFinisher(o, overwrite).finish(r, temp)
 }

@@ -95,7 +95,7 @@ func holderOf(name string) (h Holder) {
 // batch.
 var ErrFolderGone = errorf("run the same command again to make the lost outputs", "the folder was removed, or replaced by another")
 
-// Check returns an error if the lock no longer is that of its folder, so that another batch could
+// Check returns an error if the lock no longer belongs to its folder, so that another batch could
 // take the new one. It ignores a folder that cannot be read: a mount may come back.
 func (l *Lock) Check() error {
 	own, err := l.f.Stat()
@@ -109,7 +109,7 @@ func (l *Lock) Check() error {
 	return nil
 }
 
-// Unlock releases the lock. A second call does nothing.
+// Unlock releases the lock. A second call has no effect.
 func (l *Lock) Unlock() {
 	_ = l.f.Truncate(0)
 	_ = l.f.Close()

@@ -95,11 +95,11 @@ func (o Outputs) writeRecord(r Record) error {
 	return nil
 }
 
-// ErrDamagedRecord is wrapped by the errors of records that make no sense. Such a record counts
-// as none.
+// ErrDamagedRecord is wrapped by the errors of records that make no sense. Such a record counts as
+// missing.
 var ErrDamagedRecord = errorf("replace the output with -y, or remove it and its record", "the record is damaged, and counts as none")
 
-// ReadRecord returns the record of an output, or nil if there is none.
+// ReadRecord returns the record of an output, or nil.
 func ReadRecord(root, output string) (*Record, error) {
 	r, err := readRecord(RecordPath(root, output))
 	if err == nil && r != nil && r.Output != output {

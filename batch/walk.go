@@ -24,7 +24,7 @@ type found struct {
 // name returns the path below the walked folder.
 func (f found) name() string { return path.Join(f.rel, filepath.Base(f.path)) }
 
-// inode identifies a file whatever its name.
+// inode identifies a file under any name.
 type inode struct{ dev, ino uint64 }
 
 func inodeOf(i fs.FileInfo) inode {

@@ -56,8 +56,8 @@ func (w *Watcher) Run(ctx context.Context, yield func(path string) error) error 
 	}
 }
 
-// look returns the files that have settled by now. If the folder is away, it forgets nothing: a
-// mount may come back.
+// look returns the files that have settled by now. If the folder is away, it keeps all: a mount may
+// come back.
 func (w *Watcher) look(ctx context.Context, now time.Time) (settled []string) {
 	walk := &walk{problem: w.Problem, skip: w.skip(ctx)}
 	err := walk.run(w.Dir)

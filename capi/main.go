@@ -37,7 +37,7 @@ type handle struct {
 	*stream.Stream
 	format pipeline.Format
 	mixed  bool
-	lent   *pipeline.Frame // by the latest pull; nil: none
+	lent   *pipeline.Frame // by the latest pull, or nil
 	done   []func()        // releases of the caller's frames
 }
 

@@ -304,7 +304,7 @@ func (c *Camera) replace(old *pipeline.Frame, p *astiav.Packet) (*pipeline.Frame
 // read fills c.pkt; there is false while the driver has no picture.
 func (c *Camera) read() (there bool, err error) {
 	const (
-		flicker = time.Second // drivers report EIO for a loss of signal, too
+		flicker = time.Second // drivers also report EIO for a loss of signal
 		again   = "pull it out and plug it in again, or try another port"
 	)
 	err = c.fc.ReadFrame(c.pkt)

@@ -63,7 +63,7 @@ func userName() string {
 	return "NAME"
 }
 
-// users names the programs that have a device open, as far as the system shows them.
+// users names the programs that have a device open, if the system shows them.
 func users(path string) string {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil {

@@ -42,7 +42,7 @@ type decoder struct {
 	shared  *pipeline.Video      // of the latest frame
 	taken   *pipeline.Frame      // from the device, for the picture at hand
 	seen    astiav.PixelFormat   // the last source format that was reported
-	told    fidelity.Told        // losses of which warnings tell
+	told    fidelity.Told        // losses that warnings announce
 
 	// Copied and Converted count the frames that were not decoded into the pool's memory as they
 	// are: their decoder insists on its own memory, or they are in no layout of ours.
@@ -99,7 +99,7 @@ func (d *decoder) alloc(id astiav.CodecID) error {
 
 // start opens the decoder. Its packets count in timebase.
 func (d *decoder) start(threads int, timebase C.AVRational) error {
-	// Every further thread holds frames and delays the end. FFmpeg's own choice stops here, too.
+	// Every further thread holds frames and delays the end. FFmpeg's own choice also stops here.
 	const mostThreads = 16
 	d.dec.SetThreadCount(min(cmp.Or(threads, machine.CoreLimit()), mostThreads))
 	d.prepare()
@@ -157,7 +157,7 @@ func (d *decoder) unref() {
 	_ = d.device.call(func() error { d.frame.Unref(); return nil })
 }
 
-// close frees the decoder; its frames stay valid. It may be called twice, and alloc after it.
+// close frees the decoder. Its frames stay valid. It may be called twice, and alloc after it.
 func (d *decoder) close() {
 	lost := d.device.lost()
 	d.closeCodec()

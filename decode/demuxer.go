@@ -180,7 +180,7 @@ func (d *demuxer) framed(interlaced bool) bool {
 	return !d.clock.jumpy && intraOnly(id)
 }
 
-// Context returns the open container; it belongs to the input.
+// Context returns the open container, which belongs to the input.
 func (d *demuxer) Context() *astiav.FormatContext { return d.fc }
 
 // Video returns the stream that Next decodes.

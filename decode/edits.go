@@ -17,7 +17,7 @@ import (
 // belong seconds later, and of video without a key frame before the edit, it comes earlier.
 type edits struct {
 	late  map[int]int64 // by stream, in its unit: how much later packets are shown
-	begun map[int]bool  // streams of text and data of which a packet has come
+	begun map[int]bool  // streams of text and data with a packet so far
 }
 
 // readEdits opens a file once more, for FFmpeg's times without its corrections. step is the usual

@@ -24,7 +24,7 @@ func bytesAt(f io.ReaderAt, at int64, n int) []byte {
 	return b[:n]
 }
 
-// tsEnd looks for an incomplete packet at the end. A recording may begin with one, too.
+// tsEnd looks for an incomplete packet at the end. A recording may also begin with one.
 func tsEnd(f *os.File, size int64) (int64, bool) {
 	const sync, enough = 0x47, 5
 	head := bytesAt(f, 0, 2048)

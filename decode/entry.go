@@ -116,8 +116,8 @@ func headersOf(codec astiav.CodecID, extradata, packet []byte) (all []byte) {
 	return bytes.TrimRight(all, "\x00")
 }
 
-// nalUnits returns the units of a packet as far as it is intact. The codec's header has the size
-// of lengths at the given place.
+// nalUnits returns the units of a packet up to the first damage. The codec's header has the size of
+// lengths at the given place.
 func nalUnits(packet, extradata []byte, at int) [][]byte {
 	list, _ := units.NALUnits(packet, units.NALSize(extradata, at))
 	return list

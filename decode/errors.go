@@ -24,7 +24,7 @@ var ErrKeyFrame = errors.New("a key frame is needed")
 // ErrDevice is also wrapped by the error of a device that must decode and does not.
 var ErrDevice = contract.NewClass(contract.ExitDevice, "no picture from the GPU")
 
-// Faults of cameras that may pass. Errors that wrap them wrap ErrUnreadable, too.
+// Faults of cameras that may pass. Errors that wrap them also wrap ErrUnreadable.
 var (
 	ErrNoCamera = errors.New("no camera") // there is no device, or one of another kind
 	ErrBusy     = errors.New("the camera is busy")

@@ -14,7 +14,7 @@ import (
 	"vidfilter/internal/av"
 )
 
-// drain tells the decoder that no more packets come; it still holds frames.
+// drain announces the end to the decoder, which still holds frames.
 func (d *videoDecoder) drain() error {
 	if d.tries > 0 {
 		d.damage.ReadErrors++
@@ -137,7 +137,7 @@ func (d *videoDecoder) tooDamaged() error {
 	return nil
 }
 
-// undecodable is the error of a video of which no packet can be decoded.
+// undecodable is the error of a video without a packet that can be decoded.
 func (d *videoDecoder) undecodable() *Error {
 	e := &Error{Op: "decode", Path: d.path}
 	switch codec := d.codec.Name(); {

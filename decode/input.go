@@ -147,7 +147,7 @@ func (in *Input) feed(ctx context.Context) error {
 	}
 	defer in.pkt.Unref()
 	if in.pkt.Flags().Has(astiav.PacketFlagCorrupt) && in.interrupted() {
-		return in.drain() // reading was interrupted; the input is not damaged
+		return in.drain() // reading was interrupted, without damage
 	}
 	if !in.accept() {
 		return nil

@@ -29,7 +29,7 @@ type Options struct {
 	Threads      int    // of the decoder, 0 for one per core
 	FieldOrder   FieldOrder
 
-	// Layouts reports whether frames may have a layout; other pictures are converted to one that
+	// Layouts reports whether frames may have a layout. Other pictures are converted to one that
 	// they may have. Nil: the basic ones, which must always be among them.
 	Layouts func(pipeline.Layout) bool
 

@@ -200,7 +200,7 @@ func (v *videoReader) endPart() error {
 	return io.EOF
 }
 
-// Damage returns the faults found so far; it is complete after Next has returned io.EOF.
+// Damage returns the faults found so far, all of them after Next has returned io.EOF.
 func (v *videoReader) Damage() Damage {
 	d := v.damage
 	d.LateStreams += v.late

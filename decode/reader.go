@@ -26,7 +26,7 @@ type packetReader struct {
 	clock  clock
 	ahead  ahead
 	moves  movedStreams
-	jumped bool  // the clock did, which was said
+	jumped bool  // the clock did, with a warning
 	cutOff int64 // streams whose last packets could not be read
 }
 

@@ -23,7 +23,7 @@ import (
 type Cuts struct {
 	TimeBase string  `json:"time_base"` // the unit of all times, as 1/90000
 	Frames   int64   `json:"frames"`    // counted, or else by the file's header; 0 if unknown
-	Seconds  float64 `json:"seconds"`   // likewise
+	Seconds  float64 `json:"seconds"`   // the same
 	Parts    []Range `json:"parts"`     // in order, without a gap; empty if it must not be cut
 	Whole    string  `json:"whole"`     // why it must not be cut
 }

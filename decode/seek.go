@@ -95,7 +95,7 @@ func (d *demuxer) seekEntry(start, oneSecond int64, p *astiav.Packet) error {
 }
 
 // landed reads the video's packet to which a seek led, and keeps it if decoding can begin there. At
-// the first packet of the file, a key frame is enough: decoding the whole file begins there, too.
+// the first packet of the file, a key frame is enough: decoding the whole file also begins there.
 func (d *demuxer) landed(start int64, first bool, p *astiav.Packet) (bool, error) {
 	for {
 		if err := d.fc.ReadFrame(p); err != nil {

@@ -91,7 +91,7 @@ func (r mapRule) matches(t streamTraits) bool {
 		(r.language == "" || r.language == t.language)
 }
 
-// mapped applies the rules in order; the last match wins. Without a positive rule everything is
+// mapped applies the rules in order. The last match wins. Without a positive rule everything is
 // selected, or, if all is false, only named streams.
 func mapped(rules []mapRule, t streamTraits, all bool) bool {
 	in := all && !slices.ContainsFunc(rules, func(r mapRule) bool { return !r.negative })

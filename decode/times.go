@@ -96,7 +96,7 @@ func (t *timeline) stamp(pts, duration int64) (int64, int64) {
 }
 
 // packetQueue keeps packets of other streams until the video is as far. A call takes time by the
-// number of streams, not of packets, of which a file can have any number at one time.
+// number of streams, not of packets, since a file can have any number at one time.
 type packetQueue struct {
 	streams []*streamQueue
 	added   int

@@ -153,7 +153,7 @@ func (d *demuxer) accept(p *astiav.Packet, last int64) bool {
 }
 
 // tellLate counts a stream that begins after the input was opened, and warns at its first packet.
-// last stands for that packet's time if it has none.
+// last stands for a missing time of that packet.
 func (d *demuxer) tellLate(p *astiav.Packet, last int64) {
 	i, m := p.StreamIndex(), &d.moves
 	if late := i >= m.opened || m.aside[i]; !late || m.told[i] || d.choice.videoOnly || !d.movable(i) {

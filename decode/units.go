@@ -23,7 +23,7 @@ var scanned = []units.Kind{
 type packetUnits struct {
 	stream   units.Stream
 	fields   units.Fields
-	transfer int // that the stream is tagged with, whatever units say
+	transfer int // that the stream is tagged with, beside its units
 	packets  uintptr
 	waiting  map[uintptr][]units.Unit // by packet
 	lasting  []units.Unit             // since the last key frame

@@ -14,7 +14,7 @@ import (
 )
 
 // mostUnpacked limits the colour profile and the texts of a picture. FFmpeg has no limit, and a
-// megabyte may hold a gigabyte, of which it makes several copies.
+// megabyte may hold a gigabyte, copied several times.
 const mostUnpacked = 16 << 20
 
 // checkPicture refuses a packet of a stream, or its header, if there is more beside the samples of

@@ -62,10 +62,10 @@ func (d *videoDecoder) OnDevice() bool { return d.device != nil }
 // Threads returns the number of threads of the decoder.
 func (d *videoDecoder) Threads() int { return d.dec.ThreadCount() }
 
-// Format returns the format of the frames; it is known after the first one.
+// Format returns the format of the frames, after the first one.
 func (d *videoDecoder) Format() pipeline.Format { return d.format }
 
-// Told returns the losses that warnings have named.
+// Told returns the losses that warnings have announced.
 func (d *videoDecoder) Told() fidelity.Told { return slices.Clone(d.told) }
 
 // prepareFor numbers the packet just read, which the decoder gets next, and looks for pictures that

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// y4mProblem is the error of a YUV4MPEG file of which FFmpeg reads no picture, or nil. FFmpeg's own
-// error number means a busy device.
+// y4mProblem is the error of a YUV4MPEG file without a picture that FFmpeg reads, or nil. FFmpeg's
+// own error number means a busy device.
 func y4mProblem(path string) error {
 	f, err := os.Open(FileOf(path))
 	if err != nil {

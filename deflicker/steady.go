@@ -20,7 +20,7 @@ type correction struct {
 	parts parts
 }
 
-// none changes no sample.
+// The zero correction changes no sample.
 var none = correction{gain: 1}
 
 // steady returns the correction for a picture. changes[k] is the change from picture k-1 to k.

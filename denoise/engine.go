@@ -10,14 +10,14 @@ import (
 
 // Engine denoises pictures in one way: on the CPU or on a GPU. It is for one goroutine.
 type Engine interface {
-	// Prepare makes of a frame, or of one of its fields, what the engine reads of it. The engine
-	// may read the frame's samples until the picture is released, unless it copies them.
+	// Prepare makes the engine's planes of a frame, or of one of its fields. The engine may read
+	// the frame's samples until the picture is released, unless it copies them.
 	Prepare(ctx context.Context, f *pipeline.Frame, field plane.Field) (Picture, error)
 
 	// Sum returns the sum of no pictures yet, for pictures like one of the engine's.
 	Sum(ctx context.Context, like Picture) (Sum, error)
 
-	// Copies says that a prepared picture has all samples of the frame. Of a clean one, Denoise
+	// Copies reports that a prepared picture has all samples of the frame. Of a clean one, Denoise
 	// gives them back.
 	Copies() bool
 
@@ -29,7 +29,7 @@ type Engine interface {
 	// Depth returns how many frames may be under way at once, 0 if Denoise ends with the result.
 	Depth() int
 
-	// Idle gives back what the engine holds beside pictures. It may be used again.
+	// Idle frees the engine's memory beside pictures. It may be used again.
 	Idle()
 }
 
@@ -38,11 +38,11 @@ type Wait func(ctx context.Context) error
 
 // Picture is a picture as an engine keeps it. Its owner retires and releases it once.
 type Picture interface {
-	// Retire says that only jobs that have begun read the picture.
+	// Retire announces that only jobs that have begun read the picture.
 	Retire()
 
-	// Release says that these jobs have ended. The engine does not read the frame's samples any
-	// more when it returns. It retires a picture that was not.
+	// Release announces that these jobs have ended. The engine does not read the frame's samples
+	// any more when it returns. It retires a picture that was not.
 	Release()
 }
 
@@ -51,11 +51,11 @@ type Sum interface {
 	// Add adds a picture, for the jobs to come, plane.SumOf at the most.
 	Add(ctx context.Context, p Picture) error
 
-	// Release says that only jobs that have begun read the sum.
+	// Release announces that only jobs that have begun read the sum.
 	Release()
 }
 
-// Past is a sum of so many pictures.
+// Past is a sum of Count pictures.
 type Past struct {
 	Sum
 	Count int

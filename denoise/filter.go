@@ -9,19 +9,18 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Options are what a user chooses.
+// Options are the user's choices.
 type Options struct {
 	Settings
 	Sigma float64      // of the noise of samples, in 8-bit levels; 0: measured
 	Known *noise.Model // the noise of samples, if Sigma is 0; nil: measured
-	Depth int          // bits of the results, if the frames have fewer and their layout has so many
+	Depth int          // bits of the results, if the frames have fewer and their layout supports it
 }
 
 // measures reports whether the noise of each frame is measured.
 func (o Options) measures() bool { return o.Sigma == 0 && o.Known == nil }
 
-// keeps is how many frames the filter keeps before and after each: its window, and what the meter
-// compares.
+// keeps is how many frames the filter keeps before and after each: its window, and the meter's.
 func (o Options) keeps() (before, after int) {
 	before, after = o.Window()
 	if o.measures() {
@@ -30,8 +29,8 @@ func (o Options) keeps() (before, after int) {
 	return before, after
 }
 
-// Reads is the frames that a result depends on: those of its window, those whose noise is measured,
-// and those of the past, whose runs begin at multiples of a step.
+// Reads is the frames that a result depends on: its window, the frames whose noise is measured, and
+// the past, whose runs begin at multiples of a step.
 func (o Options) Reads() pipeline.Window {
 	before, after := o.keeps()
 	step := 1
@@ -58,7 +57,7 @@ type Filter struct {
 	interlaced bool
 	arrived    []*entry  // frames that are being measured, for the window, oldest first
 	window     []*entry  // oldest first
-	began      int       // frames so far, whatever their format: it begins runs of the past
+	began      int       // frames so far, of any format: it begins runs of the past
 	past       [2][]Past // of each picture of the window's frames, the latest first
 	next       int       // index in the window of the next frame to begin
 	results    []*result // under way, oldest first
@@ -98,7 +97,7 @@ func NewFilter(e Engine, pool *pipeline.Pool, o Options) *Filter {
 // frame is left as it is.
 func (f *Filter) OnNoise(seen func(m noise.Model, clean bool)) { f.seen = seen }
 
-// KeepContext has context frames filtered, too; see pipeline.ContextKeeper.
+// KeepContext also has context frames filtered; see pipeline.ContextKeeper.
 func (f *Filter) KeepContext() { f.keepContext = true }
 
 // filters reports whether a frame has a result.
@@ -110,7 +109,7 @@ func (f *Filter) Retune(o Options) {
 	f.opts = o
 	switch {
 	case !o.measures():
-		f.meter, f.reading, f.lights = nil, nil, nil // what they saw last goes with the window
+		f.meter, f.reading, f.lights = nil, nil, nil // their last frames go with the window
 	case f.meter == nil:
 		for _, e := range f.window {
 			f.read(e)
@@ -119,8 +118,8 @@ func (f *Filter) Retune(o Options) {
 	}
 }
 
-// Again emits the latest frame of a causal filter again, with the settings as they are now. It does
-// nothing before the first.
+// Again emits the latest frame of a causal filter again, with the settings as they are now. Before
+// the first frame it returns at once.
 func (f *Filter) Again(ctx context.Context, emit pipeline.Emit) error {
 	if f.next == 0 {
 		return nil
@@ -361,7 +360,7 @@ func (r *result) complete() *pipeline.Frame {
 	return out
 }
 
-// await waits for what is under way, whatever comes of it.
+// await waits for the jobs under way, and ignores their results.
 func (r *result) await() {
 	for _, wait := range r.waits {
 		_ = wait(context.Background())
@@ -381,7 +380,7 @@ func (r *result) release() {
 // measurement averages lines of the field with the quieter lines between.
 const ofFields = 1.2
 
-// begin begins to take the noise out of a frame. An error leaves nothing behind.
+// begin begins to take the noise out of a frame. An error frees all.
 func (f *Filter) begin(ctx context.Context, emit pipeline.Emit, e *entry, r *result) (err error) {
 	r.of = e
 	finish := func(left int) error { return f.finish(ctx, emit, left) }
@@ -492,8 +491,8 @@ func (f *Filter) Flush(ctx context.Context, emit pipeline.Emit) error {
 	return nil
 }
 
-// Discard releases all frames. What is under way must not be read or written any more, so Discard
-// waits for it.
+// Discard releases all frames. The memory of jobs under way must not be used any more, so Discard
+// waits for them.
 func (f *Filter) Discard() {
 	for _, r := range f.results {
 		r.await()
@@ -509,8 +508,8 @@ func (f *Filter) Discard() {
 	f.engine.Idle()
 }
 
-// forget releases the samples of a frame that no later one is compared with, which the pictures
-// have, too. RGB stays: the change is added to it.
+// forget releases the samples of a frame that no later one is compared with. The pictures have them
+// as well. RGB stays: the change is added to it.
 func (e *entry) forget() {
 	if e.yuv != e.frame || e.steadied != nil || e.forgotten {
 		return

@@ -8,9 +8,9 @@ import (
 	"vidfilter/pipeline"
 )
 
-// InTurn returns an engine of several that take turns: each denoises a run of so many frames, for
-// settings with the window of s. Frames near the ends of a run are prepared by both, and all frames
-// by all engines where results depend on the past.
+// InTurn returns an engine of several that take turns: each denoises a run of frames, for settings
+// with the window of s. Frames near the ends of a run are prepared by both, and all frames by all
+// engines where results depend on the past.
 func InTurn(engines []Engine, run int, s Settings) Engine {
 	t := &inTurn{engines: engines, run: run}
 	t.before, t.after = s.Window()

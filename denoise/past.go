@@ -29,8 +29,8 @@ func (f *Filter) addToPast(ctx context.Context) error {
 	return nil
 }
 
-// beginRun puts a sum for a run in front of the others, unless it is there, and drops what is too
-// far back.
+// beginRun puts a sum for a run in front of the others, unless it is there, and drops runs too far
+// back.
 func (f *Filter) beginRun(ctx context.Context, past *[]Past, run int, like Picture) error {
 	if len(*past) > 0 && (*past)[0].run == run {
 		return nil

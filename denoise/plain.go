@@ -7,7 +7,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Plain is the engine that calls Reference: slow, and what the others are tested against.
+// Plain is the engine that calls Reference: slow, and the standard for tests of the others.
 type Plain struct{}
 
 type plainPicture plane.Picture
@@ -52,5 +52,5 @@ func (Plain) Denoise(_ context.Context, j Job) (Wait, error) {
 // Depth returns 0.
 func (Plain) Depth() int { return 0 }
 
-// Idle does nothing.
+// Idle is empty.
 func (Plain) Idle() {}

@@ -18,8 +18,8 @@ func Reference(window []plane.Picture, centre int, m noise.Model, s Settings, pa
 	return ReferenceAt(window[centre].Planes[0].Depth, window, centre, m, s, past...)
 }
 
-// ReferenceAt is Reference with samples of so many bits in the result, no fewer than the frames'.
-// What is not filtered has their value.
+// ReferenceAt is Reference with samples of the given depth in the result, no fewer bits than the
+// frames'. Unfiltered samples have their value.
 func ReferenceAt(depth int, window []plane.Picture, centre int, m noise.Model, s Settings, past ...plane.Sum) plane.Picture {
 	m = m.Scale(s.Strength)
 	f := newFilter(window, centre, m, s)
@@ -27,7 +27,7 @@ func ReferenceAt(depth int, window []plane.Picture, centre int, m noise.Model, s
 	return f.run(depth)
 }
 
-// run returns the frame without its noise, in samples of so many bits.
+// run returns the frame without its noise, in samples of the given depth.
 func (f *filter) run(depth int) plane.Picture {
 	out := f.window[f.centre].Deeper(depth)
 	if f.filtered.Any() && !f.faint {
@@ -167,7 +167,7 @@ func (f *filter) refined(near []*neighbour) []*neighbour {
 }
 
 // beyond returns the frames further away than n, in order: the step is 1 or -1. They have no search
-// of their own: where n was left out, there is nothing to start from, and so are they.
+// of their own: where n was left out, they have no start and are left out as well.
 func (f *filter) beyond(n *neighbour, step int, pilot plane.Plane) (all []*neighbour) {
 	for d := f.Near + 1; d <= f.Far; d++ {
 		far, ok := f.neighbour(step * d)
@@ -202,8 +202,8 @@ func (f *filter) second(neighbours []*neighbour) (all [3]*fusion.Sums) {
 	return all
 }
 
-// pastOf is what the second pass over plane c reads of the past. The nearest neighbour, the one
-// before rather than the one after, says what stands still.
+// pastOf is the past that the second pass over plane c reads. The nearest neighbour, the one before
+// rather than the one after, decides whether a patch stands still.
 func (f *filter) pastOf(c int, neighbours []*neighbour) (past []fusion.Past, still motion.Field) {
 	nearest := f.Near + 1
 	for _, n := range neighbours {
@@ -221,7 +221,7 @@ func (f *filter) pastOf(c int, neighbours []*neighbour) (past []fusion.Past, sti
 	return past, still
 }
 
-// input is what a pass over plane c reads.
+// input is the input of a pass over plane c.
 func (f *filter) input(c int, neighbours []*neighbour) fusion.Input {
 	in := fusion.Input{
 		Noisy: f.frame.picture.Planes[c],

@@ -7,8 +7,8 @@ import (
 	"vidfilter/pipeline"
 )
 
-// repeats says whether a field of a frame is that of another frame again, with the same noise: a
-// frame shown twice tells nothing new.
+// repeats reports whether a field of a frame repeats another frame's, with the same noise: a frame
+// shown twice has no new information.
 func repeats(a, b *pipeline.Frame, field plane.Field) bool {
 	for i := range a.NumPlanes() {
 		_, rows := a.PlaneSize(i)

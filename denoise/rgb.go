@@ -11,7 +11,7 @@ import (
 // and two opponents. Noise of one sigma in R, G and B has 1/sqrt(3) of it in each, and is less
 // beside the detail of the mean than in luma. The planes have the bits of the samples, which is
 // enough, and the results have 16: their difference to the planes before these were rounded is
-// added to the samples, and rounded once. What the filter leaves alone keeps its bits.
+// added to the samples, and rounded once. Samples that the filter leaves alone keep their bits.
 
 const (
 	changeDepth = 16 // bits of the results
@@ -24,7 +24,7 @@ const (
 	ofGreen   = 741455  // sqrt(0.5), of the third in R and B, and less twice it in G
 )
 
-// noiseOfSamples is the noise of a layout's samples in that of the planes that are filtered.
+// noiseOfSamples is the noise of a layout's samples relative to the filtered planes'.
 func noiseOfSamples(l pipeline.Layout) float64 {
 	if l.Info().RGB {
 		return math.Sqrt(3)
@@ -56,7 +56,7 @@ func split(red, grn, blue int) (a, b, c int) {
 		middle + ((red-2*grn+blue)*green+half)>>fixed
 }
 
-// scale is that of samples of a depth in changeDepth bits.
+// scale converts samples of a depth to changeDepth bits.
 type scale struct{ shift, half, most int }
 
 func scaleOf(depth int) scale {
@@ -81,7 +81,7 @@ func (r *rows) split(rgb *rows, depth int) {
 	}
 }
 
-// change is what is other in a sample of a result; 0 where that was left alone.
+// change is the change of a sample in the result; 0 where it was left alone.
 func (s scale) change(is uint16, was int) int {
 	if int(is) == s.up(s.rounded(was)) {
 		return 0
@@ -89,8 +89,8 @@ func (s scale) change(is uint16, was int) int {
 	return int(is) - was
 }
 
-// add adds to a row of RGB of so many bits, which become other ones, what is other in a result.
-// rounding is in steps of the result, by the last bits of the column.
+// add adds the changes of a result to a row of RGB, and converts its depth. rounding is in steps of
+// the result, by the last bits of the column.
 func (r *rows) add(result *rows, from, to int, rounding *[8]int) {
 	had, has := scaleOf(from), scaleOf(to)
 	reds, greens, blues := r.of()
@@ -165,7 +165,7 @@ func planesOfRGB(in *pipeline.Frame) *pipeline.Frame {
 	return out
 }
 
-// emptyPlanes returns a frame of the given depth for what the engine makes of planes.
+// emptyPlanes returns a frame of the given depth for the engine's result.
 func emptyPlanes(planes *pipeline.Frame, depth int) *pipeline.Frame {
 	format := planes.Format
 	format.Layout = format.Layout.At(depth)
@@ -174,7 +174,7 @@ func emptyPlanes(planes *pipeline.Frame, depth int) *pipeline.Frame {
 	return out
 }
 
-// addToRGB writes in, with what the filter changed in its planes, to out, which has as many bits or
+// addToRGB writes in, with the filter's changes in its planes, to out, which has as many bits or
 // more. Alpha stays.
 func addToRGB(out, in, result *pipeline.Frame) {
 	if out.Layout == in.Layout {

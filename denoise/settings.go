@@ -18,11 +18,11 @@ const (
 	Best             // two passes, the second with frames further away
 )
 
-// Settings are the constants of a tier, and what a user may choose.
+// Settings are the constants of a tier, and the user's choices.
 type Settings struct {
 	Strength     float64 // multiplies the sigma of the noise
 	Luma, Chroma float64 // multiply it in these planes alone; 0 leaves them as they are
-	Grain        float64 // the part of what was removed that is put back, 0 to 1
+	Grain        float64 // the part of the removed noise that is put back, 0 to 1
 
 	Near  int // frames each way that are searched
 	Far   int // frames each way that the second pass reads: Near or more
@@ -95,8 +95,8 @@ func Default(tier Tier) Settings {
 	return s
 }
 
-// TemporalOnly has frames averaged and nothing shrunk: the gain of the last pass is 1, and the
-// pilot is but what its weights go by.
+// TemporalOnly averages frames without shrinking: the gain of the last pass is 1, and the pilot
+// only guides its weights.
 func (s Settings) TemporalOnly() Settings {
 	if s.TwoPasses {
 		s.Second.NoiseShare, s.Second.Blend.Most = 0, 0
@@ -179,8 +179,8 @@ func (s Settings) OfPlanes(m noise.Model) noise.Model {
 // Window is how many frames a result depends on before and after its own.
 func (s Settings) Window() (before, after int) { return s.Far, min(s.Far, s.Ahead) }
 
-// Halved returns the settings for pictures of half the size: one pass will do, for what it changes
-// is coarse.
+// Halved returns the settings for pictures of half the size: one pass will do, since its changes
+// are coarse.
 func (s Settings) Halved(h *noise.Half) Settings {
 	if s.TwoPasses && s.Second.NoiseShare == 0 {
 		s.First.LeastGain = 1

@@ -5,9 +5,9 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Film flickers: no frame is as bright as its neighbours, so they would count for next to nothing.
-// In a scene that flickers the engine gets frames of one brightness, with as many bits, and what it
-// changes in them is added to the frames: they flicker as before.
+// Film flickers: no frame is as bright as its neighbours, so their weights would be near zero. In a
+// scene that flickers the engine gets frames of one brightness, with as many bits, and its changes
+// are added to the frames: they flicker as before.
 
 const gainBits = 16
 

@@ -41,7 +41,7 @@ type Source interface {
 }
 
 // TemplateOf returns the template of an output that keeps the streams and metadata of an input.
-// Options of the input that leave out frames need Template.Cut, too.
+// Options of the input that leave out frames also need Template.Cut.
 func TemplateOf(in Source) Template {
 	start, end := in.Part()
 	return Template{
@@ -165,7 +165,7 @@ func (o *Output) Verify() (err error) {
 // Found returns the facts of the finished file, once Verify has returned without an error.
 func (o *Output) Found() fidelity.Facts { return o.found }
 
-// Told returns the losses that warnings and options have named.
+// Told returns the losses that warnings and options have announced.
 func (o *Output) Told() fidelity.Told {
 	told := slices.Clone(o.spec.Told)
 	o.spec.Params.Tell(&told)
@@ -173,9 +173,8 @@ func (o *Output) Told() fidelity.Told {
 	return told
 }
 
-// NotKept returns what the output does not have of the input's video beside its pictures: those of
-// the extras that it lacks, and what its codec or container has no place for. It is known after the
-// last frame.
+// NotKept returns the parts of the input's video beside its pictures that the output lacks: extras,
+// and the parts that its codec or container has no place for. It is known after the last frame.
 func (o *Output) NotKept(extras []string) []string {
 	lost := spec.Losses(slices.DeleteFunc(slices.Clone(extras), o.coder.Kept))
 	for _, name := range o.spec.Lost {
@@ -190,8 +189,8 @@ func (o *Output) Fields() [3]bool { return o.coder.FieldKinds() }
 // HasChapter reports whether the output has a chapter of this title.
 func (o *Output) HasChapter(title string) bool { return o.mux.HasChapter(title) }
 
-// Turned returns what filters have changed of the pictures, as Look.Turned; it is known once the
-// first frame was put.
+// Turned returns the filters' changes to the shape of pictures, as Look.Turned, once the first
+// frame was put.
 func (o *Output) Turned() []string { return o.spec.Turned }
 
 // Pace returns how many frames are put for each of the input, by their rates; safe from any

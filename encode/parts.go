@@ -60,8 +60,8 @@ func (o *Output) BeginCopy(first int64) error {
 }
 
 // WriteVideo writes a video packet, which it borrows, after Begin or BeginCopy, in decode order.
-// PTS and duration are in the video's unit. So is the DTS; after Begin only that of the first few
-// packets matters. It may run beside WritePacket.
+// PTS and duration are in the video's unit. So is the DTS. After Begin only the DTS of the first
+// few packets matters. It may run beside WritePacket.
 func (o *Output) WriteVideo(p *astiav.Packet) error {
 	own := p.Clone()
 	if own == nil {
@@ -80,8 +80,8 @@ func (o *Output) WriteVideo(p *astiav.Packet) error {
 	return o.mux.WriteVideo(own)
 }
 
-// Join takes over from a coder, whose packets the output has, what it could not keep. It fails if
-// the coder has described its part in another way than the output.
+// Join takes over the losses of a coder whose packets the output has. It fails if the coder has
+// described its part in another way than the output.
 func (o *Output) Join(c *video.Coder) error {
 	if err := o.coder.Join(c, o.mux.Header()); err != nil {
 		return PartsErrorf("%w", err)

@@ -11,7 +11,7 @@ import (
 )
 
 // Bars finds the black bars around the picture of a video from some of its frames, which must have
-// one format. Levels are those of 8 bits.
+// one format. Levels are 8-bit levels.
 //
 // A row or column belongs to a bar only if it is dark and flat in every frame: the picture of a
 // video whose shape changes is the union. An edge counts only if the picture reaches it along much
@@ -29,7 +29,7 @@ type Bars struct {
 	tape   *tape        // nil unless the format suits tape
 }
 
-// segment is what a part of a row or column was in all frames.
+// segment is the state of a part of a row or column in all frames.
 type segment struct{ sum, most float32 }
 
 // profile has the levels of a frame: of the brightest segment of each row and column, and of the
@@ -247,7 +247,7 @@ func (b *Bars) Full() bool {
 	return len(b.frames) > 0 && (b.tape == nil || len(b.frames) >= tapeFrames)
 }
 
-// Found is what a detector found.
+// Found is the result of a detector.
 type Found struct {
 	Box    Box // of the stored picture; the whole if there are no bars
 	Frames int // looked at
@@ -466,7 +466,7 @@ func (b *Bars) sharp(lines [][]segment, bar, from, to int) int {
 	return bar
 }
 
-// count sums up what single frames show.
+// count sums up the results of single frames.
 func (f *Found) count(b *Bars, box Box, limits [4]float64) {
 	limit := b.black + litLevel
 	for _, l := range limits {
@@ -569,7 +569,7 @@ func leading(n, junk int, lit func(int) bool) int {
 	return bar
 }
 
-// String says what is taken off, and what stays.
+// String describes the removed and the remaining part.
 func (f Found) String() string {
 	var b strings.Builder
 	shown := f.facts.Shown(f.Box)
@@ -609,7 +609,7 @@ func pictures(n int) string {
 	return fmt.Sprintf("all %d pictures", n)
 }
 
-// taken describes what a box leaves out of the whole.
+// taken describes the part of the whole outside a box.
 func taken(box, whole Box) string {
 	var parts []string
 	for _, side := range []struct {

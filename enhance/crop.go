@@ -100,8 +100,8 @@ func (f Facts) whyEven(x, y int) string {
 	return text
 }
 
-// near returns the largest box with edges on the steps that lies within b. An edge may also be that
-// of the picture.
+// near returns the largest box with edges on the steps that lies within b. An edge may also be the
+// picture's.
 func (b Box) near(stepX, stepY, width, height int) Box {
 	b.X, b.Width = span(b.X, b.Width, stepX, width)
 	b.Y, b.Height = span(b.Y, b.Height, stepY, height)

@@ -18,7 +18,7 @@ var DeinterlaceNames = []string{"off", "auto", "best", "single", "bob"}
 // Doubles reports whether an interlaced frame gives two frames.
 func (d Deinterlace) Doubles() bool { return d != DeinterlaceOff && d != DeinterlaceSingle }
 
-// Graph leaves progressive frames as they are. Each frame says what it is: a video may be mixed.
+// Graph leaves progressive frames as they are. Each frame has its own kind: a video may be mixed.
 func (d Deinterlace) Graph(f Facts) (string, error) {
 	if d != DeinterlaceBob || f.Progressive {
 		return "", nil

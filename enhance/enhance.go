@@ -9,7 +9,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Facts are what an option must know of the frames that it gets.
+// Facts are the properties of frames that an option needs.
 type Facts struct {
 	Format pipeline.Format
 	Aspect pipeline.Ratio // width to height of a sample; unknown counts as 1
@@ -94,8 +94,8 @@ func (b Box) mirrored(width, height int, x, y bool) Box {
 	return b
 }
 
-// steps returns the numbers of columns and rows of the stored picture that stay together: those of
-// a sample of chroma, and in both fields unless every frame is progressive.
+// steps returns the numbers of columns and rows of the stored picture that stay together: of a
+// sample of chroma, and in both fields unless every frame is progressive.
 func (f Facts) steps() (x, y int) {
 	subX, subY := f.Format.ChromaShift()
 	if l := f.Format.Layout.Info(); l.RGB || l.Gray() {

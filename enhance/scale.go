@@ -13,7 +13,7 @@ import (
 
 // Scale is a value of --scale. The zero value leaves the size.
 type Scale struct {
-	width, height int  // bounds of the picture as it is shown; 0: none
+	width, height int  // bounds of the picture as it is shown; 0: no bound
 	turns         bool // the bounds lie on their side for an upright picture
 	factor        float64
 }

@@ -40,7 +40,7 @@ type Backend struct {
 	units []*openDevice // all, or the one of a share
 }
 
-// common is what a backend and its shares have in common.
+// common is the state that a backend and its shares have in common.
 type common struct {
 	all     []*openDevice
 	streams int
@@ -85,7 +85,7 @@ func Open(o Options) (*Backend, error) {
 	return b, nil
 }
 
-// choose returns the devices to open: all usable ones if o names none.
+// choose returns the devices to open: all usable ones by default.
 func choose(o Options) ([]Device, error) {
 	all, err := Devices()
 	if err != nil {
@@ -135,7 +135,8 @@ func (b *Backend) open(devices []Device, o Options) error {
 
 // Share returns a backend of the device with the fewest shares, for one of several streams that are
 // filtered side by side: its frames stay on that device. Its results do not depend on the device,
-// since its limits are those of all. end gives the device back; only b itself may be closed.
+// since its limits are the strictest of all. end gives the device back; only b itself may be
+// closed.
 func (b *Backend) Share() (share *Backend, end func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -174,8 +175,8 @@ type form interface {
 	filter(pool *pipeline.Pool) (pipeline.Filter, error)
 }
 
-// formOf returns the form of a stage on the backend's devices, or on the host if the stage needs
-// none of them.
+// formOf returns the form of a stage on the backend's devices, or on the host if the stage needs no
+// device.
 func (b *Backend) formOf(s kernels.Stage) (form, error) {
 	if err := kernels.Validate(s); err != nil {
 		return nil, err

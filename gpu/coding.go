@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Caps is what a device decodes or encodes of one codec, chroma format and depth. The zero value is
-// nothing.
+// Caps are a device's limits for decoding or encoding one codec, chroma format and depth. The zero
+// value allows no video.
 type Caps struct {
 	Engines             int
 	MinWidth, MinHeight int
@@ -14,7 +14,7 @@ type Caps struct {
 	macroblocks         int // of 256 samples
 }
 
-// allows returns nil for a size that the device can decode or encode, as the verb says.
+// allows returns nil for a size that the device can decode or encode, according to the verb.
 func (c Caps) allows(width, height int, verb string) error {
 	switch {
 	case c.Width == 0:
@@ -27,7 +27,7 @@ func (c Caps) allows(width, height int, verb string) error {
 	return nil
 }
 
-// Coding is a kind of video, and what a device decodes or encodes of it.
+// Coding is a kind of video, and a device's limits for it.
 type Coding struct {
 	Codec         string // FFmpeg's name
 	Chroma, Depth int    // 420, 444

@@ -74,9 +74,9 @@ func runOf(devices int) int {
 // side by side. Each needs memory for its work.
 const laneShare = 8
 
-// denoiser denoises on a device. One stream makes what jobs read: the planes of pictures, and sums.
-// Jobs run side by side in lanes, in turn: their kernels fill multiprocessors that the last blocks
-// of others leave idle.
+// denoiser denoises on a device. One stream makes the inputs of jobs: the planes of pictures, and
+// sums. Jobs run side by side in lanes, in turn: their kernels fill multiprocessors that the last
+// blocks of others leave idle.
 type denoiser struct {
 	backend *Backend
 	unit    *openDevice
@@ -105,7 +105,7 @@ type kind struct {
 	half           *kind // of half the size, if there are any
 }
 
-// store is memory for what several jobs read.
+// store is memory that several jobs read.
 type store struct {
 	buffer
 	read int // the number of the latest job that reads it
@@ -144,7 +144,7 @@ func (d *denoiser) take(s *stores, size int) (*store, error) {
 // reads reports whether a job that may run beside the next one reads s.
 func (d *denoiser) reads(s *store) bool { return s.read > d.next-len(d.lanes) }
 
-// awaitReaders has what is made next wait for the jobs that read s.
+// awaitReaders has the next kernels wait for the jobs that read s.
 func (d *denoiser) awaitReaders(s *store) error {
 	var c calls
 	if s.read > 0 {
@@ -236,7 +236,7 @@ func (d *denoiser) open(f pipeline.Format) error {
 	}
 	d.slots, d.kinds = s, map[device.Shape]*kind{}
 	d.lanes, d.ends = make([]cu.Stream, lanes), make([]cu.Event, endsOfLane*lanes)
-	d.next = lanes // any number, but the jobs before it have one, too
+	d.next = lanes // any number, but the jobs before it also have one
 	d.backend.using(d, true)
 	return s.do(func() error {
 		for i := range d.lanes {
@@ -348,7 +348,7 @@ func (d *denoiser) workOf(k *kind, lane int) (uint64, error) {
 	return uint64(w.address), d.slots.launch(d.lanes[lane], k.layout.Clear(uint64(w.address)))
 }
 
-// make queues kernels that make what jobs read.
+// make queues kernels that make the inputs of jobs.
 func (d *denoiser) make(runs []device.Run) error { return d.slots.launch(d.making, runs) }
 
 // Retire lets other pictures use the memory when the jobs in progress have read it.
@@ -514,7 +514,7 @@ func halved(job device.Job) device.Job {
 	return device.Job{Centre: job.Centre, Noise: half.Model, Settings: job.Settings.Halved(half)}
 }
 
-// halves returns the pictures of half the size, nil where there is none.
+// halves returns the pictures of half the size, or nil.
 func halves(window []*planes) []*planes {
 	all := make([]*planes, len(window))
 	for i, p := range window {
@@ -525,7 +525,7 @@ func halves(window []*planes) []*planes {
 	return all
 }
 
-// complete makes what the next job reads and is missing: the planes that the search reads, and the
+// complete makes the missing inputs of the next job: the planes that the search reads, and the
 // pictures of half the size.
 func (d *denoiser) complete(window []*planes, job device.Job) error {
 	k := window[job.Centre].kind

@@ -21,8 +21,8 @@ type Device struct {
 // String returns the name that --device takes, such as "cuda:0".
 func (d Device) String() string { return fmt.Sprintf("cuda:%d", d.Index) }
 
-// Devices lists the GPUs, usable or not. If there is none, the error says why, wraps ErrDevice
-// and may have a Hint.
+// Devices lists the GPUs, usable or not. Without a device the error gives the reason, wraps
+// ErrDevice and may have a Hint.
 func Devices() ([]Device, error) {
 	if err := loadDriver(); err != nil {
 		return nil, err

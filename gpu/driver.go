@@ -25,8 +25,8 @@ func DriverVersion() string {
 
 func versionText(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }
 
-// loadDriver loads and initializes the driver, which takes a moment the first time. The error
-// says why it cannot be used.
+// loadDriver loads and initializes the driver, which takes a moment the first time. The error gives
+// the reason that it cannot be used.
 func loadDriver() error {
 	s := C.vf_cuda_state()
 	switch v := cu.Version(); {

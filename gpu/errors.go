@@ -11,14 +11,13 @@ import (
 	"vidfilter/internal/contract"
 )
 
-// ErrDevice is wrapped by every error caused by a device: none is present, or it cannot do the
-// job.
+// ErrDevice is wrapped by every error caused by a device: it is missing, or cannot do the job.
 var ErrDevice = contract.NewClass(contract.ExitDevice, "device not available")
 
-// ErrNVENC is wrapped, too, by those caused by NVENC: the CPU can encode without it.
+// ErrNVENC is also wrapped by errors caused by NVENC: the CPU can encode without it.
 var ErrNVENC = errors.New("NVENC not available")
 
-// Kinds of ErrNVENC that callers tell apart.
+// Kinds of ErrNVENC that callers distinguish.
 var (
 	ErrNVENCFull  = fmt.Errorf("%w: it opens no further session", ErrNVENC)
 	ErrNVENCLacks = fmt.Errorf("%w: it would never encode this here", ErrNVENC)
@@ -26,12 +25,12 @@ var (
 
 // Error is a failure of a device or its driver. It wraps ErrDevice.
 type Error struct {
-	Op   string // "gpu: launch tile_r3 on cuda:0, 3840x2160"; "" if Text says it all
+	Op   string // "gpu: launch tile_r3 on cuda:0, 3840x2160"; "" if Text is enough
 	Code int    // the driver's CUresult; 0 if the error is not the driver's
 	Text string // the cause
 	hint string
 
-	nvenc error // ErrNVENC or a kind of it, which it wraps, too; nil if NVENC is not the cause
+	nvenc error // ErrNVENC or a kind of it, which it also wraps; nil if NVENC is not the cause
 }
 
 func (e *Error) Error() string {
@@ -46,7 +45,7 @@ func (e *Error) Unwrap() error { return ErrDevice }
 // Is also matches ErrNVENC and its kinds.
 func (e *Error) Is(target error) bool { return e.nvenc != nil && errors.Is(e.nvenc, target) }
 
-// Hint suggests a remedy to the user; "" if there is none.
+// Hint suggests a remedy to the user, or is "".
 func (e *Error) Hint() string { return e.hint }
 
 // Cause is for contract.Done.

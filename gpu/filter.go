@@ -15,7 +15,7 @@ type filter struct {
 	pool    *pipeline.Pool
 	planner kernels.Planner
 
-	format  pipeline.Format // of the slots; zero if there are none
+	format  pipeline.Format // of the slots, or zero
 	plan    *kernels.Plan
 	slots   []*slots    // of each device
 	next    int         // device of the next frame
@@ -155,7 +155,7 @@ func (fl *inFlight) queue(p *kernels.Plan, src, dst place) error {
 	return c.err
 }
 
-// drop releases everything that has not been emitted. Nothing may be in progress.
+// drop releases everything that has not been emitted. There must be no work in progress.
 func (fl *inFlight) drop() {
 	fl.known = true
 	fl.upload.release(fl.slots)

@@ -13,7 +13,7 @@ import (
 	"vidfilter/kernels"
 )
 
-// cu's types consist of one unexported handle; this fails to compile if their size changes.
+// cu's types consist of one unexported handle. This fails to compile if their size changes.
 var (
 	_ = [1]byte{}[unsafe.Sizeof(cu.Function{})-unsafe.Sizeof(C.CUfunction(nil))]
 	_ = [1]byte{}[unsafe.Sizeof(cu.Stream{})-unsafe.Sizeof(C.CUstream(nil))]
@@ -87,7 +87,7 @@ func allowShared(f cu.Function, bytes int) error {
 // rows are rows of bytes in host and device memory, or in two places of the device's.
 type rows struct {
 	host                   unsafe.Pointer
-	source                 cu.DevicePtr // or target, in the host's place, with its pitch; 0: none
+	source                 cu.DevicePtr // or target, in the host's place, with its pitch; 0: unused
 	device                 cu.DevicePtr
 	hostPitch, devicePitch int
 	width, count           int // bytes, rows

@@ -95,8 +95,8 @@ type Decoding struct {
 
 var _ pipeline.Discarder = (*Decoding)(nil)
 
-// Decoding returns a decoding on the first device. Frames are in memory of host, too, unless it is
-// nil; with several devices it must not be.
+// Decoding returns a decoding on the first device. Frames are also in memory of host, unless it is
+// nil. With several devices it must not be nil.
 func (b *Backend) Decoding(host *pipeline.Pool) (*Decoding, error) {
 	if _, err := loadVideo(); err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func (d *Decoding) Supports(codec string, l pipeline.Layout, width, height int) 
 func (d *Decoding) Engines() int { return d.engines }
 
 // Call makes a call of FFmpeg's decoder, and waits for it as long as for a driver call. Its error
-// says that the device does not answer.
+// reports that the device does not answer.
 func (d *Decoding) Call(f func()) error {
 	return d.unit.failed(d.thread.do(func() error { f(); return nil }), "decode on %s", d.unit)
 }
@@ -237,7 +237,7 @@ func (d *Decoding) freeAll() {
 	d.free = nil
 }
 
-// Close frees what the decoding holds on the device, and frames that are still out later. It may be
+// Close frees the decoding's memory on the device, and frames that are still out later. It may be
 // called more than once, also after the backend's own.
 func (d *Decoding) Close() {
 	d.backend.using(d, false)

@@ -22,7 +22,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Hints about NVENC. What fails says how to do without.
+// Hints about NVENC. Errors give the way to do without.
 const (
 	hintSoftware = "--codec h264, hevc or av1 without --hwaccel nvenc encodes on the CPU"
 	hintChips    = "vidfilter devices lists what each GPU encodes, --device cuda:N chooses one; most GeForce, RTX and L cards have it, data centre cards such as the A100 and H100 do not; " + hintSoftware
@@ -94,7 +94,7 @@ func (u *openDevice) session(do func(*C.struct_vf_session) C.int) error {
 	return nil
 }
 
-// encodes asks NVENC what it encodes of codecs, by FFmpeg's names.
+// encodes asks NVENC for its limits for codecs, by FFmpeg's names.
 func (u *openDevice) encodes(codecs ...string) (all []Coding, err error) {
 	err = u.session(func(s *C.struct_vf_session) C.int {
 		for _, codec := range codecs {
@@ -129,8 +129,8 @@ func (d Device) Encodes() (all []Coding, err error) {
 	return call(context.Background(), u.work, func() ([]Coding, error) { return u.encodes("h264", "hevc", "av1") })
 }
 
-// Encoding lets an encoder take pictures from the memory of a device: those of the backend's
-// filters, or of the host. It is for one encoder, which must be freed before it is closed.
+// Encoding lets an encoder take pictures from the memory of a device, by the backend's filters or
+// copied from the host. It is for one encoder, which must be freed before it is closed.
 type Encoding struct {
 	*surfaceCopier
 	backend *Backend
@@ -168,7 +168,7 @@ func (b *Backend) newEncoding(u *openDevice) (*Encoding, error) {
 	return e, nil
 }
 
-// Encodes returns what the device encodes of a codec, by FFmpeg's name.
+// Encodes returns the device's limits for a codec, by FFmpeg's name.
 func (e *Encoding) encodes(codec string) ([]Coding, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -315,8 +315,8 @@ func (e *Encoding) Host(f *pipeline.Frame) (*pipeline.Frame, error) {
 	return host, nil
 }
 
-// Close frees what the encoding holds on the device. It may be called more than once, also after
-// the backend's own.
+// Close frees the encoding's memory on the device. It may be called more than once, also after the
+// backend's own.
 func (e *Encoding) Close() {
 	e.backend.using(e, false)
 	e.Discard()
@@ -333,8 +333,8 @@ func (e *Encoding) Discard() {
 	}
 }
 
-// Beside reports whether the frames of a backend are on the encoding's device. Those of others come
-// through the host's memory.
+// Beside reports whether the frames of a backend are on the encoding's device. Frames of others
+// come through the host's memory.
 func (e *Encoding) Beside(b kernels.Backend) bool {
 	own, ok := b.(*Backend)
 	return ok && len(own.units) == 1 && own.units[0] == e.unit

@@ -15,7 +15,7 @@ import (
 )
 
 // slots moves frames of one format through a device, for both filters. Copies in, kernels and
-// copies back have their own streams, so those of different frames overlap. It owns the streams,
+// copies back have their own streams, so they overlap for different frames. It owns the streams,
 // staging buffers and events. One goroutine may use it at a time: it calls do, queue, settle and
 // close. The other methods run on the work thread.
 type slots struct {
@@ -33,7 +33,7 @@ type slots struct {
 	stages       [2]ring[*stage] // inward, outward
 	events, idle []cu.Event      // all, and the unused ones
 	pending      []*job          // oldest first
-	before       cu.Event        // the end of the latest complete job; zero if there is none
+	before       cu.Event        // the end of the latest complete job, or zero
 }
 
 // lane is a stream for kernels, with the memory that they use besides frames.
@@ -60,7 +60,7 @@ func stagesFor(lanes int) int { return lanes + 2 }
 // upload is the copy of a frame to the device.
 type upload struct {
 	start, copied   cu.Event
-	ready, prepared cu.Event // around the kernels that prepare it; zero if there are none
+	ready, prepared cu.Event // around the kernels that prepare it, or zero
 	known           bool     // the copy is known to be done
 	pins            runtime.Pinner
 }
@@ -77,8 +77,8 @@ type job struct {
 	err                 error
 }
 
-// newSlots returns slots for frames of a format, with up to lanes streams for kernels. The
-// function memory allocates a lane's memory; it is nil if the caller makes its own streams.
+// newSlots returns slots for frames of a format, with up to lanes streams for kernels. The function
+// memory allocates a lane's memory, or is nil if the caller makes its own streams.
 func newSlots(b *Backend, u *openDevice, f pipeline.Format, op string, lanes int, memory func() (*memory, error)) (*slots, error) {
 	s := &slots{backend: b, unit: u, format: f, op: op, memory: memory, begun: time.Now()}
 	s.lanes.most = lanes
@@ -373,7 +373,7 @@ func (a *upload) release(s *slots) {
 type times struct{ in, kernel, out, busy time.Duration }
 
 // measure reads the events of a job whose result is complete. The event before is the end of the
-// device's previous job; zero if there is none.
+// device's previous job, or zero.
 func (j *job) measure(before cu.Event) (t times, err error) {
 	own, last := j.reads[j.centre], j.reads[len(j.reads)-1]
 	var prepared, since time.Duration
@@ -459,7 +459,7 @@ type buffer struct {
 	size    int
 }
 
-// grow makes the buffer at least size bytes. Its contents are lost; nothing may be using it.
+// grow makes the buffer at least size bytes. Its contents are lost, and it must not be in use.
 func (b *buffer) grow(u *openDevice, size int) error {
 	if size <= b.size {
 		return nil

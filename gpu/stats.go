@@ -23,7 +23,8 @@ func (s Stats) Overlap() float64 {
 	return float64(s.CopyIn+s.Kernel+s.CopyOut) / float64(s.Busy)
 }
 
-// PerFrame returns the average times of the stages for a frame that so many filters take in a row.
+// PerFrame returns the average times of the stages for a frame that a number of filters take in a
+// row.
 func (s Stats) PerFrame(filters int) (copyIn, kernel, copyOut time.Duration) {
 	n := time.Duration(max(s.Frames/int64(max(filters, 1)), 1))
 	return s.CopyIn / n, s.Kernel / n, s.CopyOut / n
@@ -70,14 +71,14 @@ func (m *meter) started(phase func(*ColdStart) *time.Duration, since time.Time) 
 	}
 }
 
-// Stats returns the times so far; it may be called at any time from any goroutine.
+// Stats returns the times so far. It may be called at any time from any goroutine.
 func (b *Backend) Stats() Stats {
 	b.meter.mu.Lock()
 	defer b.meter.mu.Unlock()
 	return b.meter.stats
 }
 
-// ColdStart returns the phases of the start completed so far; the others are 0.
+// ColdStart returns the phases of the start completed so far. The others are 0.
 func (b *Backend) ColdStart() ColdStart {
 	b.meter.mu.Lock()
 	defer b.meter.mu.Unlock()

@@ -55,7 +55,7 @@ func (c *surfaceCopier) end() {
 	_ = c.unit.leave()
 }
 
-// close frees everything, after what free frees on the thread.
+// close frees everything, after free on the thread.
 func (c *surfaceCopier) close(free func()) {
 	_ = c.thread.do(func() error {
 		free()
@@ -72,7 +72,8 @@ func (c *surfaceCopier) Handles() (context, stream unsafe.Pointer) {
 	return unsafe.Pointer(c.context), unsafe.Pointer(streamHandle(c.stream))
 }
 
-// run queues launches of the kernel for samples of so many bytes. It must be called on the thread.
+// run queues launches of the kernel for samples of a number of bytes. It must be called on the
+// thread.
 func (c *surfaceCopier) run(bytes int, launches []kernels.Launch) error {
 	k, err := c.unit.load(surface.Kernel(bytes))
 	if err != nil {

@@ -29,7 +29,7 @@ func (b *Backend) RunKernel(ctx context.Context, plan kernels.Planner, dst, src 
 }
 
 // TimeKernel returns how long a plan takes for a frame like src, which it borrows, one time per
-// batch. Nothing is copied while it runs. Runs rotate over copies of src and of the result that
+// batch. There are no copies while it runs. Runs rotate over copies of src and of the result that
 // together are three times as large as the device's cache, so that each is read from memory.
 func (b *Backend) TimeKernel(ctx context.Context, plan kernels.Planner, src *pipeline.Frame, r Repeat) ([]time.Duration, error) {
 	k, err := b.newKernelRun(plan, src, 0, 1)

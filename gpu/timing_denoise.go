@@ -48,7 +48,7 @@ func (b *Backend) TimeDenoise(ctx context.Context, frames []*pipeline.Frame, p k
 	}
 	runs := lanes[0]
 	for i, run := range runs {
-		// The kernels before leave what it reads, such as the search's sums for the gates.
+		// The kernels before leave its inputs, such as the search's sums for the gates.
 		if err := d.slots.do(func() error { return d.make(runs[:i]) }); err != nil {
 			return t, err
 		}

@@ -31,7 +31,7 @@ import (
 // ErrGraph is wrapped by every error of a graph that cannot be used, at all or for a video.
 var ErrGraph = contract.NewClass(contract.ExitUsage, "graph not understood")
 
-// The limits of a graph. FFmpeg has none, and some of its filters make frames without an end.
+// The limits of a graph. FFmpeg has no limit, and some of its filters make frames without an end.
 const (
 	mostText    = 8 << 10 // bytes
 	mostFilters = 64
@@ -43,9 +43,9 @@ const (
 const example = `for example "bwdif=1", or "scale=1280:-2:flags=lanczos,cas=0.3"`
 
 // Check judges a graph in FFmpeg's syntax: whether its filters exist, may be used and take their
-// options, and whether they lead from one video to one. It opens no file. What depends on the
-// frames, such as a crop larger than the picture, is found by the first of them. Its errors wrap
-// ErrGraph; they quote the filter that is wrong, with FFmpeg's reason.
+// options, and whether they lead from one video to one. It opens no file. Faults that depend on the
+// frames, such as a crop larger than the picture, are found at the first of them. Its errors wrap
+// ErrGraph and quote the filter that is wrong, with FFmpeg's reason.
 func Check(text string) error {
 	p, err := parse(text, Options{Threads: 1})
 	if err != nil {
@@ -137,8 +137,8 @@ func (p *parsed) split() error {
 	return nil
 }
 
-// splitWrong returns what is wrong with the first filter that FFmpeg cannot read by itself, nil if
-// it reads them all. FFmpeg cannot read options without names of filters that it lacks.
+// splitWrong returns the fault of the first filter that FFmpeg cannot read by itself, or nil.
+// FFmpeg cannot read options without names of filters that it lacks.
 func (p *parsed) splitWrong() error {
 	for n, at := range places(p.text) {
 		part := p.text[at.from:at.to]
@@ -174,7 +174,7 @@ func segmentOf(graph *C.AVFilterGraph, text string) (s *C.AVFilterGraphSegment, 
 	return s, code
 }
 
-// params yields what FFmpeg has read of each filter.
+// params yields the parameters of each filter that FFmpeg has read.
 func (p *parsed) params() func(yield func(*C.AVFilterParams) bool) {
 	return func(yield func(*C.AVFilterParams) bool) {
 		for _, chain := range av.Slice(p.segment.chains, int(p.segment.nb_chains)) {
@@ -199,7 +199,7 @@ func (p *parsed) judgeNames() error {
 	return nil
 }
 
-// judgeName returns why a filter may not be used, or "", and what to do.
+// judgeName returns why a filter may not be used, or "", and a remedy.
 func judgeName(name string) (why, advice string) {
 	if _, ok := known[name]; ok {
 		return "", ""
@@ -408,7 +408,7 @@ func (p *parsed) try(n int, call func() C.int) error {
 	return p.wrong(n, message, "")
 }
 
-// numbered returns the number of the filter that FFmpeg names so in messages, -1 for none.
+// numbered returns the number of the filter that FFmpeg names so in messages, or -1.
 func (p *parsed) numbered(part string) int {
 	return slices.IndexFunc(p.filters, func(f *C.AVFilterContext) bool { return C.GoString(f.name) == part })
 }

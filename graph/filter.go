@@ -49,14 +49,14 @@ type Filter struct {
 	loose  bool   // frames themselves have come out of order, as of a live source that stands still
 
 	number  int64   // of the frames so far
-	dropped dropped // of which no result came
+	dropped dropped // without a result
 
 	inside atomic.Int64 // frames that FFmpeg has references to
-	traces atomic.Int64 // frames of which something is left in the graph
+	traces atomic.Int64 // frames with a rest in the graph
 	most   int64        // of traces
 }
 
-// Open returns a stage that runs a graph. Its errors are those of Check.
+// Open returns a stage that runs a graph. Its errors are Check's.
 func Open(text string, o Options) (*Filter, error) {
 	p, err := parse(text, Options{Name: o.Name, Threads: 1})
 	if err != nil {
@@ -85,7 +85,7 @@ const slack = 2
 // Held returns how many frames the graph may keep. It copies those beyond them and Later.
 func (f *Filter) Held() int { return f.keeps + slack }
 
-// source is what a graph must know of the frames that it is opened for.
+// source is the description of the frames that a graph is opened for.
 type source struct {
 	format pipeline.Format
 	pixels astiav.PixelFormat
@@ -102,7 +102,7 @@ type running struct {
 	rescaled     bool            // a picture is scaled on its way
 	paced        bool            // the rate of frames changes
 
-	unrated bool          // only the times of results tell their rate and how long they last
+	unrated bool          // only the times of results give their rate and duration
 	kept    *astiav.Frame // of unrated: the latest result, until the next one has come
 	step    C.int64_t     // how long the one before lasts
 }
@@ -116,7 +116,7 @@ func (r *running) close() {
 	}
 }
 
-// trace is what is left of a frame in what filters make of it.
+// trace is a frame's identity in the results that filters make of it.
 type trace struct {
 	of        *Filter
 	number    int64
@@ -213,7 +213,7 @@ func (f *Filter) Process(ctx context.Context, frame *pipeline.Frame, emit pipeli
 	return f.pull(ctx, emit)
 }
 
-// do is try for calls with frames, which fail for want of memory, too.
+// do is try for calls with frames, which also fail for want of memory.
 func (r *running) do(call func() C.int) error {
 	var code C.int
 	err := r.try(-1, func() C.int {
@@ -274,7 +274,7 @@ func (f *Filter) finish(ctx context.Context, emit pipeline.Emit) error {
 	return nil
 }
 
-// Discard releases what the graph holds.
+// Discard releases the graph's frames.
 func (f *Filter) Discard() {
 	f.run.close()
 	f.run = nil
@@ -484,7 +484,7 @@ func (r *running) judgeSizes(most int64) error {
 	return nil
 }
 
-// look reads what comes out of the graph.
+// look reads the output of the graph.
 func (r *running) look(src source) {
 	for _, f := range av.Slice(r.graph.filters, int(r.graph.nb_filters)) {
 		switch C.GoString(f.filter.name) {
@@ -605,7 +605,7 @@ func (f *Filter) rate(first, second *C.AVFrame) {
 	}
 }
 
-// traceOf returns the trace that a picture has, nil if a filter has made it of none.
+// traceOf returns the trace of a picture, nil if a filter has made it without an input.
 func traceOf(c *C.AVFrame) *trace {
 	if h := C.vf_graph_marked(c); h != 0 {
 		return cgo.Handle(h).Value().(*trace)

@@ -12,7 +12,7 @@ import (
 // ErrGraph is the error of every graph in a build without FFmpeg.
 var ErrGraph = errors.New("no FFmpeg")
 
-// Filter is a graph that is open: there is none.
+// Filter is a graph that is open, which never exists.
 type Filter struct{ pipeline.Pass }
 
 // Open refuses all graphs.
@@ -26,5 +26,5 @@ func Check(string) error { return nil }
 // Local reports false.
 func (*Filter) Local() bool { return false }
 
-// Discard does nothing.
+// Discard is empty.
 func (*Filter) Discard() {}

@@ -2,12 +2,12 @@ package graph
 
 import "vidfilter/pipeline"
 
-// Options of Open; the zero value will do.
+// Options of Open. The zero value will do.
 type Options struct {
 	// Name is the option that the graph is from, for errors.
 	Name string
 	// Takes reports which layouts the next stage takes; nil: all. Results have the one of them that
-	// keeps most of what the last filter makes.
+	// keeps most of the last filter's output.
 	Takes func(pipeline.Layout) bool
 	// Pool has the memory of results, which are copied into it; nil: they stay where FFmpeg made
 	// them, without a copy.
@@ -24,5 +24,5 @@ type Options struct {
 	// Trial leaves out the work of filters that change samples alone: results have all but these.
 	Trial bool
 
-	memory int64 // bytes that frames in the graph may take; 0: half of what the program may use
+	memory int64 // bytes that frames in the graph may take; 0: half of the program's limit
 }

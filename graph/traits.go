@@ -4,7 +4,7 @@ package graph
 
 import "strings"
 
-// traits says of a filter of FFmpeg what its users must know beyond FFmpeg's own description.
+// traits has the properties of a filter of FFmpeg that FFmpeg does not describe.
 type traits struct {
 	keeps int // frames that it may keep back, apart from those that an option counts
 	// per is the option that counts further frames, and times how many for each of it.

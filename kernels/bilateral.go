@@ -9,7 +9,7 @@ import (
 // RangeWeight is the function R of the colour distance D of two pixels: D^2 = dR^2 + dG^2 + dB^2.
 type RangeWeight uint8
 
-// The range weights; both fall with D / sigma_r.
+// The range weights. Both fall with D / sigma_r.
 const (
 	Lorentzian RangeWeight = iota // 1 / (1 + D^2 / (2 sigma_r^2)), Akers (001)
 	Gaussian                      // exp(-D^2 / (2 sigma_r^2))
@@ -94,7 +94,7 @@ func DefaultBilateral(radius int) Bilateral {
 func (Bilateral) Filter() *Filter              { return bilateralFilter }
 func (Bilateral) Takes(l pipeline.Layout) bool { return hasKernels(l) }
 
-// Identity implements Stage: a window of one pixel changes nothing.
+// Identity implements Stage: a window of one pixel makes no change.
 func (p Bilateral) Identity() bool        { return p.Radius == 0 }
 func (Bilateral) Window() pipeline.Window { return pipeline.Window{} }
 

@@ -19,7 +19,7 @@ type transform struct {
 	kr, kg, kb   float64
 	yGain, yOff  float64
 	uGain, vGain float64 // B-E and R-E of one level of U and V
-	most, middle float64 // the largest sample; the value of U and V without colour
+	most, middle float64 // the largest sample; the value of U and V in gray
 }
 
 // newTransform returns the transform of a format. RGB carries no matrix and gets the luma of

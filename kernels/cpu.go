@@ -57,7 +57,7 @@ func (c *CPU) each(ctx context.Context, n int, do func(worker, i int)) {
 
 // NewCPU starts a backend with the given number of threads (0: one for each core that Go may use)
 // and an instruction set of [isa.Names] ("": the fastest). The instruction set affects results in
-// rounding only; the number of threads never does. The caller must close the backend.
+// rounding only. The number of threads never does. The caller must close the backend.
 func NewCPU(threads int, isaName string) (*CPU, error) {
 	if threads < 0 {
 		return nil, fmt.Errorf("kernels: %d threads", threads)

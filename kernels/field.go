@@ -10,12 +10,12 @@ import (
 // field is a picture filtered on its own: a progressive frame, or every second row of an
 // interlaced one (a view of the same memory with double pitch).
 //
-// Rows of subsampled chroma in field f are the frame's chroma rows f, f+2, ... If the height is
-// not a multiple of four, the second field may own one chroma row fewer than its luma rows need:
-// the luma rows beyond read the field's last row, and only rows that exist are written. A second
-// field without any chroma row (frames of one or two luma rows) reads the frame's first one and
-// writes none. Gray is 4:2:0 whose chroma has no colour and is not written: one row of such samples
-// stands for all.
+// Rows of subsampled chroma in field f are the frame's chroma rows f, f+2, ... If the height is not
+// a multiple of four, the second field may own one chroma row fewer than its luma rows need: the
+// luma rows beyond read the field's last row, and only rows that exist are written. A second field
+// without any chroma row (frames of one or two luma rows) reads the frame's first one and does not
+// write chroma. Gray is 4:2:0 whose chroma has no colour and is not written: one row of such
+// samples stands for all.
 type field struct {
 	info          pipeline.LayoutInfo
 	width, height int // luma samples

@@ -16,7 +16,7 @@ var recursiveForm = &Form{Name: "recursive_fast", Filter: recursiveFilter, Varia
 
 const (
 	stepsOfLevel = 224 // of a pixel between passes, as in cuda/recursion.h
-	scanRun      = 16  // pixels per thread; this and those below as in cuda/recursive_fast.cu
+	scanRun      = 16  // pixels per thread; this and the following as in cuda/recursive_fast.cu
 	scanLines    = 2   // per block
 	scanThreads  = 512 // per block at most; a multiprocessor's registers hold no more either
 	scanGroup    = 16  // runs
@@ -46,8 +46,7 @@ func recursiveVariants() (all []Variant) {
 	return all
 }
 
-// cut divides a line into pieces of the given number of runs. threads and shared are those of a
-// block.
+// cut divides a line into pieces of the given number of runs. threads and shared are a block's.
 type cut struct{ pieces, runs, threads, shared int }
 
 // cutLine cuts a line so that each piece fits the shared memory of a block.

@@ -21,7 +21,7 @@ func slidingVariants() []Variant {
 }
 
 // slidingVariant is for radius 1. Its strips are long enough to make the rows above and below, read
-// and weighted for nothing, cheap, and short enough to give all multiprocessors work.
+// and weighted without use, cheap, and short enough to give all multiprocessors work.
 func slidingVariant(r RangeWeight) Variant {
 	const radius, rows, warps = 1, 10, 4
 	return Variant{

@@ -18,8 +18,8 @@ var FieldOrder = Option{
 
 // Option is an option of a filter, or an entry of the table of all of them. Flags, environment
 // variables, the schema of job files, the controls of vidfilter live, its JSON and docs/filters.md
-// are all derived from the table. Filters may share an option, each with a domain of its own; the
-// first one's description is that of the table.
+// are all derived from the table. Filters may share an option, each with a domain of its own. The
+// table has the first one's description.
 type Option struct {
 	Name    string // of the flag
 	Short   string // one letter, or ""
@@ -27,7 +27,7 @@ type Option struct {
 	Kind    Kind
 	Names   []string // values of Kind Name
 	Default uint8    // index of the name that is the default
-	Bare    string   // of Kind Name: what the flag by itself means; "": it needs a value
+	Bare    string   // of Kind Name: the meaning of the flag by itself; "": it needs a value
 	Unit    string   // of numbers, or ""
 	Metavar string   // of Kind Text
 	Help    string
@@ -69,7 +69,7 @@ type Domain struct {
 	Formula  string              // human-readable Auto
 	Zero     string              // the word for 0, if there is one
 	Slider   [2]float64          // range of the slider; zero: Min and Max
-	Main     bool                // it says how much is filtered
+	Main     bool                // it is the amount of filtering
 }
 
 // Binding is where a stage keeps an option: as a number, a name as its index, or as text.
@@ -166,7 +166,7 @@ func (o Option) In(f *Filter) (d Domain, ok bool) {
 	return o.bounded(d), ok
 }
 
-// bounded returns a domain with what the option's kind determines.
+// bounded returns a domain completed by the option's kind.
 func (o Option) bounded(d Domain) Domain {
 	switch o.Kind {
 	case Name:

@@ -27,16 +27,16 @@ import (
 // Choices where the text is silent, some taken from the authors' program:
 //
 //   - Each pass computes distances from its own input: columns from the result of the rows, the
-//     second iteration from that of the first, since equations 2 and 4 have one f. (Gastal and
-//     Oliveira's domain transform keeps those of the first picture.) The quotient of sigmas in
-//     them is the user's in all passes.
+//     second iteration from the first one's result, since equations 2 and 4 have one f. (Gastal and
+//     Oliveira's domain transform keeps the first picture's.) The quotient of sigmas in them is the
+//     user's in all passes.
 //   - The sigma behind b halves from iteration to iteration, so that the variances add up to
 //     sigma_s^2 (IV.A): see sigmas. A row pass and the column pass after it share it. (The program
 //     halves it at every pass.)
 //   - Beyond its ends a line continues with its last colour, at distances of 1: g+[-1] = a/(1-b)
 //     f[0], g-[n] = a b/(1-b) f[n-1].
-//   - Nothing is rounded between passes; after the last, words are. (The program keeps truncated
-//     bytes, and each direction separately.)
+//   - Words are rounded only after the last pass. (The program keeps truncated bytes, and each
+//     direction separately.)
 //
 // Errors in the text, which are not followed: the second line of equation 4 has g+[k+1] for
 // g-[k+1]; the channels of equations 1 and 2 are counted from 0 to d, one too many; alpha_1 of the
@@ -67,13 +67,13 @@ type Recursive struct {
 // 002 repeats.
 const MaxIterations = 3
 
-// RecursiveSigma is the range of both sigmas of the recursive filter. Values outside would change
-// nothing.
+// RecursiveSigma is the range of both sigmas of the recursive filter. Values outside would have no
+// effect.
 var RecursiveSigma = [2]float64{0.01, 10000}
 
 // recursiveFilter's defaults give samples/noisy.mp4 34.7 dB and an SSIM of 0.922. The sigmas of 50
 // and 50 in the measurements of 002 give 28.6 dB: a painting, not less noise. A spatial sigma above
-// 10 pixels gains nothing, since noise itself adds to the distances.
+// 10 pixels has no gain, since noise itself adds to the distances.
 var recursiveFilter = &Filter{Name: "recursive", Place: PlaceMain, Zero: Recursive{}, Options: []Option{
 	{
 		Name: "sigma-s", Title: "Spatial sigma",

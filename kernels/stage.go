@@ -16,10 +16,11 @@ type Stage interface {
 	// Takes reports whether the filter takes frames of a layout, on every device that it runs on.
 	Takes(l pipeline.Layout) bool
 
-	// Identity reports whether the filter changes nothing.
+	// Identity reports whether the filter makes no change.
 	Identity() bool
 
-	// Window is what the filter reads around each frame. It does not depend on the device.
+	// Window is the frames that the filter reads around each frame. It does not depend on the
+	// device.
 	Window() pipeline.Window
 }
 
@@ -37,7 +38,7 @@ type OnHost interface {
 	OnHost(pool *pipeline.Pool, in Setting) (pipeline.Filter, error)
 }
 
-// Setting is what a stage on the host may know of the job around it. The zero value will do.
+// Setting is the context of a stage on the host in its job. The zero value will do.
 type Setting struct {
 	Takes       func(pipeline.Layout) bool // the layouts that results may have; nil: all
 	ForDevice   bool                       // a device reads the results, from the pool's memory
@@ -56,7 +57,7 @@ type Keeper interface {
 	PixelMemory() int // bytes per pixel of a picture with 8 bits
 }
 
-// Undivided is a stage that, unless it changes nothing, may need all frames of a video in order.
+// Undivided is a stage that, unless it is inactive, may need all frames of a video in order.
 type Undivided interface {
 	Stage
 	Whole() string // why, with the option's name; "": parts will do
@@ -86,15 +87,15 @@ type Varied interface {
 	Near() []Stage  // those within reach of a slider that need other kernels
 }
 
-// Filter is a kind of filter: a main filter, of which a job has one, or an extra one, which is
-// active unless it changes nothing.
+// Filter is a kind of filter: a main filter (a job has one), or an extra one, which is active
+// unless its options make no change.
 type Filter struct {
 	Name    string
 	Place   Place
 	Zero    Stage    // of its type
 	Options []Option // in the order of the table
 
-	// Check reports options that are in range, and exclude each other; nil: none do.
+	// Check reports options that are in range, and exclude each other; may be nil.
 	Check func(Stage) error
 
 	index   int
@@ -132,7 +133,7 @@ func (p Place) Frames() bool { return p == PlaceCrop || p == PlaceScale }
 // filters are all kinds, in the order in which they were registered.
 var filters = register(bilateralFilter, recursiveFilter, denoiseFilter)
 
-// DefaultFilter is the main filter of a job that asks for none.
+// DefaultFilter is the main filter of a job by default.
 var DefaultFilter = denoiseFilter
 
 func register(all ...*Filter) (list []*Filter) {

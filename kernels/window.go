@@ -101,7 +101,7 @@ func axisWeight(p Bilateral, gs float64) float64 {
 }
 
 // clampFloat limits x to values that float32 can hold and kernels can multiply. No result changes:
-// weights that small vanish beside that of the pixel itself.
+// weights that small vanish beside the pixel's own.
 func clampFloat(x float64) float64 { return min(max(x, -0x1p110), 0x1p110) }
 
 // weightExponent is the power of 2 by which the forms that read integers as denormal floats scale

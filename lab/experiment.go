@@ -34,7 +34,7 @@ func experiments() (all []*experiment) {
 	return all
 }
 
-// published returns the paper's result for a version at a size and radius, nil if it has none or
+// published returns the paper's result for a version at a size and radius, nil if it is missing or
 // the pictures are shrunk.
 func (r *run) published(e *experiment, version string, size Size, radius, threads int) *Published {
 	if r.o.Shrink > 1 {

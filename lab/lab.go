@@ -21,7 +21,7 @@ import (
 // Size of a picture in pixels.
 type Size = measure.Size
 
-// Options of Run; the zero value runs every experiment on the CPU and the first GPU.
+// Options of Run. The zero value runs every experiment on the CPU and the first GPU.
 type Options struct {
 	Papers []string // "000" ...; empty: all
 	Kernel string   // glob (path.Match) of the variants to time; "": all of the papers
@@ -55,8 +55,8 @@ type run struct {
 	copyRate float64 // of the GPU's memory, in 1e9 bytes a second; 0 until measured
 }
 
-// Run measures. After an error the report has the rows measured before. Errors and wrong results
-// of a device wrap gpu.ErrDevice; the end of ctx is returned as its cause.
+// Run measures. After an error the report has the rows measured before. Errors and wrong results of
+// a device wrap gpu.ErrDevice. The end of ctx is returned as its cause.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Shrink = max(o.Shrink, 1)
@@ -93,10 +93,10 @@ func (r *run) size(s Size) Size {
 	return Size{Width: max(s.Width/r.o.Shrink, least), Height: max(s.Height/r.o.Shrink, least)}
 }
 
-// tiny reports whether the run only tests that everything works: its times mean nothing.
+// tiny reports whether the run only tests that everything works: its times are meaningless.
 func (r *run) tiny() bool { return r.o.Quick && r.o.Shrink > 1 }
 
-// repeat says how often a kernel runs for one measurement.
+// repeat is how often a kernel runs for one measurement.
 func (r *run) repeat() gpu.Repeat {
 	switch {
 	case r.tiny():

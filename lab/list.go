@@ -21,7 +21,7 @@ type Entry struct {
 type Entries []Entry
 
 // List returns the variants of all given papers (of all, if empty) in their order. compute is the
-// compute capability of the GPU; 0 is none, for the reason noGPU.
+// compute capability of the GPU; 0 without one, for the reason noGPU.
 func List(ids []string, compute int, noGPU string) (all Entries) {
 	for _, c := range listed(ids...) {
 		all = append(all, c.entry(compute, noGPU))

@@ -1,7 +1,6 @@
 package lab
 
-// The baselines of speed-ups: versions as in the lists of kernels. Those of 001 are from its
-// tables.
+// The baselines of speed-ups: versions as in the lists of kernels. 001's are from its tables.
 const (
 	versionC      = "C"
 	versionOpenMP = "OpenMP"

@@ -14,11 +14,11 @@ const (
 // settings are the filters of a session.
 type settings struct {
 	filter Filter // in force for recordings and outputs, and changed by Set; pictures of both sides are framed as by it
-	side   Side   // that it is on; "" while nothing is compared
-	other  Filter // of the other side; zero while nothing is compared
+	side   Side   // that it is on; "" without a comparison
+	other  Filter // of the other side; zero without a comparison
 }
 
-// all returns the filters that pictures go through: that of the chosen side first.
+// all returns the filters that pictures go through: the chosen side's first.
 func (s settings) all() []Filter {
 	if s.side == "" {
 		return []Filter{s.filter}
@@ -40,7 +40,7 @@ func (s *Session) Compare(on bool) {
 }
 
 // Choose makes the settings of a side those that Set changes, and that recordings and outputs have.
-// It has no effect while nothing is compared.
+// It has no effect without a comparison.
 func (s *Session) Choose(side Side) {
 	s.change(func(set *settings) {
 		if set.side != "" && set.side != side {

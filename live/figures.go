@@ -119,7 +119,7 @@ func (w *Window) Sum(now time.Time) (sum float64) {
 	return sum
 }
 
-// Median returns the median of the values, 0 when there is none.
+// Median returns the median of the values, or 0.
 func (w *Window) Median(now time.Time) float64 {
 	w.trim(now)
 	if len(w.values) == 0 {

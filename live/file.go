@@ -191,8 +191,8 @@ func (f *file) shown(shot Shot) Shot {
 	return shot
 }
 
-// sound returns what was heard beside the pictures so far. What codecs put in front of the first
-// and behind the last would overlap where the file is played again.
+// sound returns the sound beside the pictures so far. What codecs put in front of the first and
+// behind the last would overlap where the file is played again.
 func (f *file) sound() (all []sound.Packet) {
 	var later []sound.Packet
 	for _, x := range f.heard {

@@ -29,7 +29,7 @@ func FilterOf(s kernels.Selection, fieldOrder string) Filter {
 	return Filter{Selection: s, FieldOrder: fieldOrder}
 }
 
-// unfiltered returns the options of the filter that is off: a main one that changes nothing.
+// unfiltered returns the options of the filter that is off: a main one without effect.
 func (f Filter) unfiltered() kernels.Selection {
 	s := kernels.Select(kernels.DefaultBilateral(0))
 	s.Follow(f.Selection, kernels.Place.Frames)
@@ -115,8 +115,8 @@ func (f Filter) MarshalJSON() ([]byte, error) {
 }
 
 // Apply sets options from JSON by name; unknown names are ignored. Resolved checks the result. An
-// option other than of the part and size of the picture switches the filter on, unless "off" says
-// otherwise.
+// option other than of the part and size of the picture switches the filter on, unless "off" is
+// set.
 func (f *Filter) Apply(changes map[string]any) error {
 	if off, given := changes["off"]; given {
 		on, ok := off.(bool)
@@ -165,7 +165,7 @@ type Control struct {
 	Min    float64  `json:"min"`
 	Max    float64  `json:"max"`
 	Main   bool     `json:"main,omitempty"`   // as kernels.Domain has it
-	Auto   bool     `json:"auto,omitempty"`   // 0 follows other options, or what is measured
+	Auto   bool     `json:"auto,omitempty"`   // 0 follows other options, or the measurement
 	Frames bool     `json:"frames,omitempty"` // it chooses the part and size of the picture
 }
 

@@ -13,8 +13,8 @@ import (
 // mostSide is the longest side of results, in pixels.
 const mostSide = 8192
 
-// framer makes of pictures what the main filter reads, and what is shown as the original: viewers
-// compare the same part of a picture at the same size.
+// framer makes the input of the main filter and the shown original from pictures: viewers compare
+// the same part of a picture at the same size.
 type framer struct {
 	by            Filter
 	before        []kernels.Stage
@@ -43,8 +43,8 @@ func (s *Session) newFramer(f Filter) (*framer, error) {
 // frames reports whether the framer does the work of a filter.
 func (r *framer) frames(f Filter) bool { return r != nil && r.by.framesAs(f) }
 
-// frame returns what the main filter reads of a picture, and the picture as it is shown. It borrows
-// f; the caller releases the results.
+// frame returns the main filter's input from a picture, and the picture as it is shown. It borrows
+// f. The caller releases the results.
 func (r *framer) frame(ctx context.Context, f *pipeline.Frame) (input, original *pipeline.Frame, err error) {
 	input = f.Retain()
 	if len(r.before) > 0 {

@@ -11,7 +11,7 @@ import (
 // errClosed is the end of a mailbox.
 var errClosed = errors.New("live: the session has ended")
 
-// mailbox is a short queue. put never blocks: it drops the oldest item when full. wait drops none.
+// mailbox is a short queue. put never blocks: it drops the oldest item when full. wait keeps all.
 type mailbox[T any] struct {
 	mu     sync.Mutex
 	items  []T
@@ -26,7 +26,7 @@ func newMailbox[T any](depth int, drop func(T)) *mailbox[T] {
 	return &mailbox[T]{depth: depth, full: make(chan struct{}, 1), room: make(chan struct{}, 1), drop: drop}
 }
 
-// put takes x, and says whether another one had to go for it.
+// put takes x, and reports whether another one was dropped for it.
 func (m *mailbox[T]) put(x T) (dropped bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -107,7 +107,7 @@ func (m *mailbox[T]) get(ctx context.Context) (T, error) {
 	}
 }
 
-// close lets nothing in any more, and drops the rest.
+// close refuses new values, and drops the rest.
 func (m *mailbox[T]) close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

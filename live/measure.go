@@ -8,17 +8,17 @@ import (
 // Bars is the number of classes of a histogram.
 const Bars = 64
 
-// Measure is what the samples of both sides of a pair say around a point: those of the first plane,
-// luma or, of RGB, green, unless said otherwise.
+// Measure is a comparison of the samples of both sides of a pair around a point: of the first
+// plane, luma or, of RGB, green, unless said otherwise.
 type Measure struct {
-	Compared bool `json:"compared"` // the sides are those of two settings
+	Compared bool `json:"compared"` // the sides have two settings
 
 	X    int `json:"x"` // of the point, in the picture as it is stored
 	Y    int `json:"y"`
 	Size int `json:"size"` // of the window around it, which is smaller at the border
 
 	PSNR  float64 `json:"psnr"`  // dB of the window, between both sides; -1: they are equal
-	Whole float64 `json:"whole"` // of the picture, likewise
+	Whole float64 `json:"whole"` // of the picture, the same
 
 	Names []string     `json:"names"` // of the components
 	Depth int          `json:"depth"` // bits of a sample

@@ -11,19 +11,19 @@ import (
 	"vidfilter/kernels"
 )
 
-// Noise is what the denoiser took for noise in the latest picture, in 8-bit levels.
+// Noise is the denoiser's noise in the latest picture, in 8-bit levels.
 type Noise struct {
 	Luma   float64 `json:"luma"`
 	Chroma float64 `json:"chroma"` // of U and V together
 	Sure   float64 `json:"sure"`   // see noise.Model
-	Boxed  bool    `json:"boxed"`  // it was measured in a box, and is that of all pictures
+	Boxed  bool    `json:"boxed"`  // it was measured in a box, for all pictures
 
-	// Spectrum is luma's deviation by frequency, from the lowest to the highest: at n those of
-	// u+v = n+1 of 8x8.
+	// Spectrum is luma's deviation by frequency, from the lowest to the highest: at n the
+	// frequencies u+v = n+1 of 8x8.
 	Spectrum [14]float64 `json:"spectrum"`
 }
 
-// Noise returns the latest noise, or nil if the filter asks for none.
+// Noise returns the latest noise, or nil if the filter needs no noise.
 func (s *Session) Noise() *Noise {
 	m := s.noise.Load()
 	if m == nil {
@@ -64,7 +64,8 @@ const (
 )
 
 // MeasureNoise measures the noise in a box for a second, and has all pictures to come filtered by
-// it. The box is given in parts of the picture as it is stored. Warnings say what else is in it.
+// it. The box is given in parts of the picture as it is stored. Warnings describe other content in
+// it.
 func (s *Session) MeasureNoise(ctx context.Context, x, y, width, height float64) (warnings []string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, measuredFor)
 	defer cancel()

@@ -10,7 +10,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Pair is a picture before and after the filter. It is shared and read-only; the receiver releases
+// Pair is a picture before and after the filter. It is shared and read-only. The receiver releases
 // it.
 type Pair struct {
 	ID                 int64           // increasing; refiltering assigns a new one
@@ -34,7 +34,7 @@ type Pair struct {
 	refs atomic.Int32
 }
 
-// Sides returns what viewers compare: the original and the filtered picture, or those of sides A
+// Sides returns the pictures that viewers compare: the original and the filtered one, or sides A
 // and B. They belong to the pair.
 func (p *Pair) Sides() (left, right *pipeline.Frame) {
 	switch p.Side {
@@ -97,7 +97,7 @@ func (s *Session) watch(depth int, all bool) *Watcher {
 	return w
 }
 
-// Next waits for a pair; it is the caller's to release. It fails when ctx or the session ends.
+// Next waits for a pair. The caller releases it. It fails when ctx or the session ends.
 func (w *Watcher) Next(ctx context.Context) (*Pair, error) { return w.box.get(ctx) }
 
 // Again requeues the last pair, for a watcher that has lost it.

@@ -15,7 +15,7 @@ import (
 type PatternOptions struct {
 	Width, Height int
 	FPS           float64
-	Noise         float64 // standard deviation in levels of 8 bits; negative for none
+	Noise         float64 // standard deviation in levels of 8 bits; negative without noise
 }
 
 func (o PatternOptions) complete() PatternOptions {

@@ -168,7 +168,7 @@ func (l *loop) adopt(ctx context.Context, want settings) error {
 		if err := l.flush(ctx); err != nil {
 			return err
 		}
-		fresh = l.lanes[:len(want.all())] // those that were flushed know nothing any more
+		fresh = l.lanes[:len(want.all())] // flushed filters have no state any more
 	}
 	l.by = want
 	for i, f := range want.all() {

@@ -22,7 +22,7 @@ func (s *Session) Step(n int) {
 	s.move(seek{step: n})
 }
 
-// Repeat plays a part of a file over and over; an empty part is none.
+// Repeat plays a part of a file over and over, unless it is empty.
 func (s *Session) Repeat(from, to time.Duration) {
 	if from < 0 || to <= from+slip {
 		from, to = 0, 0
@@ -53,7 +53,7 @@ func (s *Session) takeMove() *seek {
 
 // seekable is a source that can be played from any place.
 type seekable interface {
-	// Length is that of the whole, 0 if it is unknown or the source cannot seek after all.
+	// Length is the whole's, 0 if it is unknown or the source cannot seek after all.
 	Length() time.Duration
 	// Seek returns the picture at a place, which is shown, and before it some that the filter needs
 	// to know. Next continues behind it.
@@ -131,7 +131,7 @@ func (f *file) Seek(ctx context.Context, to seek) ([]Shot, error) {
 		}
 		return []Shot{f.sought(ctx, shot)}, nil
 	case to.step < 0:
-		// Nobody knows where the picture before is, until it has been read.
+		// The place of the picture before is unknown until it has been read.
 		for _, back := range []time.Duration{time.Second, 10 * time.Second, f.place} {
 			shots, err := f.before(ctx, f.place-back, f.place-slip, true)
 			if err != nil || len(shots) > 0 {

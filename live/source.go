@@ -56,8 +56,8 @@ type Shot struct {
 	// played again; of a remote camera, Taken since 1970.
 	At time.Duration
 
-	// What the main filter reads, and what is shown as the original: a part of Frame, and that
-	// scaled. Nil before the shot is filtered.
+	// The main filter's input, and the shown original: a part of Frame, scaled. Nil before the shot
+	// is filtered.
 	input, original *pipeline.Frame
 
 	Place time.Duration  // of a file's picture, from the file's start

@@ -32,7 +32,7 @@ type State struct {
 	Sound            bool    `json:"sound"` // there is some that can be heard
 
 	// Of a file, in seconds: its length, 0 if it cannot be played from any place, and the part that
-	// repeats, which is empty if none does.
+	// repeats, which may be empty.
 	Length     float64 `json:"length"`
 	RepeatFrom float64 `json:"repeat_from"`
 	RepeatTo   float64 `json:"repeat_to"`
@@ -48,7 +48,7 @@ type State struct {
 	Other *Filter `json:"other"`
 }
 
-// Size is that of a picture as it is stored.
+// Size is the size of a picture as it is stored.
 type Size struct {
 	Width  int `json:"width"`
 	Height int `json:"height"`
@@ -76,7 +76,7 @@ func (s *Session) isFrozen() bool {
 	return s.frozen
 }
 
-// announce tells of a change; s.mu is held.
+// announce reports a change; s.mu is held.
 func (s *Session) announce() {
 	close(s.changed)
 	s.changed = make(chan struct{})

@@ -10,7 +10,8 @@ import (
 // around it, and begins with them at a multiple of Step frames in the video, if that is not 0.
 type Window struct{ Before, After, Step int }
 
-// Then returns the window of a filter together with that of the next one, which reads its results.
+// Then returns the window of a filter together with the window of the next one, which reads its
+// results.
 func (w Window) Then(next Window) Window {
 	step := max(w.Step, next.Step)
 	if w.Step > 0 && next.Step > 0 {
@@ -48,9 +49,9 @@ type Link struct {
 	// Pool returns a pool for the results, of at most limit frames. They go to the next link, or
 	// out of the chain if that is nil. Pool may be nil if the filter needs no pool.
 	Pool func(limit int, next *Link) *Pool
-	// Open returns the filter, behind which there is the next link, or none, and the filters of all
-	// later links hold so many of its results. It is nil if the filter changes nothing; the chain
-	// leaves it out.
+	// Open returns the filter, or nil if it makes no change: the chain leaves it out. next is the
+	// link behind it, or nil, and later the number of its results that the filters of later links
+	// hold.
 	Open func(results *Pool, next *Link, later int) (Filter, error)
 }
 
@@ -72,11 +73,11 @@ func NewChain(links []Link, waiting int) *Chain {
 
 // Open returns the filters as one: in Run each has a goroutine of its own; elsewhere a filter that
 // emits a frame has the next one process it. It fails if the pool behind a filter has no room for
-// what the filters after it hold, since all of them would wait for each other. A single filter is
-// returned as it is.
+// the frames that the filters after it hold, since all of them would wait for each other. A single
+// filter is returned as it is.
 func (c *Chain) Open() (Filter, error) {
 	filters := make([]Filter, len(c.links))
-	later, context := 0, false // what the filters after a link hold, and whether they read context frames
+	later, context := 0, false // frames that the filters after a link hold, and whether they read context frames
 	for i, l := range slices.Backward(c.links) {
 		f, err := c.open(i, later)
 		if err == nil {
@@ -107,8 +108,8 @@ func (c *Chain) Open() (Filter, error) {
 	return &joined{filters: filters}, nil
 }
 
-// open opens a filter. Later filters hold so many frames. They may be results of any filter before
-// them, since one that leaves a frame as it is may pass it on.
+// open opens a filter. Later filters hold this number of frames. They may be results of any filter
+// before them, since one that leaves a frame as it is may pass it on.
 func (c *Chain) open(i, later int) (Filter, error) {
 	l := &c.links[i]
 	var next *Link
@@ -184,7 +185,7 @@ type joined struct {
 	failed  error // of any filter, even if the one before it hides it
 }
 
-// takenApart returns the filters of a list, with those of chains one by one.
+// takenApart returns the filters of a list, with chains' filters one by one.
 func takenApart(filters []Filter) (all []Filter) {
 	for _, f := range filters {
 		if j, ok := f.(*joined); ok {
@@ -223,7 +224,7 @@ func (j *joined) Discard() {
 	}
 }
 
-// each calls do for the filters in order, with what takes their frames.
+// each calls do for the filters in order, with the receiver of their frames.
 func (j *joined) each(ctx context.Context, emit Emit, do func(Filter, Emit) error) error {
 	for i, f := range j.filters {
 		if err := j.done(do(f, j.into(ctx, i+1, emit))); err != nil {
@@ -233,7 +234,7 @@ func (j *joined) each(ctx context.Context, emit Emit, do func(Filter, Emit) erro
 	return nil
 }
 
-// into returns what passes frames to filter i, or on if there is none.
+// into returns the function that passes frames to filter i, or on behind the last.
 func (j *joined) into(ctx context.Context, i int, emit Emit) Emit {
 	return func(f *Frame) error {
 		switch {

@@ -52,10 +52,10 @@ func sideWidth(f Format) int {
 }
 
 // Compare returns a filter that runs inner and emits original and result in one frame. inner must
-// emit one frame for each that it takes, of the same layout and size or of more bits, and write to
-// none of those it takes. Originals are kept as long as inner keeps them, so the source needs no
-// more blocks in its pool than for inner alone. Results come from pool, which needs one block and
-// no other users. Times and props are those of inner's frames.
+// emit one frame for each that it takes, of the same layout and size or of more bits, and not write
+// to its inputs. Originals are kept as long as inner keeps them, so the source needs no more blocks
+// in its pool than for inner alone. Results come from pool, which needs one block and no other
+// users. Times and props are inner's.
 func Compare(inner Filter, mode CompareMode, pool *Pool) Filter {
 	return &compare{inner: inner, mode: mode, pool: pool}
 }

@@ -1,6 +1,6 @@
 package pipeline
 
-// Display is the rotation and pixel shape with which pictures are meant to be shown; they are
+// Display is the rotation and pixel shape with which pictures are meant to be shown. They are
 // stored and filtered without.
 type Display struct {
 	Turn   int     `json:"turn"`   // degrees clockwise: 0, 90, 180 or 270
@@ -24,7 +24,7 @@ func (d Display) Size(width, height int) (w, h int) {
 }
 
 // DrawTurned fills a frame with another one of 8-bit 4:2:0, turned clockwise by a number of
-// degrees; the size of one is that of the other, or that on its side.
+// degrees; the sizes are equal, or one is the other on its side.
 func DrawTurned(out, in *Frame, turn int) {
 	for i := range out.NumPlanes() {
 		w, h := in.PlaneSize(i)

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Layout is the arrangement of samples in a frame, and their depth. The constants are those of 8
-// bits; At gives others. The zero value is none.
+// Layout is the arrangement of samples in a frame, and their depth. The constants are for 8 bits;
+// At gives others. The zero value is no layout.
 type Layout uint16
 
 // The arrangements.
@@ -27,8 +27,8 @@ const deeper = 8 // a layout's bits from here on are its depth beyond 8
 // LayoutInfo describes a layout.
 type LayoutInfo struct {
 	Name       string // FFmpeg's
-	FullRange  string // FFmpeg's older name for the same in full range, "" for none
-	Alpha      string // FFmpeg's name for the same with a plane of alpha, "" for none; it lacks some depths
+	FullRange  string // FFmpeg's older name for the same in full range, or ""
+	Alpha      string // FFmpeg's name for the same with a plane of alpha, or ""; it lacks some depths
 	Planes     int
 	SubX, SubY int  // log2 of the chroma subsampling across and down; of gray as in 4:2:0
 	SemiPlanar bool // U and V are interleaved in the second plane
@@ -42,7 +42,7 @@ type LayoutInfo struct {
 type arrangement struct {
 	LayoutInfo
 	deep      string // FFmpeg's name at more than 8 bits, with the depth to be filled in
-	deepAlpha string // likewise, of LayoutInfo.Alpha
+	deepAlpha string // the same for LayoutInfo.Alpha
 	depths    []int  // beyond 8
 }
 
@@ -167,7 +167,7 @@ func (m Matrix) String() string {
 }
 
 // Format is all that a filter must know of a frame's samples. Formats are comparable with ==. The
-// methods about planes panic on numbers that are no layout; the zero Layout has no planes.
+// methods about planes panic on numbers that are no layout. The zero Layout has no planes.
 type Format struct {
 	Layout        Layout
 	Width, Height int    // luma samples

@@ -13,10 +13,10 @@ type Plane struct {
 	Pitch int
 }
 
-// Props holds the properties that a decoder knows beside the samples: captions, HDR metadata and
-// so on. Filters pass it on untouched; an encoder of the decoder's library reads it. Several
-// frames may share it, read-only, so it should keep no samples alive but those of alpha. Release
-// runs once, after the last of them.
+// Props holds the properties that a decoder knows beside the samples: captions, HDR metadata and so
+// on. Filters pass it on untouched; an encoder of the decoder's library reads it. Several frames
+// may share it, read-only, so it should keep no samples alive except alpha. Release runs once,
+// after the last of them.
 type Props interface{ Release() }
 
 // Repeater is implemented by Props that support filters with several results per frame. Again
@@ -53,7 +53,7 @@ func (s *sharedProps) release() {
 // DeviceSamples are a frame's samples in the memory of a device, in a block that is laid out by
 // PlanLayout(PitchAlign). They stay until the frame is released.
 type DeviceSamples struct {
-	Owner   any    // which its backend recognizes; nil: there are none
+	Owner   any    // which its backend recognizes, or nil
 	Address uint64 // of the block
 }
 
@@ -65,11 +65,11 @@ type Surface struct {
 	Pitch   [3]int    // bytes
 }
 
-// Quantiser says how coarsely a picture was coded.
+// Quantiser is how coarsely a picture was coded.
 type Quantiser struct {
 	Step     float32 // in 8-bit levels, as the root of the mean square over the blocks; 0 if unknown
 	Smoothed bool    // the codec's own filters remove the noise of coding, as AV1's do
-	Faithful bool    // the codec loses nothing, or so little that noise is as it was
+	Faithful bool    // the codec is lossless, or loses so little that noise is as it was
 }
 
 // Frame is a picture. Frames are shared: the last Release gives the memory back to its owner.
@@ -78,31 +78,31 @@ type Frame struct {
 	Format
 	Planes [4]Plane
 
-	// Device has the samples, too, or alone: without Planes only a filter on that device can read
+	// Device also has the samples, or alone: without Planes only a filter on that device can read
 	// the frame.
 	Device DeviceSamples
 
 	PTS      int64 // presentation time, in the time base of Video
 	Duration int64 // in the same unit; 0 when unknown
 
-	Video *Video // what the frames of its source or filter have in common; an encoder needs it
+	Video *Video // the common properties of the frames of its source or filter, for an encoder
 
 	Interlaced    bool // two fields woven together, which filters treat apart
 	TopFieldFirst bool
 
 	Quantiser Quantiser // of the codec that the frame was decoded from
 
-	// Grain is film grain to add when the picture is shown, nil for none.
+	// Grain is film grain to add when the picture is shown, or nil.
 	Grain     *FilmGrain
 	GrainSeed uint16
 
 	// Context marks a frame that is there for its neighbours only: filters read it, and mark its
-	// result. Run ends with it what comes out of the last one.
+	// result. Run removes it from the results of the last filter.
 	Context bool
 
 	FromField bool // made of a field, so half of the lines have less noise
 
-	props   *sharedProps // nil when there are none
+	props   *sharedProps // or nil
 	refs    atomic.Int32
 	release func()
 }
@@ -143,7 +143,7 @@ func (f *Frame) Retain() *Frame {
 	return f
 }
 
-// Release gives up one ownership. It panics if there is none left.
+// Release gives up one ownership. It panics without one.
 func (f *Frame) Release() {
 	switch n := f.refs.Add(-1); {
 	case n < 0:
@@ -159,7 +159,7 @@ func (f *Frame) Release() {
 
 // CopyTiming copies all from src but samples and format: times, description, field order,
 // quantiser, grain, whether it is context, and props. f then shares the props, and may outlive src.
-// Nobody else may see f yet.
+// f must not be shared yet.
 func (f *Frame) CopyTiming(src *Frame) {
 	f.PTS, f.Duration, f.Video = src.PTS, src.Duration, src.Video
 	f.Interlaced, f.TopFieldFirst = src.Interlaced, src.TopFieldFirst

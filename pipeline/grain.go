@@ -1,7 +1,7 @@
 package pipeline
 
 // FilmGrain is grain that a player adds to a decoded picture, by the model of AV1 (AV1 bitstream
-// specification, 6.8.20 and 7.18.3). Nobody changes one that a frame has.
+// specification, 6.8.20 and 7.18.3). A frame's grain is never changed.
 type FilmGrain struct {
 	Luma           []GrainPoint    // 0 to 14, by rising value
 	Chroma         [2][]GrainPoint // of U and V: 0 to 10
@@ -9,7 +9,7 @@ type FilmGrain struct {
 	ScalingShift   int             // 8 to 11: scales count in 1/2^ScalingShift
 
 	// Each grain is the weighted sum of its neighbours before it, row by row, and of noise. The
-	// last weight of chroma is that of luma grain at the same place.
+	// last weight of chroma is for luma grain at the same place.
 	Lag           int // of neighbours, 0 to 3
 	LumaWeights   []int8
 	ChromaWeights [2][]int8

@@ -34,14 +34,14 @@ type Allocator interface {
 // ErrClosed is returned by a pool that was closed.
 var ErrClosed = errors.New("pipeline: pool is closed")
 
-// Pool keeps blocks for reuse. A new size frees the blocks of the old one, so a pool with two
-// sizes in turn keeps nothing: give each producer of frames its own.
+// Pool keeps blocks for reuse. A new size frees the blocks of the old one, so a pool with two sizes
+// in turn keeps no blocks: give each producer of frames its own.
 type Pool struct {
 	alloc Allocator
 	slots chan struct{} // one element per block that Get may still hand out
 	done  chan struct{} // closed by Close
 
-	device   Allocator // for frames of layouts that onDevice takes; nil for none
+	device   Allocator // for frames of layouts that onDevice takes, or nil
 	onDevice func(Layout) bool
 
 	mu     sync.Mutex // not held during alloc: a device's allocator may wait for a put
@@ -54,7 +54,7 @@ type Pool struct {
 	least   int // how far it may fall
 }
 
-// kind is what blocks must have in common to be used one for another.
+// kind is the properties of blocks that can replace each other.
 type kind struct {
 	size   int
 	device bool
@@ -70,11 +70,11 @@ func NewPool(alloc Allocator, limit int) *Pool {
 	return p
 }
 
-// Get returns a block of size bytes and a function that gives it back, from any goroutine; calling
-// it again does nothing. Get blocks while limit blocks are out, which is the pipeline's
+// Get returns a block of size bytes and a function that gives it back, from any goroutine. Further
+// calls have no effect. Get blocks while limit blocks are out, which is the pipeline's
 // backpressure. If there is no memory for another block, the limit falls to the blocks that are
-// out, for good; with none out, Get fails, as it does if a Chain needs more. It returns the cause
-// when ctx ends, and ErrClosed when the pool is closed, also while waiting.
+// out, for good; with no block out, Get fails, as it does if a Chain needs more. It returns the
+// cause when ctx ends, and ErrClosed when the pool is closed, also while waiting.
 func (p *Pool) Get(ctx context.Context, size int) ([]byte, func(), error) {
 	m, put, err := p.get(ctx, kind{size: size})
 	return m.bytes(size), put, err
@@ -91,8 +91,8 @@ func (p *Pool) get(ctx context.Context, k kind) (Memory, func(), error) {
 	}
 }
 
-// takeLimited is take for a caller that has acquired a slot. Without memory it returns nothing at
-// all, and the limit has fallen by one, in place of an error.
+// takeLimited is take for a caller that has acquired a slot. Without memory it returns zero values,
+// and the limit has fallen by one, in place of an error.
 func (p *Pool) takeLimited(k kind) (Memory, func(), error) {
 	release := func() { p.slots <- struct{}{} }
 	m, put, err := p.take(k, release)

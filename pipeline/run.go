@@ -30,8 +30,8 @@ type Emit func(*Frame) error
 // Filter turns frames into frames, in order. Process takes f, also when it fails, and emits any
 // number of frames, now or later; Flush emits the rest. Neither is called again after an error.
 // Held returns how many frames the filter may keep between calls: the source's pool must have room
-// for that many and one more. If it is not 0, the filter must be a Discarder, too. A filter needs
-// a pool of its own for its frames: in a shared one, the source can take every block and leave the
+// for that many and one more. If it is not 0, the filter must also be a Discarder. A filter needs a
+// pool of its own for its frames: in a shared one, the source can take every block and leave the
 // filter waiting for itself.
 type Filter interface {
 	Process(ctx context.Context, f *Frame, emit Emit) error
@@ -40,7 +40,7 @@ type Filter interface {
 }
 
 // Discarder releases the frames that a Filter holds when a run fails, instead of Flush or after
-// Flush failed. Discard is called once, on the filter's goroutine; there may be nothing to
+// Flush failed. Discard is called once, on the filter's goroutine, possibly with no frames to
 // release.
 type Discarder interface{ Discard() }
 
@@ -59,21 +59,21 @@ func Discard(f Filter) {
 	}
 }
 
-// Pass is a filter that changes nothing.
+// Pass is a filter without changes.
 type Pass struct{}
 
 // Process emits f.
 func (Pass) Process(_ context.Context, f *Frame, emit Emit) error { return emit(f) }
 
-// Flush does nothing.
+// Flush is empty.
 func (Pass) Flush(context.Context, Emit) error { return nil }
 
 // Held returns 0.
 func (Pass) Held() int { return 0 }
 
 // Sink consumes frames. Put takes the frame, also when it fails. Finish completes the output after
-// the last Put. Run never closes a sink; its owner does. A sink that is closed without Finish
-// leaves nothing behind.
+// the last Put. Run never closes a sink. Its owner does. A sink that is closed without Finish
+// leaves no output.
 type Sink interface {
 	Put(ctx context.Context, f *Frame) error
 	Finish(ctx context.Context) error
@@ -93,11 +93,11 @@ func (m *Meter) Frames() int64 { return m.frames.Load() }
 // of a Pool, but with a source's waiting for its input.
 func (m *Meter) Busy() time.Duration { return time.Duration(m.busy.Load()) }
 
-// Meters are the meters of a run. Filter adds up the time of all filters, and counts what the last
-// one passes on.
+// Meters are the meters of a run. Filter adds up the time of all filters, and counts the frames
+// that the last one passes on.
 type Meters struct{ Decode, Filter, Encode Meter }
 
-// Options of Run; the zero value will do.
+// Options of Run. The zero value will do.
 type Options struct {
 	// Depth is how many frames wait between two stages; 0 means 1.
 	Depth int
@@ -164,7 +164,7 @@ func Run(ctx context.Context, src Source, filters []Filter, sink Sink, o Options
 		return err
 	})
 	wg.Wait()
-	if finished { // a cancellation after Finish changes nothing
+	if finished { // a cancellation after Finish has no effect
 		return nil
 	}
 	return context.Cause(ctx)
@@ -207,7 +207,7 @@ func produce(ctx context.Context, src Source, out chan<- *Frame, stop <-chan str
 			return nil
 		}
 		if err != nil {
-			// Only the interruption by stop counts as the end; other errors stay errors.
+			// Only the interruption by stop counts as the end. Other errors stay errors.
 			interrupted := errors.Is(err, errStopped) || errors.Is(err, context.Canceled)
 			if interrupted && stopped() && ctx.Err() == nil {
 				return nil
@@ -254,7 +254,7 @@ func process(ctx context.Context, filter Filter, in <-chan *Frame, out chan<- *F
 	if err := step(filter.Flush); err != nil {
 		return err
 	}
-	// A filter that swallowed the error of emit has lost a frame; it must discard like any other.
+	// A filter that swallowed the error of emit has lost a frame. It must discard like any other.
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -14,10 +14,10 @@ func (r Ratio) Float64() float64 {
 	return float64(r.Num) / float64(r.Den)
 }
 
-// Video describes what a source or filter emits, beside what each frame says itself. The encoder
-// and the container follow the description of the frames that reach them. It is read-only: frames
-// share it, and a filter that changes a field gives its frames a description of its own. The time
-// base is the same in all frames of a video.
+// Video describes the frames of a source or filter, beside each frame's own data. The encoder and
+// the container follow the description of the frames that reach them. It is read-only: frames share
+// it, and a filter that changes a field gives its frames a description of its own. The time base is
+// the same in all frames of a video.
 type Video struct {
 	TimeBase Ratio // seconds; the unit of PTS and Duration
 	Rate     Ratio // frames a second, as they usually follow each other

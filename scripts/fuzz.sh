@@ -2,8 +2,9 @@
 # Runs each fuzz target of the tree for a time, side by side and at the lowest priority. An input that fails is kept in
 # the package's testdata, where `go test` tries it from then on. Inputs that reach new code are kept in bin/fuzz/corpus,
 # and the next run goes on from them.
-#   fuzz.sh build compile the targets into bin/fuzz fuzz.sh TIME [NAME...] run all, or those whose
-#   name has one of these words in it; needs no Go JOBS=N at once instead of one on each core
+#   fuzz.sh build            compile the targets into bin/fuzz
+#   fuzz.sh TIME [NAME...]   run all, or those whose name has one of these words in it; needs no Go
+#   JOBS=N                   run N at once instead of one on each core
 set -eu
 cd "$(dirname "$0")/.."
 fuzz=$PWD/bin/fuzz

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the missing packages of the named groups: setup.sh build lib test bench lab Quiet and
-# fast if all are installed. For Debian 12 and 13; elsewhere it prints the packages to install.
+# Installs the missing packages of the named groups: setup.sh build lib test bench lab
+# Quiet and fast if all are installed. For Debian 12 and 13; elsewhere it prints the packages to install.
 set -eu
 
 need() { # need COMMAND-OR-FILE PACKAGE

@@ -1,8 +1,8 @@
 #!/bin/sh
 # Builds the test driver (gpu/testdriver: a libcuda.so.1 that runs the kernels on the CPU, a libnvcuvid.so.1, a libnvidia-encode.so.1)
 # into the cache and prints the folder, for LD_LIBRARY_PATH. The name has a hash of all inputs; unchanged kernels are not compiled again.
-#   testdriver.sh with the project's kernels testdriver.sh LIST with the kernels of a file: NAME
-#   SOURCE FLAGS... a line, as kernels/mkptx -list prints them
+#   testdriver.sh       with the project's kernels
+#   testdriver.sh LIST  with the kernels of a file: NAME SOURCE FLAGS... a line, as kernels/mkptx -list prints them
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$here/.."

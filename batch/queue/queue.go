@@ -42,7 +42,7 @@ type Job struct {
 	First    Task            // first task; Submit fills in its Job
 }
 
-// ownerMark is before a credential's name in the ID of a job that nobody else can submit.
+// ownerMark is before a credential's name in the ID of a job that only its holder can submit.
 const ownerMark = "--"
 
 // OwnedID returns an ID for jobs of a credential. id must not contain two dashes in a row; with ""
@@ -82,8 +82,8 @@ func OwnerOf(id string) (owner string, ok bool) {
 // DefaultDeaths bounds what a file that kills its processes may cost.
 const DefaultDeaths = 3
 
-// CodeMachine is the code of a failure that the only machine may have caused: its processes died
-// at other jobs as well, and finished none.
+// CodeMachine is the code of a failure that the only machine may have caused: its processes died at
+// other jobs as well, without finishing any.
 const CodeMachine = "machine"
 
 // Task is a step of a job.
@@ -149,7 +149,7 @@ const (
 	Removed State = "removed"
 )
 
-// Ended reports whether nothing more happens in this state.
+// Ended reports whether this state is final.
 func (s State) Ended() bool { return s == Done || s == Cancelled || s.HasFailed() }
 
 // HasFailed reports whether a job in this state has failed, whatever the reason.
@@ -214,7 +214,7 @@ type Active struct {
 type Worker struct {
 	Name  string   // unique: host and process
 	Sites []string // whose files it can reach
-	Home  []string `json:"-"` // those of Sites whose tasks nobody else does
+	Home  []string `json:"-"` // those of Sites whose tasks only this worker does
 	Any   bool     // also takes tasks without a site
 	Slots int
 	GPUs  []string // for people
@@ -341,7 +341,7 @@ type Engine interface {
 type Blobs interface {
 	Put(ctx context.Context, name string, r io.Reader) error
 	Get(ctx context.Context, name string, w io.Writer) error // ErrNoBlob
-	Delete(ctx context.Context, name string) error           // no error if there is none
+	Delete(ctx context.Context, name string) error           // no error if it is missing
 	List(ctx context.Context, prefix string) ([]string, error)
 	Sizes(ctx context.Context) (map[string]int64, error) // bytes by the part of the names before "/"
 }

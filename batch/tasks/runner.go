@@ -252,9 +252,9 @@ func (k *task) discard() {
 // workOf returns the folder for unfinished work.
 func workOf(root string) string { return filepath.Join(root, batch.StateDir, "work") }
 
-// Tidy removes leftovers of killed attempts beside the outputs, but not finished parts. It
-// removes everything of jobs that no Session with this root and site can continue, for example
-// after the folder was moved. Nobody may be working there.
+// Tidy removes leftovers of killed attempts beside the outputs, but not finished parts. It removes
+// everything of jobs that no Session with this root and site can continue, for example after the
+// folder was moved. There must be no work there.
 func Tidy(root, site string) error {
 	left, err := fs.Glob(os.DirFS(workOf(root)), "*/*.[0-9]*-*")
 	for _, name := range left {

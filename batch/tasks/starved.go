@@ -7,7 +7,7 @@ import (
 	"vidfilter/internal/machine"
 )
 
-// starvedReason is told instead of the signal, which says nothing.
+// starvedReason is reported instead of the signal, which does not explain it.
 const starvedReason = "the process was killed for lack of memory"
 
 // isStarved reports whether a process ended for lack of memory: it was killed, and meanwhile the

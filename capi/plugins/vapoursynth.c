@@ -1,6 +1,7 @@
 /* core.vidfilter.Denoise(clip, ...): the denoiser for VapourSynth.
  *
- * One handle filters the clip in order. A frame that is not asked for in order, give or take KEPT, makes it begin again, early enough for the same result: see vidfilter_window. */
+ * One handle filters the clip in order. A frame out of order, give or take KEPT, makes it begin
+ * again, early enough for the same result: see vidfilter_window. */
 #include "vapoursynth.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// Package stream filters frames that a caller pushes one by one: what the C library does, without
-// C. It decodes and encodes nothing.
+// Package stream filters frames that a caller pushes one by one: the C library without C. It does
+// not decode or encode.
 package stream
 
 import (

@@ -131,7 +131,7 @@ func parseKernels(glob string) (string, error) {
 		"no kernel has such a name")
 }
 
-// checkGlob returns a usage error if a pattern is malformed or matches none of the names.
+// checkGlob returns a usage error if a pattern is malformed or matches no name.
 func checkGlob(glob string, names []string, hint, none string) error {
 	if _, err := path.Match(glob, ""); err != nil {
 		return errors.New("not a pattern")
@@ -142,7 +142,7 @@ func checkGlob(glob string, names []string, hint, none string) error {
 	return cli.Usagef(cli.WithNearest(hint, glob, names), "%s", none)
 }
 
-// parseBenchDevice accepts a single device: times of several together describe none.
+// parseBenchDevice accepts a single device: times of several together describe no device.
 func parseBenchDevice(s string) (filters.Device, error) {
 	d, err := filters.ParseDevice(s)
 	if err == nil && (d.All || len(d.Indexes) > 1) {

@@ -11,7 +11,7 @@ import (
 )
 
 // withFlags adds flags to a command, with completion of their values. check checks the other
-// arguments; nil allows none.
+// arguments; nil refuses them.
 func withFlags(cmd *cobra.Command, fs *pflag.FlagSet, check func(args []string) error) *cobra.Command {
 	cmd.Flags().SortFlags = false
 	cmd.DisableFlagsInUseLine = true
@@ -39,7 +39,7 @@ func noArguments(cmd *cobra.Command, args []string) error {
 
 func anyArguments([]string) error { return nil }
 
-// refuseArguments returns a check with a hint for those who give one.
+// refuseArguments returns a check with a hint about an argument.
 func refuseArguments(hint string) func([]string) error {
 	return func(args []string) error {
 		if len(args) > 0 {

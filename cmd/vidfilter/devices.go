@@ -89,7 +89,7 @@ func describeDecoding(d gpu.Device) string {
 	return describeCoding(d, "decodes", all, err)
 }
 
-// describeEncoding returns the same for what the device encodes.
+// describeEncoding returns the same for encoding.
 func describeEncoding(d gpu.Device) string {
 	all, err := d.Encodes()
 	return describeCoding(d, "encodes", all, err)

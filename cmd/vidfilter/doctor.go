@@ -154,7 +154,7 @@ func (e *experiment) Do(op string, body json.RawMessage) (any, error) {
 	return nil, errors.New("unknown operation " + op)
 }
 
-// report prints what was found. An open door is an error.
+// report prints the findings. An open door is an error.
 func (f findings) report(w io.Writer, asJSON bool) error {
 	var err error
 	if asJSON {

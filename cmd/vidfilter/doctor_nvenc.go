@@ -23,8 +23,8 @@ import (
 	"vidfilter/internal/text"
 )
 
-// nvencTrial tests NVENC by jobs of a program, each in a process of its own: what crashes is one
-// test.
+// nvencTrial tests NVENC by jobs of a program, each in a process of its own, so that a crash ends
+// one test only.
 type nvencTrial struct {
 	program  tasks.Program
 	settings []string // options to test with each codec; see nvencSettings
@@ -32,7 +32,7 @@ type nvencTrial struct {
 }
 
 // nvencSettings are options for jobs with NVENC. Those with -r 0 upload frames, as the CPU filters
-// do; the others leave them on the GPU.
+// do. The others leave them on the GPU.
 func nvencSettings() []string {
 	all := []string{"-r 0", "-r 1", "-r 1 --device cpu", "--quality fast"}
 	for _, p := range video.CodecOf("hevc_nvenc").Presets {
@@ -112,7 +112,7 @@ func (t nvencTrial) run(ctx context.Context) error {
 	return err
 }
 
-// choose describes the machine, and returns the first GPU that encodes, with what it encodes.
+// choose describes the machine, and returns the first GPU that encodes, with its codecs.
 func (t nvencTrial) choose() (d gpu.Device, kinds []gpu.Coding, err error) {
 	driver, _ := os.ReadFile("/proc/driver/nvidia/version")
 	version, _, _ := strings.Cut(string(driver), "\n")
@@ -157,7 +157,7 @@ func (t nvencTrial) try(ctx context.Context, kind gpu.Coding, args []string, cli
 		return "", err
 	}
 	result = fmt.Sprintf("%.1f dB, %s", score.PSNR(), text.Size(done.Size))
-	least := 30. // what tells a coded picture from a wrong one
+	least := 30. // the least similarity of a coded picture that is right
 	if slices.Contains(args, "lossless") {
 		least = math.Inf(1)
 	}

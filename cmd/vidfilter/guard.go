@@ -37,7 +37,7 @@ type child struct {
 	service sandbox.Service // nil: the broker
 	inputs  []string        // addresses among them are fetched
 	idle    time.Duration   // the longest that it may make no progress; 0: for ever
-	stalled atomic.Bool     // it made none
+	stalled atomic.Bool     // it did not start
 }
 
 // guards reports whether a command must run as a child. Only the program itself has children: in a
@@ -53,7 +53,7 @@ func (a *app) guards(cmd *cobra.Command) bool {
 	return !job.IsSandboxOff(mode, a.Env)
 }
 
-// sayWithoutSandbox says that a command reads files without the sandbox, if so.
+// sayWithoutSandbox warns if a command reads files without the sandbox.
 func sayWithoutSandbox(mode string, s cli.Stdio) {
 	if job.IsSandboxOff(mode, s.Env) {
 		cli.NewLogger(s.Err, false).Info(job.WithoutSandbox)
@@ -232,7 +232,7 @@ func fetchInputs(inputs []string, tell func(string)) (remove func(), err error) 
 	return remove, err
 }
 
-// adviceOn says what to do about a crash.
+// adviceOn returns advice about a crash.
 func adviceOn(crash error) string {
 	e, ok := errors.AsType[*sandbox.CrashError](crash)
 	switch {

@@ -62,7 +62,7 @@ func newInfoCommand(s cli.Stdio) *cobra.Command {
 
 type infoOptions struct {
 	json, noise bool
-	save        string // file for the noise; "" for none
+	save        string // file for the noise, or ""
 	overwrite   bool
 }
 

@@ -22,7 +22,7 @@ func (o *labOptions) takeClips(args []string) error {
 	return nil
 }
 
-// resolveQuality refuses options that do nothing.
+// resolveQuality refuses options without effect.
 func (o *labOptions) resolveQuality(fs *pflag.FlagSet) error {
 	const leave = "leave one of them out"
 	for _, flag := range []string{"noise", "clips", "truth", "rivals", "crops"} {
@@ -62,7 +62,7 @@ func parseMethods(glob string) (string, error) {
 	return glob, err
 }
 
-// runQuality measures the denoiser, or shows what --json wrote.
+// runQuality measures the denoiser, or shows a file of --json.
 func runQuality(o *labOptions, s cli.Stdio) error {
 	if o.From != "" {
 		r, err := readReport(o.From, "vidfilter lab --quality", func(r *quality.Report) int { return len(r.Cells) + len(r.Footage) }, "no clip is in it")

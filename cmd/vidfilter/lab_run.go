@@ -51,7 +51,7 @@ func nothingRuns(r *lab.Report) error {
 	return hint.Wrap(fmt.Errorf("none of the variants runs here: %s: %w", why, gpu.ErrDevice), listSystems+" says what runs, and why the rest does not")
 }
 
-// readReport reads what command wrote with --json. none is the error of a report without any.
+// readReport reads a file that command wrote with --json. none is the error of an empty report.
 func readReport[R any](name, command string, size func(*R) int, none string) (*R, error) {
 	data, err := os.ReadFile(name)
 	if err != nil {

@@ -31,7 +31,7 @@ type previewOptions struct {
 	page      string // file to write; "" for one beside the input
 	frames    int
 	vary      string // NAME=VALUE,VALUE...; "" for the default
-	result    string // finished file to show; "" for none
+	result    string // finished file to show, or ""
 	overwrite bool
 	noOpen    bool
 	quiet     bool

@@ -152,7 +152,7 @@ func (a *app) runJob(cmd *cobra.Command, o *job.Options, complete func() error) 
 	})), nil
 }
 
-// checkFile checks the arguments of the root command: one file, or none.
+// checkFile checks the arguments of the root command: at most one file.
 func checkFile(root *cobra.Command, args []string) error {
 	files := len(args) > 0 && !root.Flags().Changed("input") && (sandbox.Inside() != nil || looksLikeFile(args[0]))
 	if files && len(args) > 1 {
@@ -193,8 +193,8 @@ func (a *app) batchOf(args []string) []string {
 	return append([]string{"batch"}, args...)
 }
 
-// noCommand explains an argument that is neither an option nor a command. hint is for those that
-// resemble none.
+// noCommand explains an argument that is neither an option nor a command. hint is for words that
+// resemble no command.
 func noCommand(root *cobra.Command, args []string, hint string) error {
 	if err := cli.SwallowedFlag(root.Flags()); err != nil || len(args) == 0 {
 		return err
@@ -220,7 +220,7 @@ func commandNames(root *cobra.Command) (all []string) {
 	return all
 }
 
-// unknownEnvironment returns warnings about variables that look like options and are none.
+// unknownEnvironment returns warnings about variables that look like options but are not.
 func unknownEnvironment(env []string) []string {
 	return cli.UnknownVariables(env, func() []*pflag.FlagSet {
 		return []*pflag.FlagSet{liverun.NewOptions().Flags(), job.NewOptions().Flags()}

@@ -84,7 +84,7 @@ type Device struct {
 	Silent    bool   // no picture comes
 	Damage    int    // every nth picture is damaged
 	Rates     string // "fixed": the rate cannot be chosen; "unknown": nor is it reported
-	Colour    string // "709 full"; "" for none, as webcams do
+	Colour    string // "709 full", or "", as webcams do
 	Clock     string // of the times: "wall", "none"; else monotonic
 }
 

@@ -1,17 +1,17 @@
-// Package cpu is the denoiser's form for the CPU, in C with the vectors of AVX-512, of AVX2, or of
-// whatever the compiler has. [denoise.Reference] is its definition: vectors agree with it exactly,
-// samples within 1 level in 99.9 % and within 2 everywhere, from 11 bits on in levels of 10 bits.
-// The same instruction set gives the same bits for any number of threads.
+// Package cpu is the denoiser's form for the CPU, in C with the vectors of AVX-512, of AVX2, or the
+// compiler's own. [denoise.Reference] is its definition: vectors agree with it exactly, samples
+// within 1 level in 99.9 % and within 2 everywhere, from 11 bits on in levels of 10 bits. The same
+// instruction set gives the same bits for any number of threads.
 //
-// The second pass computes with whole numbers of 16 bits: what samples differ from the pilot by,
-// and the coefficients of that, in a unit that follows the noise. All else are floats.
+// The second pass computes with whole numbers of 16 bits: the samples' differences from the pilot
+// and their coefficients, in a unit that follows the noise. All else are floats.
 //
-// The C code is compiled for samples of one byte and again for those of two, of 9 to 16 bits, but
-// for the search, which compares bytes.
+// The C code is compiled for samples of one byte and again for two bytes, of 9 to 16 bits, except
+// the search, which compares bytes.
 //
-// [Engine.Prepare] copies a frame, or one field of it, into padded planes; what the search and the
-// passes read beside is made when it is first needed and kept with the frame, since up to 13
-// windows read it. All large memory is of the C heap and is used again for frames of the same size.
+// [Engine.Prepare] copies a frame, or one field of it, into padded planes. Other inputs of the
+// search and the passes are made when first needed and kept with the frame, since up to 13 windows
+// read it. All large memory is of the C heap and is used again for frames of the same size.
 //
 // The work is cut into rows of cells in the search and into strips of patch rows in the passes. A
 // strip adds up its patches in memory of its own, in 32-bit integers; where two strips overlap,

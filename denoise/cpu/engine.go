@@ -74,8 +74,8 @@ func (e *Engine) Idle() { e.heap.trim() }
 // share is each until the end of the call's context.
 func (e *Engine) share(n int, do func(i int)) { e.each(e.ctx, n, do) }
 
-// Rate returns about how many luma pixels one core denoises in a second, in 4:2:0: what a core of
-// 2023 does at 3.5 GHz. It is for telling people what to expect.
+// Rate returns about how many luma pixels one core denoises in a second, in 4:2:0, by a core of
+// 2023 at 3.5 GHz. It is for estimates shown to users.
 func Rate(set isa.ISA, t denoise.Tier) float64 { return rates[set][t] }
 
 var rates = map[isa.ISA]map[denoise.Tier]float64{

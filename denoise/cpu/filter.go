@@ -14,9 +14,8 @@ import (
 )
 
 // filter writes the frame at index centre of the window, without its noise, to its place in out: a
-// frame of the same format or one of more bits, of which only the rows of the field are written.
-// The window holds frames in order, at the ends of a clip fewer than [denoise.Settings.Window] asks
-// for.
+// frame of the same format or one of more bits. Only the rows of the field are written. The window
+// holds frames in order, at the ends of a clip fewer than [denoise.Settings.Window] asks for.
 func (e *Engine) filter(out *pipeline.Frame, window []*frame, centre int, m noise.Model, s denoise.Settings, past ...denoise.Past) error {
 	m = m.Scale(s.Strength)
 	f := &filter{Settings: s, Engine: e, window: window, centre: centre, past: past, frame: window[centre], depth: out.Layout.Info().Depth}
@@ -111,7 +110,7 @@ func (f *filter) release() {
 	}
 }
 
-// take sets the noise, scaled by the strength, and what is filtered for it.
+// take sets the noise, scaled by the strength, and the components to filter.
 func (f *filter) take(m noise.Model) {
 	count := 0
 	for _, p := range f.frame.planes {
@@ -138,7 +137,7 @@ func (f *filter) run() (err error) {
 	return f.replace()
 }
 
-// denoise sets the result to what the passes make of the frame.
+// denoise sets the result by the passes over the frame.
 func (f *filter) denoise() error {
 	f.search = motion.NewSearch(f.Motion, f.sigma)
 	if f.Far > f.Near { // memory is short, and only neighbours are moved
@@ -172,7 +171,7 @@ func (f *filter) denoise() error {
 	return nil
 }
 
-// newPlanes returns planes for the result in place of some components, and those of the frame in
+// newPlanes returns planes for the result in place of some components, and the frame's planes in
 // place of the others.
 func (f *filter) newPlanes(some denoise.Planes) (planes [3]C.vd_plane, err error) {
 	planes = f.frame.planes

@@ -31,13 +31,13 @@ type frame struct {
 }
 
 // across is a plane and, once it is made, the one half a pel to the right. The passes need no more:
-// they make what is half a pel down of both, patch by patch.
+// they interpolate both half a pel down, patch by patch.
 type across [2]C.vd_plane
 
 // halfPels are a plane and those between its samples, by a vector's phase.
 type halfPels [4]C.vd_plane
 
-// searchPlanes are what the search reads of a frame.
+// searchPlanes are the planes of a frame that the search reads.
 type searchPlanes struct {
 	coarse bool // smoothed more
 	levels []C.vd_plane
@@ -97,7 +97,7 @@ func enlarged(c plane.Component) shape {
 	return shape{max(c.Width, largestPatch), max(c.Height, largestPatch), c.Depth}
 }
 
-// Retire does nothing: no job outlives its call.
+// Retire is empty: no job outlives its call.
 func (f *frame) Retire() {}
 
 // Release gives the frame's memory back. The frame must not be used any more.

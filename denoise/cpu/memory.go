@@ -129,7 +129,7 @@ func (s shape) sampleBytes() int { return (s.depth + 7) / 8 }
 // smaller is the shape of a plane 1<<shift times smaller each way.
 func (s shape) smaller(shift int) shape { return shape{s.width >> shift, s.height >> shift, s.depth} }
 
-// size is the memory of a plane with what lies beyond its edges.
+// size is the memory of a plane with its padding.
 func (s shape) size() int {
 	return aligned((s.height+2*pad)*pitchOf(s.width)*s.sampleBytes() + 2*align)
 }

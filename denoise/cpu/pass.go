@@ -165,7 +165,7 @@ func seamsSize(width int, strips []strip) (size int) {
 	return size
 }
 
-// newSeams makes room for the seams of a pass over component c, where those of the first were.
+// newSeams makes room for the seams of a pass over component c, in place of the first pass's.
 func (f *filter) newSeams(p *pass, c int) (err error) {
 	width, height := int(p.job.noisy.width), int(p.job.noisy.height)
 	if f.seams[c] == nil {
@@ -279,7 +279,7 @@ func (f *filter) first(neighbours []*neighbour) error {
 	return f.runPasses(all)
 }
 
-// preparePilot makes room for what the first pass leaves to the second.
+// preparePilot makes room for the first pass's output to the second.
 func (f *filter) preparePilot() error {
 	luma := searchShape(f.frame.planes[0])
 	b, err := f.alloc(luma.size())
@@ -298,8 +298,8 @@ func (f *filter) preparePilot() error {
 	return nil
 }
 
-// second runs the second pass: on all planes at once, or as there is room for what it reads of far
-// frames.
+// second runs the second pass: on all planes at once, or on as many as the memory for far frames
+// allows.
 func (f *filter) second(neighbours []*neighbour) error {
 	var far []*neighbour
 	for _, n := range neighbours {

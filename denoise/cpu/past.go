@@ -56,8 +56,8 @@ func (s *sum) Release() {
 	s.block = nil
 }
 
-// setPast sets what the second pass over component c reads of the past. The nearest neighbour, the
-// one before rather than the one after, says what stands still.
+// setPast sets the past frames that the second pass over component c reads. The nearest neighbour,
+// the one before rather than the one after, decides whether a patch stands still.
 func (f *filter) setPast(j *C.vd_pass, c int, neighbours []*neighbour) {
 	nearest := f.Near + 1
 	for _, n := range neighbours {

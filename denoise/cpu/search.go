@@ -134,7 +134,7 @@ func (f *filter) beyond(n *neighbour, step int) (all []*neighbour, err error) {
 	return all, nil
 }
 
-// reach is the longest vector to a far frame, in half-pels; 0 for a near one, which has none.
+// reach is the longest vector to a far frame, in half-pels; 0 for a near one.
 func (f *filter) reach(n *neighbour) int {
 	if n.along == nil {
 		return 0
@@ -174,7 +174,7 @@ func (f *filter) refineFar(all []*neighbour) error {
 	return nil
 }
 
-// refinedSize is the memory of what the refinement reads of a far frame.
+// refinedSize is the memory of a far frame's planes for the refinement.
 func (f *filter) refinedSize() int {
 	luma := f.planes.levels[0]
 	return shapeOf(luma).size() + halvesSize(luma)

@@ -13,16 +13,22 @@ INLINE vw splat_vw(int x) { return (int16_t)x - (vw){}; }
 
 // For each instruction set:
 //
-//   plus, minus a + b, a - b times a b square_pairs a[2i]^2 + a[2i+1]^2, in 32 bits load_shorts VL
-//   numbers to floats add_tap (a + b) factor, in 32 bits, of the lower or the upper half of each
-//   quad pack_words the numbers of both halves in 16 bits load_rows 16 samples of each of PAIR
-//   patches load_row16 16 numbers of memory, for each patch the same groups16 places 0, 2, 4, 6,
-//   each four times, from the lower or the upper vf sum_frames the sum of the rows of 8, in both,
-//   where there are two double_words the lower words of a vi, each twice unpack_low, unpack_high
-//   the lower or the upper halves of two quads, in turn swap_pairs, first_of_quad, second_pair
-//   floats 1, 0, 3, 2 of each four; 0, 0, 0, 0; 2, 2, 2, 2 join_pairs the first two of each four of
-//   a, and of b first_from the first of each eight of a, and the rest of b swap_squares the upper
-//   quad of each 16 of a for the lower one of b
+//   plus, minus      a + b, a - b
+//   times            a b
+//   square_pairs     a[2i]^2 + a[2i+1]^2, in 32 bits
+//   load_shorts      VL numbers to floats
+//   add_tap          (a + b) factor, in 32 bits, of the lower or the upper half of each quad
+//   pack_words       the numbers of both halves in 16 bits
+//   load_rows        16 samples of each of PAIR patches
+//   load_row16       16 numbers of memory, for each patch the same
+//   groups16         places 0, 2, 4, 6, each four times, from the lower or the upper vf
+//   sum_frames       the sum of the rows of 8, in both, where there are two
+//   double_words     the lower words of a vi, each twice
+//   unpack_low, unpack_high   the lower or the upper halves of two quads, in turn
+//   swap_pairs, first_of_quad, second_pair   floats 1, 0, 3, 2 of each four; 0, 0, 0, 0; 2, 2, 2, 2
+//   join_pairs       the first two of each four of a, and of b
+//   first_from       the first of each eight of a, and the rest of b
+//   swap_squares     the upper quad of each 16 of a for the lower one of b
 
 #ifdef VD_ISA_AVX512
 

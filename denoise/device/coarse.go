@@ -12,7 +12,7 @@ import (
 )
 
 // halfPlaces are offsets in the memory for the work on pictures of half the size: of samples in, of
-// the result, and of its differences from that of full size.
+// the result, and of its differences from the result of full size.
 type halfPlaces struct{ source, result, change [3]int }
 
 // Halved plans the memory for pictures of half the size, with cells of the same size.
@@ -65,8 +65,8 @@ func (l *Layout) Halve(picture uint64, half *Layout, to, work uint64) []Run {
 	return append([]Run{shrink}, half.Prepare(to, from)...)
 }
 
-// Replace returns the runs that have the filtered planes of a job's result agree with those of half
-// the size, as far as these count.
+// Replace returns the runs that have the filtered planes of a job's result agree with the planes of
+// half the size, by their share.
 func (l *Layout) Replace(j Job, filtered denoise.Planes, half *Layout, work uint64, n *noise.Half) []Run {
 	a := l.args
 	a.depth, a.shift, a.half_depth = C.int32_t(j.Depth), C.int32_t(j.Shift), C.int32_t(half.Shape.Depth)

@@ -16,7 +16,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Job is one picture to denoise: prepared pictures in order, all of them smoothed as Coarse says.
+// Job is one picture to denoise: prepared pictures in order, all of them smoothed by Coarse.
 type Job struct {
 	Work     uint64
 	Window   []uint64 // addresses of pictures
@@ -29,18 +29,18 @@ type Job struct {
 	Settings denoise.Settings
 }
 
-// Past is a sum of so many pictures.
+// Past is a sum of Count pictures.
 type Past struct {
 	Sum   uint64
 	Count int
 }
 
-// Coarse says which smoothing the search wants.
+// Coarse selects the smoothing for the search.
 func Coarse(m noise.Model, s denoise.Settings) bool {
 	return motion.NewSearch(s.Motion, m.Scale(s.Strength).Sigma[0]).Coarse
 }
 
-// Reads says which pictures of the window a job reads.
+// Reads selects the pictures of the window that a job reads.
 func (j Job) Reads(i int) bool {
 	d := i - j.Centre
 	return d >= -j.Settings.Far && d <= min(j.Settings.Far, j.Settings.Ahead)
@@ -76,7 +76,7 @@ func (l *Layout) Denoise(j Job) ([]Run, error) {
 		w.args.result[i] = r.forDevice()
 	}
 	filtered := l.Filtered(j)
-	if w.scaled.Faint() { // but for the picture of half the size
+	if w.scaled.Faint() { // except the picture of half the size
 		filtered = denoise.Planes{}
 	}
 	if filtered.Any() {
@@ -192,7 +192,7 @@ const (
 // its mask, and the best of each warp.
 const coarsestShared = 4 * (coarsestSide*((coarsestSide+6)/4) + 2*windowSide*windowSide/4 + 2*coarsestThreads/32)
 
-// searching is a run over the cells of a level for so many neighbours.
+// searching is a run over the cells of a level for a number of neighbours.
 func (w *work) searching(name string, level, first, count int) {
 	if count <= 0 {
 		return
@@ -225,8 +225,8 @@ func (w *work) refine() {
 	w.searching("denoise_refine", 0, w.near[1], w.neighbours-w.near[1])
 }
 
-// passShape is that of a pass's blocks: patches across and down, the samples from one row of sums
-// to the next, the words of a warp's buffer.
+// passShape is the shape of a pass's blocks: patches across and down, the samples from one row of
+// sums to the next, the words of a warp's buffer.
 type passShape struct {
 	side, stride, across, down, pitch, warps, buffer int
 }

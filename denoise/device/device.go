@@ -1,8 +1,8 @@
 // Package device is the denoiser's form for CUDA: its kernels, and the launches that prepare and
-// denoise a picture. It agrees with the reference as package denoise says. The device and its
-// memory belong to the caller, who runs the launches. Kernels that read or write samples are
-// compiled twice, for those of 8 bits in bytes and for those of 9 to 16 bits in two; the search
-// compares bytes.
+// denoise a picture. It agrees with the reference within the limits of package denoise. The device
+// and its memory belong to the caller, who runs the launches. Kernels that read or write samples
+// are compiled twice, for 8 bits in one byte and for 9 to 16 bits in two. The search compares
+// bytes.
 package device
 
 import (
@@ -48,7 +48,7 @@ func both(variants ...kernels.Variant) []kernels.Variant {
 	return variants
 }
 
-// Kernels returns the kernels for samples of so many bits.
+// Kernels returns the kernels for samples of a depth.
 func Kernels(depth int) (all []kernels.Variant) {
 	for _, v := range Library.Variants() {
 		if !strings.HasSuffix(v.Name, deep) {
@@ -72,7 +72,7 @@ func at(name, macro string, value int) kernels.Variant {
 	return v
 }
 
-// named returns a kernel of the library for samples of so many bits.
+// named returns a kernel of the library for samples of a depth.
 func named(name string, depth int) kernels.Variant {
 	if depth > 8 {
 		if v, err := Library.Named(name + deep); err == nil {

@@ -11,10 +11,10 @@ import (
 	"vidfilter/kernels"
 )
 
-// Size is that of a plane, in samples.
+// Size is the size of a plane, in samples.
 type Size struct{ Width, Height int }
 
-// Shape is what pictures must have in common to be denoised together.
+// Shape has the properties that pictures share to be denoised together.
 type Shape struct {
 	Planes         [3]Size // chroma of gray is empty
 	ShiftX, ShiftY int     // log2 of the chroma subsampling
@@ -24,7 +24,7 @@ type Shape struct {
 	Searched       bool    // pictures are only searched, not denoised
 }
 
-// Layout says where the planes of pictures of one shape lie in their memory, and all else in the
+// Layout is where the planes of pictures of one shape lie in their memory, and all else in the
 // memory that one picture after another is denoised with.
 type Layout struct {
 	Shape   Shape
@@ -92,8 +92,8 @@ func (l *Layout) planes() int {
 
 func roundUp(n, to int) int { return (n + to - 1) / to * to }
 
-// plane adds a plane of samples of so many bytes to the picture, with so many phases, and with so
-// many samples around it.
+// plane adds a plane to the picture, with the bytes of a sample, the phases, and the samples around
+// it.
 func (l *Layout) plane(s Size, bytes, phases, rim int) C.vd_plane {
 	pitch := roundUp((s.Width+2*rim+atOnce)*bytes, 64)
 	size := roundUp(pitch*(s.Height+2*rim), align)
@@ -132,7 +132,7 @@ func (l *Layout) levels() error {
 	return nil
 }
 
-// take plans so many bytes of the memory for the work.
+// take plans bytes of the memory for the work.
 func (l *Layout) take(n int) (at int) {
 	at = l.Work
 	l.Work += roundUp(n, align)

@@ -25,7 +25,7 @@ func (l *Layout) setSum(a *C.vd_args, i int, address uint64) {
 	}
 }
 
-// setPast sets what the second pass reads of the past.
+// setPast sets the past frames that the second pass reads.
 func (w *work) setPast() {
 	a, s := &w.args, &w.Settings
 	for d := 1; d <= s.Near; d++ {

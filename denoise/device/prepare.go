@@ -9,8 +9,7 @@ import (
 	"vidfilter/kernels"
 )
 
-// Samples are those of a plane of a frame or a field in the device's memory: a sample each Step
-// bytes.
+// Samples are a plane of a frame or a field in the device's memory: a sample each Step bytes.
 type Samples struct {
 	Addr        uint64
 	Pitch, Step int // bytes
@@ -93,7 +92,7 @@ func pyramidRun(a *C.vd_args) Run {
 	return tiled("denoise_pyramid", a, sizes(a.level[a.level_now:][:1]), pyramidSide, pyramidSide, pyramidThreads, pyramidSide*pyramidSide*5/4)
 }
 
-// tiled is a run whose blocks each take so many samples of a plane across and down.
+// tiled is a run whose blocks each take a number of samples of a plane across and down.
 func tiled(name string, a *C.vd_args, planes []Size, across, down, threads, shared int) Run {
 	n := 0
 	for i := range a.begin {

@@ -3,14 +3,14 @@ package fusion
 // FirstConstants are the choices of the first pass.
 type FirstConstants struct {
 	Constants
-	Threshold      float32 // of shrinking, in sigmas, where nothing stands out from the noise
+	Threshold      float32 // of shrinking, in sigmas, without detail above the noise
 	ThresholdFall  float32 // as the energy of the patch doubles
 	LeastThreshold float32
 	LeastGain      float32 // 1 keeps all
 }
 
-// twoNoisy is what the squared difference of two noisy patches is in variances; differences from
-// the pilot, which has little noise, count one.
+// twoNoisy is the squared difference of two noisy patches in variances; differences from the pilot,
+// which has little noise, count one.
 const (
 	twoNoisy = 2
 	oneNoisy = 1
@@ -24,15 +24,16 @@ func First(in Input, c FirstConstants) *Sums {
 	return p.run()
 }
 
-// shrink takes the noise that is left out of the mean: a coefficient is kept as far as the energy
-// about it stands out from the noise. Where the patch as a whole is rich, less is taken for noise.
+// shrink takes the remaining noise out of the mean: the energy about a coefficient, compared with
+// the noise, decides the part of it that is kept. Where the patch as a whole is rich, less is taken
+// for noise.
 func (c FirstConstants) shrink(b *patch) (left float32) {
 	energy := b.excess
 	for k, f := range b.mean {
 		energy[k] = f * f / (b.local[k] * b.variance[k])
 	}
 	threshold := c.threshold(energy[1:])
-	energy[0] = 0 // the DC says nothing about noise
+	energy[0] = 0 // the DC is independent of the noise
 	left = b.variance[0]
 	for k := 1; k < len(b.mean); k++ {
 		gain := max(c.LeastGain, 1-threshold*threshold/aroundWithoutDC(energy, b.n, k))

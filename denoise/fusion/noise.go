@@ -2,7 +2,7 @@ package fusion
 
 import "math"
 
-// Noise is that of one plane, in 8-bit levels.
+// Noise is one plane's noise, in 8-bit levels.
 type Noise struct {
 	Sigma    float32
 	Spectrum [64]float32  // variance of a coefficient of 8x8, at [v*8+u]
@@ -15,7 +15,7 @@ const (
 	leastSigma    = 0.03
 )
 
-// Variances are those of the n*n coefficients before the curve.
+// Variances are the n*n coefficients' before the curve.
 func (m *Noise) Variances(n int) []float32 {
 	out := make([]float32, n*n)
 	for v := range n {
@@ -34,7 +34,7 @@ const (
 	clippedTo    = 2.0  // none is
 )
 
-// Factor is what the variance is multiplied by in a patch of a given mean.
+// Factor is the factor of the variance in a patch of a given mean.
 func (m *Noise) Factor(mean float32, clipCurve bool) float32 {
 	factor := m.Curve[min(max(int(mean), 0), 255)]
 	if clipCurve {

@@ -5,7 +5,7 @@ import (
 	"vidfilter/denoise/plane"
 )
 
-// Input is what a pass reads.
+// Input is the input of a pass.
 type Input struct {
 	Noisy          plane.Plane
 	Neighbours     []Neighbour
@@ -28,11 +28,11 @@ type Past struct {
 type Neighbour struct {
 	Planes motion.HalfPels // of the same component
 	Field  motion.Field    // of luma
-	Reach  int             // patches with longer vectors do without this frame; 0: none do
+	Reach  int             // patches with longer vectors do without this frame; 0: no limit
 }
 
-// Constants are the choices that both passes have. Excess is that of the squared difference of two
-// patches, in variances of the noise, over what noise alone makes.
+// Constants are the choices that both passes have. Excess is the squared difference of two patches,
+// in variances of the noise, less the noise's own.
 type Constants struct {
 	Stride     int     // between patches
 	PatchFade  float32 // the excess, as the patch's mean, that makes its weight 1/e

@@ -15,7 +15,7 @@ type SecondConstants struct {
 // many frames agree: the mean of those is better than the pilot.
 type Blend struct {
 	Base, Fall, Most float32 // Base less Fall for each level of the sigma of luma, Most at the most
-	From, To         float32 // none at a variance of From, in those of the noise, and all from To on
+	From, To         float32 // 0 at a variance of From, relative to the noise, and 1 from To on
 }
 
 // Share is the share at a sigma of luma where few frames agree.
@@ -24,7 +24,7 @@ func (b Blend) Share(sigma float64) float32 {
 }
 
 // Second fuses a plane with its neighbours again, in patches of 16x16, with the pilot to go by. The
-// share is that of [Blend.Share].
+// share is [Blend.Share]'s.
 func Second(in Input, pilot plane.Plane, c SecondConstants, share float32) *Sums {
 	p := newPass(in, c.Constants, dct16)
 	p.expected, p.pool = oneNoisy, poolGroups
@@ -37,7 +37,7 @@ func Second(in Input, pilot plane.Plane, c SecondConstants, share float32) *Sums
 // leastEnergy keeps the gain 1 without a share of the noise.
 const leastEnergy = 1e-20
 
-// shrink scales each coefficient by what part of its energy is the pilot's, and gives the pilot its
+// shrink scales each coefficient by the pilot's part of its energy, and blends in the pilot's
 // share.
 func (c SecondConstants) shrink(b *patch, share float32) (left float32) {
 	share *= c.Blend.part(b.variance)

@@ -61,8 +61,8 @@ func (s *Sums) Plane(depth int) plane.Plane {
 	return out
 }
 
-// Sample makes a value in 8-bit levels a sample of a plane like p: what is left of it below a
-// sample, with rounding added, is cut off.
+// Sample makes a value in 8-bit levels a sample of a plane like p: rounding is added, and the
+// fraction cut off.
 func Sample(value, rounding float32, p plane.Plane) uint16 {
 	v := math.Floor(float64(value*float32(p.Unit()) + rounding))
 	return uint16(min(max(v, 0), float64(p.Max())))

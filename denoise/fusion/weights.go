@@ -1,8 +1,8 @@
 package fusion
 
-// weigh sets the weights of a neighbour's coefficients by how they differ from the reference's:
-// those of the whole patch fall with its mean difference, that of each frequency with the mean of
-// the frequencies about it.
+// weigh sets the weights of a neighbour's coefficients by their difference from the reference's:
+// the patch's weight falls with its mean difference, each frequency's with the mean of the
+// frequencies about it.
 func (b *patch) weigh(weights, frame, reference []float32) {
 	total := float32(0)
 	for k := range frame {

@@ -8,14 +8,14 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Segment is the grain of a scene, from the time of its first frame to that of the next scene's, in
-// the unit of the frames' times.
+// Segment is the grain of a scene, from the time of its first frame to the next scene's, in the
+// unit of the frames' times.
 type Segment struct {
 	Start, End int64
 	Grain      *pipeline.FilmGrain // nil: none
 }
 
-// Filter runs another filter, and sets the grain of frames that have none to the noise that it
+// Filter runs another filter, and sets the grain of frames without one to the noise that it
 // removed.
 type Filter struct {
 	inner     pipeline.Filter
@@ -33,11 +33,11 @@ type Filter struct {
 	end     int64 // of the latest frame
 }
 
-// NewFilter returns a filter around another, which emits one frame for each that it takes, but for
-// context frames, and writes to none of those it takes.
+// NewFilter returns a filter around another, which emits one frame for each that it takes, except
+// context frames, and does not write to its inputs.
 func NewFilter(inner pipeline.Filter) *Filter { return &Filter{inner: inner} }
 
-// Held returns that of the filter within.
+// Held returns the inner filter's.
 func (f *Filter) Held() int { return f.inner.Held() }
 
 // Process keeps the frame until its result is there.
@@ -101,7 +101,7 @@ func (f *Filter) measured(emit pipeline.Emit) pipeline.Emit {
 	}
 }
 
-// see adds a frame to its scene, and sets its grain. Frames of RGB have none.
+// see adds a frame to its scene, and sets its grain. Frames of RGB have no grain.
 func (f *Filter) see(in, out *pipeline.Frame) {
 	if out.Layout.Info().RGB {
 		return

@@ -3,11 +3,11 @@
 //
 // # How
 //
-// Where the filtered picture is flat, the difference to the original is noise and nothing else.
-// From the flattest blocks of a scene come the strength of the noise at each brightness and the
-// covariances of neighbours. Those give the weights of an autoregressive filter (Yule and Walker's
-// equations, in two dimensions) that makes noise of the same spectrum. A player fills a template
-// with such noise and scales parts of it by the brightness of each pixel.
+// Where the filtered picture is flat, the difference to the original is noise only. From the
+// flattest blocks of a scene come the strength of the noise at each brightness and the covariances
+// of neighbours. Those give the weights of an autoregressive filter (Yule and Walker's equations,
+// in two dimensions) that makes noise of the same spectrum. A player fills a template with such
+// noise and scales parts of it by the brightness of each pixel.
 //
 // The description of a frame comes from the frames of its scene up to it. It is renewed after 1, 2,
 // 4, 8 ... frames, so that it costs few bits.
@@ -142,7 +142,7 @@ func (b *block) readLuma(v *plane.View, x, y int) {
 	}
 }
 
-// read reads luma, and chroma at half the size. A picture without chroma has none.
+// read reads luma, and chroma at half the size. A picture without chroma has no description of it.
 func (b *block) read(v *plane.Views, x, y int) {
 	b.readLuma(&v.Planes[0], x, y)
 	for c := range v.Planes[1:] {

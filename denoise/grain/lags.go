@@ -18,8 +18,8 @@ var neighbours = func() (list [taps]struct{ x, y int }) {
 	return list
 }()
 
-// lags are sums of the products of two samples so many rows and columns apart: columns from -reach
-// on.
+// lags are sums of the products of two samples, by their distance in rows and columns: columns from
+// -reach on.
 type lags [lag + 1][2*reach + 1]struct{ sum, n float64 }
 
 // add adds a square of samples.
@@ -28,7 +28,7 @@ func add(l *lags, row func(y int) []float32, size int) {
 		for y := range size - dy {
 			a, b := row(y), row(y+dy)
 			for dx := range l[dy] {
-				from := reach - dx // a begins so many columns later than b
+				from := reach - dx // a begins this number of columns later than b
 				if dy == 0 && from > 0 {
 					continue // as its opposite
 				}
@@ -40,7 +40,7 @@ func add(l *lags, row func(y int) []float32, size int) {
 	}
 }
 
-// dot returns the sum of products, as far as both reach.
+// dot returns the sum of products where both exist.
 func dot(a, b []float32) (sum float32) {
 	n := min(len(a), len(b))
 	a, b = a[:n], b[:n]
@@ -104,7 +104,7 @@ func (l *lags) weights() (w []float64, left float64) {
 	return w, left
 }
 
-// equations are those of the covariances: the matrix, with a little more on its diagonal than
+// equations returns the covariances' equations: the matrix, with a little more on its diagonal than
 // there is, and the right side.
 func (l *lags) equations() (m [][]float64, right []float64) {
 	const steady = 1e-3
@@ -120,7 +120,7 @@ func (l *lags) equations() (m [][]float64, right []float64) {
 	return m, right
 }
 
-// weights is that of chroma, whose last weight is that of luma.
+// weights has chroma's weights. The last one is luma's.
 func (c *coupled) weights() (w []float64, left float64) {
 	m, right := c.own.equations()
 	last := make([]float64, taps+1)

@@ -13,7 +13,7 @@ const (
 	faintest   = 0.2  // sigma of grain that is not worth it, in 8-bit levels
 )
 
-// Grain describes the noise removed so far; nil if it was next to nothing.
+// Grain describes the noise removed so far; nil if it was negligible.
 func (m *Measure) Grain() *pipeline.FilmGrain {
 	if !(math.Sqrt(m.luma.at(0, 0)) >= faintest) {
 		return nil

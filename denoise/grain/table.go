@@ -10,7 +10,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// ticks are the unit of times in a table: a second has so many.
+// ticks is the number of a table's units of time in a second.
 const ticks = 10_000_000
 
 // WriteTable writes a film grain table, which encoders of AV1 read ("filmgrn1"). Times count from

@@ -19,8 +19,8 @@ func allowed(sigma float64, coarse bool) float64 {
 	return math.Hypot(meanDifference*smoothed, mismatchAllowed)
 }
 
-// Fits says whether a neighbour resembles the frame where the vectors lead. One that does not, for
-// instance at a flash or a cut, is better left out altogether.
+// Fits reports whether a neighbour resembles the frame where the vectors lead. One that does not,
+// for instance at a flash or a cut, is better left out altogether.
 func (s *Search) Fits(from, to Frame, f Field) bool {
 	a, b := from.Levels[0], to.Levels[0]
 	sum := 0

@@ -2,11 +2,11 @@ package motion
 
 import "vidfilter/denoise/plane"
 
-// Depth is that of the search's planes, whatever the samples have: finer ones find no better
+// Depth is the depth of the search's planes, for samples of any depth: finer ones find no better
 // matches, since noise that is worth removing is coarser.
 const Depth = 8
 
-// Frame is what the search reads of a frame, in samples of [Depth] bits.
+// Frame has the planes of a frame for the search, in samples of [Depth] bits.
 type Frame struct {
 	Levels []plane.Plane // the smoothed luma, and each next level half as large
 	Half   HalfPels      // of the first level
@@ -24,7 +24,7 @@ func Prepare(luma plane.Plane, coarse bool) Frame {
 
 const (
 	usualLevels  = 4   // reach 6<<3 pels, enough below 1080p
-	largeLevel   = 100 // a level with so many rows gets another above it
+	largeLevel   = 100 // a level with this number of rows gets another above it
 	smallestSide = 8   // no level is smaller
 )
 

@@ -18,8 +18,8 @@ func cellWindow(p plane.Plane, cell, side, x, y int) window {
 	return window{max(x, 0), max(y, 0), min(x+side, p.Width), min(y+side, p.Height), side * side}
 }
 
-// sad is the sum of absolute differences between the window in a and, moved by whole pels, in b.
-// That of a cut window is scaled to a full one, rounded down.
+// sad is the sum of absolute differences between the window in a and, moved by whole pels, in b. A
+// cut window's difference is scaled to a full one, rounded down.
 func (w window) sad(a, b plane.Plane, dx, dy int) int {
 	sum := 0
 	inside := w.x0+dx >= 0 && w.x1+dx <= b.Width

@@ -6,7 +6,7 @@ import (
 	"vidfilter/denoise/plane"
 )
 
-// Constants are the choices of a tier. A penalty is what a vector costs that departs from the
+// Constants are the choices of a tier. A penalty is the cost of a vector that departs from the
 // expected one, as a part of the noise.
 type Constants struct {
 	Cell          int     // side of a cell: 8, or 16 for a quarter of the work
@@ -30,7 +30,7 @@ const (
 	lengthPenalty = 0.4 // of a pel there, in penalties
 	descents      = 2   // moves to the best of eight neighbours, at the most
 
-	penaltySamples = windowSide / 4 // a penalty of 1 is so many differences of sigma
+	penaltySamples = windowSide / 4 // a penalty of 1, in differences of sigma
 )
 
 // NewSearch returns the search for luma noise of the given sigma, in 8-bit levels.
@@ -108,7 +108,7 @@ func (s *Search) finer(a, b plane.Plane, parents matches) matches {
 	})
 }
 
-// inherited is the best of no motion, the parent cell's vector, and those of the three cells
+// inherited is the best of no motion, the parent cell's vector, and the vectors of the three cells
 // around the parent that are nearest to this cell.
 func (s *Search) inherited(parents matches, x, y int, cost func(Vector) int) match {
 	px, py := min(x/2, parents.Width-1), min(y/2, parents.Height-1)
@@ -154,7 +154,7 @@ func (m *match) tryAround(step int, cost func(Vector) int) {
 	}
 }
 
-// matches are those of the cells of a plane.
+// matches are the vectors of a plane's cells.
 type matches struct {
 	Field
 	costs []int

@@ -17,10 +17,10 @@ type Box struct{ X, Y, Width, Height int }
 const LeastSide = 32
 
 // Spot measures the noise in a box over frames that come one after another, in a second of a video.
-// In a box that is flat and stands still all is noise: what a block of 8x8 varies by from frame to
-// frame, and, where a codec with loss repeats blocks with their noise, what stays, too.
+// In a box that is flat and stands still all is noise: the variation of a block of 8x8 from frame
+// to frame, and, where a codec with loss repeats blocks with their noise, also the part that stays.
 type Spot struct {
-	// Scale is the noise of samples in that of the planes that are measured; 0 means 1.
+	// Scale is the noise of samples relative to the measured planes'; 0 means 1.
 	Scale float64
 
 	box    Box
@@ -106,7 +106,7 @@ var (
 	WarnDrawn = "there is more than a flat area, and fine detail may count as noise"
 )
 
-// Model returns the noise of samples in the box, and warnings about what else is in it.
+// Model returns the noise of samples in the box, and warnings about other content in it.
 func (s *Spot) Model() (m Model, warnings []string, err error) {
 	m.flattenCurve()
 	m.Sure = 1
@@ -149,10 +149,10 @@ type spotFigures struct {
 }
 
 const (
-	// A block that varies by more than so many times the median is an outlier; a few are dust.
+	// A block that varies by more than this multiple of the median is an outlier. A few are dust.
 	outlier, mostOutliers = 3, 0.1
 
-	// Noise that a codec keeps in place is alike all over the box; what is drawn is not.
+	// Noise that a codec keeps in place is alike all over the box, unlike drawn detail.
 	evenSpread, unevenSpread = 0.8, 1.2
 )
 
@@ -214,8 +214,8 @@ func (p *spotPlane) figures(frames int) (f spotFigures) {
 	return f
 }
 
-// keepsNoise is how far what stands still counts as noise, from 0 to 1. In a picture alone there is
-// nothing else.
+// keepsNoise is the part of the still content that counts as noise, from 0 to 1. A single picture
+// has only that.
 func (f *spotFigures) keepsNoise(coded bool, frames int) float64 {
 	switch {
 	case frames == 1:
@@ -226,7 +226,7 @@ func (f *spotFigures) keepsNoise(coded bool, frames int) float64 {
 	return 1 - ramp(f.spread, evenSpread, unevenSpread)
 }
 
-// noise returns sigma and sets the spectrum. At the lowest frequencies what stands still is the
+// noise returns sigma and sets the spectrum. At the lowest frequencies the still content is the
 // gradient of the box.
 func (f *spotFigures) noise(kept float64, spectrum *[64]float32) float64 {
 	s := f.temporal
@@ -250,7 +250,7 @@ func (f *spotFigures) noise(kept float64, spectrum *[64]float32) float64 {
 }
 
 const (
-	curveFrom   = 64 // levels of brightness between the tenths of the blocks, to tell a curve
+	curveFrom   = 64 // levels of brightness between the tenths of the blocks, to measure a curve
 	curveBlocks = 32
 )
 

@@ -9,9 +9,9 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Noise that is coarser than a few samples differs little from what moves, and what 8x8 and 16x16
-// samples make of it lies in their mean, which no pass shrinks. In a picture of half or a quarter
-// of the size it is finer.
+// Noise that is coarser than a few samples differs little from motion, and within 8x8 and 16x16
+// samples it lies in their mean, which no pass shrinks. In a picture of half or a quarter of the
+// size it is finer.
 
 // coarseLevels are those below full size that are measured: half, and a quarter.
 const coarseLevels = 2
@@ -114,8 +114,8 @@ func (t *coarseTotals) add(pairs coarsePairs) {
 	}
 }
 
-// withHalf is model with what is to be removed at smaller sizes, given the pairs there. Coarse
-// noise is no sign of a codec whose quantiser is not known.
+// withHalf is model with the noise to remove at smaller sizes, given the pairs there. Coarse noise
+// is no sign of a codec whose quantiser is not known.
 func (t *total) withHalf(small coarseTotals, q pipeline.Quantiser) Model {
 	m := t.model(q)
 	m.Half = halfOf(t.best().model().Sigma, small)
@@ -126,10 +126,10 @@ func (t *total) withHalf(small coarseTotals, q pipeline.Quantiser) Model {
 	return m
 }
 
-// halfOf returns what is to be removed at smaller sizes, given the noise at full size without what
-// codecs add, and the pairs there. White noise halves with the size.
-// Texture is finer at a smaller size, and moves: luma must be louder there, and at a quarter of the
-// size it is left alone. Chroma counts where luma has noise.
+// halfOf returns the noise to remove at smaller sizes, given the noise at full size without the
+// codecs' part, and the pairs there. White noise halves with the size. Texture is finer at a
+// smaller size, and moves: luma must be louder there, and at a quarter of the size it is left
+// alone. Chroma counts where luma has noise.
 func halfOf(full [3]float64, small coarseTotals) *Half {
 	var halves []*Half
 	above := full
@@ -167,10 +167,10 @@ func halfOf(full [3]float64, small coarseTotals) *Half {
 	return half
 }
 
-// leastHalf is the share of what is removed at half the size below which nothing is.
+// leastHalf is the smallest share of the noise that is removed at half the size.
 const leastHalf = 0.05
 
-// meanHalf averages what is to be removed at half the size; nil stands for nothing.
+// meanHalf averages the noise to remove at half the size; nil means zero.
 func meanHalf(list []*Half, weights []float64) *Half {
 	var mean Half
 	var sum, all float64

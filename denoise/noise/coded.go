@@ -6,11 +6,11 @@ import (
 	"vidfilter/pipeline"
 )
 
-// A codec that quantises coarsely takes noise out of most blocks, and what is left comes and goes
-// with the frames. The lowest cluster of energies is then far below what is seen. Three things tell
-// such noise from a clean video that was coded: the middle of the energies of chroma, where clean
-// video is smooth; the energies of luma between frames beside each other and beside those within
-// them; and the quantiser, without which only the first is safe.
+// A codec that quantises coarsely takes noise out of most blocks, and the rest comes and goes with
+// the frames. The lowest cluster of energies is then far below the visible noise. Three things
+// distinguish such noise from a clean video that was coded: the middle of the energies of chroma,
+// where clean video is smooth; the energies of luma between frames beside each other and beside
+// those within them; and the quantiser, without which only the first is safe.
 
 // features are energies, as standard deviations, at some part of the blocks.
 type features struct {
@@ -20,7 +20,7 @@ type features struct {
 
 	chromaWithin10, chromaWithin50 float64 // within frames, of U and V
 
-	noise float64 // how far what differs between frames is noise, from 0 to 1, by triples
+	noise float64 // the part of the differences between frames that is noise, from 0 to 1, by triples
 }
 
 func (p *Pair) features() features {
@@ -57,8 +57,8 @@ func (m *Model) addCoded(f features, q pipeline.Quantiser) {
 }
 
 // addWhite adds white noise of a given sigma to a plane. Variances add. Where that is little beside
-// what was measured, the noise has survived, and the better description of it stays; how far it
-// does not is returned.
+// the measurement, the noise has survived, and its better description stays. The part that does not
+// is returned.
 func (m *Model) addWhite(c int, sigma float64) (white float64) {
 	own := m.Sigma[c] * m.Sigma[c]
 	if sigma == 0 {
@@ -73,15 +73,15 @@ func (m *Model) addWhite(c int, sigma float64) (white float64) {
 	return white
 }
 
-// withStep returns what to add in luma and chroma, for a known quantiser step: what noise as it is
-// coded lacks, and noise that shows in chroma or in luma.
+// withStep returns the noise to add in luma and chroma, for a known quantiser step: the part lost
+// by coding, and noise that shows in chroma or in luma.
 func (f features) withStep(m *Model, q pipeline.Quantiser) (luma, chroma float64) {
 	step := float64(q.Step)
 	coded := ramp(f.luma50, 0.5, 0.9) * f.coded(step, q.Smoothed)
 	seen, crushed := f.chroma(step, q.Smoothed)
-	const survived = 0.7 // the part of what was measured that is no part of it
-	// Of what chroma shows and every block of luma has within itself, luma's lowest cluster may
-	// lack a part: blocks are copied from the frame before.
+	const survived = 0.7 // the part of the measurement outside it
+	// Luma's lowest cluster may lack a part of the noise that chroma shows and every block of luma
+	// has within itself: blocks are copied from the frame before.
 	missed := seen * beyond(min(f.luma50, f.chroma50, f.within10), m.Sigma[0])
 	shown := max(seen*crushed, f.alone(step, q.Smoothed))
 	luma = math.Hypot(missed, max(beyond(coded, survived*m.Sigma[0]), shown))
@@ -102,7 +102,7 @@ func (f features) coded(step float64, smoothed bool) float64 {
 	return mix(0.14*min(step, own), 0.25*min(step, most), noise)
 }
 
-// alone returns the sigma of noise that shows in luma alone: in flat blocks, too.
+// alone returns the sigma of noise that shows in luma alone, also in flat blocks.
 func (f features) alone(step float64, smoothed bool) float64 {
 	if smoothed {
 		return 0
@@ -129,8 +129,8 @@ func (f features) chroma(step float64, smoothed bool) (seen, sigma float64) {
 	return seen, min(sigma, max(9*f.chromaWithin10, 1.5*f.chroma50))
 }
 
-// withoutStep returns what to add where only the pictures are known: where chroma is much noisier
-// than its own estimate says, what its energies stand for.
+// withoutStep returns the noise to add where only the pictures are known: where chroma is much
+// noisier than its own estimate, by its energies.
 func (f features) withoutStep(m *Model) (luma, chroma float64) {
 	if f.chroma50 == 0 {
 		return 0, 0
@@ -145,5 +145,5 @@ func (f features) withoutStep(m *Model) (luma, chroma float64) {
 	return lost * beyond(sigma, m.Sigma[0]), lost * beyond(sigma, measured)
 }
 
-// beyond returns what is to be added to noise of sigma b to make it sigma a.
+// beyond returns the sigma to add to noise of sigma b to make it sigma a.
 func beyond(a, b float64) float64 { return math.Sqrt(max(a*a-b*b, 0)) }

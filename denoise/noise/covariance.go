@@ -11,20 +11,20 @@ const (
 	mostSlope    = 0.3 // the part of a mismatch that two differences may have in common
 )
 
-// covariance is the noise of a plane as the triples of a window tell it.
+// covariance is the noise of a plane, measured by the triples of a window.
 type covariance struct {
 	variance [diagonals + 1]float64 // by u+v, from 1 on
 	base     float64                // sigma
-	factor   float64                // of the variance: what a codec has taken out
+	factor   float64                // of the variance: the part that a codec has taken out
 	fall     float64                // from the low to the high frequencies, in octaves of variance
-	uneven   float64                // ratio of the quartiles of what surrounds the blocks
-	shared   float64                // part of what differs that two differences have in common
-	common   float64                // likewise where there is little texture, at low frequencies
+	uneven   float64                // ratio of the quartiles of the blocks' surroundings
+	shared   float64                // part of the differences that two of them have in common
+	common   float64                // the same where there is little texture, at low frequencies
 	unsteady float64                // deviation of common from frame to frame
 	blocks   int                    // in the smaller group
 	frames   int
-	noise    float64 // how far what differs is noise, from 0 to 1
-	part     float64 // how far this replaces what pairs tell
+	noise    float64 // the part of the differences that is noise, from 0 to 1
+	part     float64 // the part of the pairs' estimate that this replaces
 }
 
 // covariance returns the noise of plane c, given the sigma by the pairs.
@@ -50,7 +50,7 @@ func (t *threes) covariance(c int, pairs float64) (v covariance) {
 			slope = min(max((h.shared-l.shared)/more, 0), mostSlope)
 		}
 		s := min(max((l.shared-slope*l.between)/(1-slope), 0), l.between)
-		s *= known * ramp(s/max(l.between, 1e-9), 0.2, 0.5) // noise is a fair part of what differs
+		s *= known * ramp(s/max(l.between, 1e-9), 0.2, 0.5) // noise is a fair part of the differences
 		s *= 1 - ramp(l.texture/max(s, 1e-9), 2, 6)         // and texture does not hide it
 		above = max(s, above)                               // noise does not rise with frequency
 		v.variance[d] = above
@@ -61,7 +61,7 @@ func (t *threes) covariance(c int, pairs float64) (v covariance) {
 	return v
 }
 
-// common returns the part of what differs at low frequencies that two differences have in common.
+// common returns the part that two differences have in common at low frequencies.
 func (g *group) common() float64 {
 	var between, shared float64
 	for k := 1; k < 64; k++ {
@@ -72,16 +72,16 @@ func (g *group) common() float64 {
 	return shared / max(between, 1e-9)
 }
 
-// weigh sets how far the covariance of plane c counts, and what it lacks.
+// weigh sets the weight of plane c's covariance, and its lost part.
 func (v *covariance) weigh(c int, pairs float64) {
 	seen := pairs / max(v.base, least)
-	// Noise differs little from place to place, and is a good part of what differs at all.
+	// Noise differs little from place to place, and is a good part of all differences.
 	common := ramp(v.common, 0.45, 0.65)
 	if c == 0 { // texture that moves alike everywhere has it in common, but the finer of it has not
 		common *= ramp(v.shared, 0.15, 0.3)
 	}
 	noise := (1 - ramp(v.uneven, 10, 20)) * max(ramp(v.shared, 0.2, 0.4), common)
-	// Faint and uneven noise is what a codec has left of more.
+	// Faint and uneven noise is a codec's remainder of more.
 	left := ramp(v.uneven, 2, 3.5)
 	if c > 0 {
 		v.part = noise * ramp(v.fall, 0.8, 2) * (1 - ramp(seen, 0.8, 1.1))
@@ -94,7 +94,7 @@ func (v *covariance) weigh(c int, pairs float64) {
 		sound := ramp(v.base, 2.5, 3.5) * (1 - ramp(v.uneven, 3, 5))
 		crushed := ramp(v.uneven, 1.8, 2.5) * (1 - ramp(seen, 0.3, 0.6))
 		v.factor = 1 + 1.25*noise*sound*crushed
-		// Of strong and fine noise pairs show most, and texture is less of what they show.
+		// Pairs show most of strong and fine noise, with less texture.
 		strong := 0.15 * ramp(v.base, 2.5, 3.5) * (1 - ramp(v.fall, 2, 4))
 		v.part = noise * max(ramp(v.fall, 0.8, 2), sound) * (1 - ramp(seen, 0.6-strong, 0.9-strong))
 	}
@@ -102,8 +102,8 @@ func (v *covariance) weigh(c int, pairs float64) {
 	v.factor = max(v.factor, 1+3*noise*left*ramp(v.fall, 1, 3)*(1-ramp(v.base, 2, 3.5)))
 }
 
-// grain is how far the noise is grain that a codec has left, from 0 to 1, whose loss has been made
-// up for: the rules for codecs have nothing to add.
+// grain is the part of the noise that is grain left by a codec, from 0 to 1, with its loss made up
+// for: the rules for codecs do not add to it.
 func (v *covariance) grain() float64 {
 	return v.part * ramp(v.uneven, 2.1, 2.6) * ramp(v.shared, 0.25, 0.4)
 }
@@ -111,7 +111,7 @@ func (v *covariance) grain() float64 {
 // mean are the energies of a coefficient.
 type mean struct{ between, shared, texture float64 }
 
-// means returns those of a block, by u+v.
+// means returns the means of a block, by u+v.
 func (g *group) means() (m [diagonals + 1]mean) {
 	for k := 1; k < 64; k++ {
 		d := k/8 + k%8
@@ -137,7 +137,7 @@ func (v *covariance) band(from, to int) float64 {
 	return sum / float64(n)
 }
 
-// follow goes over to the noise that the triples tell, as far as they do.
+// follow replaces the noise by the triples', in the part that they determine.
 func (m *Model) follow(t *Triple) covariance {
 	var planes [3]covariance
 	for c := range planes {

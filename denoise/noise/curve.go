@@ -4,7 +4,7 @@ import "math"
 
 const (
 	fewestInBin = 40  // blocks, for a bin of brightness to count
-	mostOfBin   = 12  // a variance above so many times the whole's is texture
+	mostOfBin   = 12  // a variance above this multiple of the whole's is texture
 	leastFactor = 0.1 // of the curve
 	mostFactor  = 4.0 // of the curve
 	faintest    = 2.5 // sigma up to which the curve is not to be trusted
@@ -14,8 +14,8 @@ const (
 // modeFine is modeBetween for energies of 28 frequencies, which vary more.
 var modeFine = mode{part: 0.10, start: 0.66, cut: 1.75}
 
-// bend makes the noise of luma follow the brightness, as far as that is known. The level so far is
-// that of the lowest cluster, in which dark blocks are many if bright ones have more noise.
+// bend makes the noise of luma follow the brightness where that is known. The level so far is the
+// lowest cluster's, which has mostly dark blocks if bright ones have more noise.
 func (m *Model) bend(p *Pair) {
 	s := &p.planes[0]
 	whole := s.between.low(modeBetween)
@@ -75,7 +75,7 @@ func (p *Pair) line() line {
 			continue
 		}
 		x, y := binMiddle(i), level/whole
-		// Noise has the same spectrum at every brightness. What is coarser is texture.
+		// Noise has the same spectrum at every brightness. Coarser content is texture.
 		texture := ramp(coarse[i]/finest, 1.25, 1.6)
 		if y > mostOfBin || texture == 1 {
 			continue
@@ -115,7 +115,7 @@ func brightBin(mean float32) int { return min(max(int(mean)*brightBins/256, 0), 
 
 func binMiddle(i int) float64 { return (float64(i) + 0.5) * 256 / brightBins }
 
-// mean returns that of a line over the blocks.
+// mean returns the mean of a line over the blocks.
 func (p *Pair) mean(l line) float64 {
 	var sum, n float64
 	for i := range p.bright {

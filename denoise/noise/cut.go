@@ -2,14 +2,14 @@ package noise
 
 import "math"
 
-// A cut is found on the coarsest level, where there is next to no noise: the frames differ, after
-// the best match, by a lot, and by much of what a frame varies by in itself.
+// A cut is found on the coarsest level, which has almost no noise: after the best match the frames
+// differ a lot, also relative to the variation within a frame.
 const (
-	cutDifference = 8    // levels a sample, beyond what noise explains
+	cutDifference = 8    // levels a sample, beyond the noise
 	cutShare      = 0.85 // of the frame's own variation
 )
 
-// isCut says whether the frames of a search show different scenes.
+// isCut reports whether the frames of a search show different scenes.
 func (p *Pair) isCut(s *search) bool {
 	coarsest := len(s.cur.levels) - 1
 	difference, variation := s.matcher(coarsest).compare(s.coarse)

@@ -11,13 +11,13 @@ var (
 	modeBetween = mode{part: 0.10, start: 0.78, cut: 1.5}
 	modeWithin  = mode{part: 0.03, start: 0.70, cut: 1.5}
 
-	// mostWhite is mostBetween for white noise, in luma and in chroma, of which coding leaves some
-	// blocks less.
+	// mostWhite is mostBetween for white noise, in luma and in chroma, where coding leaves less in
+	// some blocks.
 	mostWhite = [2]float64{1.2, mostBetween}
 )
 
 const (
-	// Between frames the variance can exceed that within them only by what moved, or because grain
+	// Between frames the variance can exceed the one within them only by motion, or because grain
 	// has less of the frequencies that count within them.
 	mostBetween = 2.25
 
@@ -31,8 +31,8 @@ const (
 	surelyEnough = 200 // blocks that differ, to be sure of them
 )
 
-// sumOf adds up the pairs about a frame: pairs[at] is that of the frame and the one before it, and
-// the others follow each other. Pairs beyond a cut, of other scenes, do not count.
+// sumOf adds up the pairs about a frame: pairs[at] is of the frame and the one before it, and the
+// others follow each other. Pairs beyond a cut, of other scenes, do not count.
 func sumOf(pairs []*Pair, at int) total {
 	sum := add(sameScene(pairs, at))
 	if sum.best() == nil {
@@ -53,7 +53,7 @@ func sameScene(pairs []*Pair, at int) []*Pair {
 	return pairs[from:to]
 }
 
-// total adds up pairs, apart by how much they say.
+// total adds up pairs, in groups by their information.
 type total struct {
 	moving *Pair // of two pictures
 	copies *Pair // of one picture twice: telecine, a still
@@ -94,7 +94,7 @@ func (t *total) addTriple(u *Triple) {
 	t.triples.merge(u)
 }
 
-// best returns the sum that says most, nil if there is none.
+// best returns the sum with the most information, or nil.
 func (t *total) best() *Pair { return cmp.Or(t.moving, t.copies, t.single, t.clipped) }
 
 // model returns the noise of the best sum, given the quantiser.
@@ -115,7 +115,7 @@ func (t *total) model(q pipeline.Quantiser) Model {
 	return m
 }
 
-// uncoded returns model without what codecs add, and what triples tell of luma.
+// uncoded returns model without the codecs' part, and the triples' estimate of luma.
 func (t *total) uncoded() (m Model, luma covariance) {
 	m = t.best().model()
 	if t.triples != nil {
@@ -142,8 +142,8 @@ func (m *Model) mix(to *Model, part float64) {
 	m.Sure = mix(m.Sure, to.Sure, part)
 }
 
-// sure is how far the sums tell the noise, from 0 to 1: by how many blocks differ from another
-// picture's and how many do not, by how many frames there are, and by how even it is.
+// sure is the confidence of the sums in the noise, from 0 to 1: by how many blocks differ from
+// another picture's and how many do not, by how many frames there are, and by how even it is.
 func (t *total) sure(v *covariance) float64 {
 	if t.moving == nil {
 		return 0
@@ -169,7 +169,7 @@ func (s *statistics) noise(mostWhite float64) (sigma float64, spectrum [64]float
 	between, shape, white := s.mismatch()
 	within := s.within.low(modeWithin)
 	if between < 0 && within < 0 {
-		between, within = 0, 0 // nothing but copies of flat areas, or no areas at all
+		between, within = 0, 0 // only copies of flat areas, or no areas at all
 	}
 	level := between
 	if within >= 0 {
@@ -193,7 +193,7 @@ func (s *statistics) noise(mostWhite float64) (sigma float64, spectrum [64]float
 	return math.Sqrt(level), spectrum
 }
 
-// mismatch returns the level and the spectrum of what differs between frames.
+// mismatch returns the level and the spectrum of the differences between frames.
 func (s *statistics) mismatch() (level float64, sh shape, white float64) {
 	level = s.between.low(modeBetween)
 	coarse := 0.0
@@ -214,7 +214,7 @@ func (s *statistics) inSpace() float64 {
 	return ramp(float64(s.copies)/float64(s.blocks+1), fewCopies, manyCopies)
 }
 
-// shape is a spectrum whose mean is 1 but for the block's mean.
+// shape is a spectrum whose mean is 1 without the block's mean.
 type shape [64]float64
 
 // shape returns the mean spectrum of the blocks below an energy. The noise of video is alike across
@@ -246,7 +246,7 @@ func (s *spectra) shapeWithin(limit float64) shape {
 
 // floor returns the level of the highest frequencies, and how far the spectrum is level there, from
 // 0 to 1. Grain that is correlated falls off towards them, all the way. Where there is no fall, the
-// noise is white, and what exceeds it at lower frequencies is texture that was not matched.
+// noise is white, and the excess at lower frequencies is texture that was not matched.
 func (s *shape) floor() (level, white float64) {
 	lower, upper := s.band(8, 9), s.band(12, 14)
 	if upper <= 0 {
@@ -268,7 +268,7 @@ func (s *shape) band(from, to int) float64 {
 	return sum / float64(n)
 }
 
-// deviation is that of the energy of blocks of Gaussian noise, relative to its mean.
+// deviation is the energy's deviation in blocks of Gaussian noise, relative to its mean.
 func (s *shape) deviation() float64 {
 	squares := 0.0
 	for _, v := range s[1:] {
@@ -277,8 +277,8 @@ func (s *shape) deviation() float64 {
 	return math.Sqrt(2*squares) / 63
 }
 
-// lift makes up for what a match hides of coarse noise, more the lower the frequency, and returns
-// the mean that the spectrum then has. Faint noise may be texture.
+// lift makes up for coarse noise that a match hides, more the lower the frequency, and returns the
+// mean that the spectrum then has. Faint noise may be texture.
 func (s *shape) lift(sigma float64) (mean float64) {
 	part := 0.8 * ramp(s.deviation(), 0.22, 0.30) * ramp(sigma, 3, 5)
 	if part == 0 {

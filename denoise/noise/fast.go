@@ -39,7 +39,7 @@ func smoothBytes(out []byte, side int, p *plane.View, x, y int) bool {
 	return true
 }
 
-// option is a vector to try, with what it costs beside the differences.
+// option is a vector to try, with its cost beside the differences.
 type option C.vn_option
 
 func (v vector) costs(extra int) option {

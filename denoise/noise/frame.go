@@ -19,7 +19,7 @@ const (
 	// minSide is the least side of a picture that can be searched: its half holds one window.
 	minSide = 2 * window
 
-	// A level is halved again while it has so many rows and columns.
+	// A level is halved again while it has this number of rows and columns.
 	halveFrom = 48
 )
 
@@ -47,8 +47,8 @@ func (f *Frame) thumb() []byte {
 	return f.levels[len(f.levels)-1].pix
 }
 
-// halved returns means of 2x2 samples, in 8 bits. pair returns rows 2y and 2y+1; the rows that are
-// made are shared among all cores.
+// halved returns means of 2x2 samples, in 8 bits. pair returns rows 2y and 2y+1. The new rows are
+// shared among all cores.
 func halved(width, height int, pair func(y int) (a, b []byte)) level {
 	l := level{width / 2, height / 2, make([]byte, width/2*(height/2))}
 	l.share(func(y0, y1 int) {
@@ -98,7 +98,7 @@ func (l level) half() level {
 	return halved(l.w, l.h, func(y int) (a, b []byte) { return l.pix[2*y*l.w:], l.pix[(2*y+1)*l.w:] })
 }
 
-// alike says whether two frames have the same shape, so that they can be compared.
+// alike reports whether two frames have the same shape, so that they can be compared.
 func (f *Frame) alike(g *Frame) bool {
 	if len(f.pic.Planes) != len(g.pic.Planes) {
 		return false

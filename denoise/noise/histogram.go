@@ -3,8 +3,8 @@ package noise
 import "math"
 
 // histogram holds the energies of blocks, a block's energy being the mean variance that it shows.
-// Histograms add up, so those of pairs make that of a window or of a clip, at no cost in memory.
-// Within a bin, counts and sums are taken as spread evenly.
+// Histograms add up, from pairs to a window or a clip, at no cost in memory. Within a bin, counts
+// and sums are taken as spread evenly.
 type histogram struct {
 	zeros int // energies below least
 	n     int // the others
@@ -13,7 +13,7 @@ type histogram struct {
 }
 
 const (
-	least     = 1.0 / 64 // energies below say that nothing was measured: a copy, or a flat area
+	least     = 1.0 / 64 // energies below are not measured: a copy, or a flat area
 	perOctave = 8        // bins
 	octaves   = 20
 	bins      = perOctave * octaves
@@ -78,7 +78,7 @@ func (h *histogram) quantile(part float64) float64 {
 	return h.rank(part*float64(h.zeros+h.n) - float64(h.zeros))
 }
 
-// rank returns the energy with so many of the others, not counting zeros, below it.
+// rank returns the energy of a rank, not counting zeros.
 func (h *histogram) rank(below float64) float64 {
 	if below <= 0 {
 		return 0
@@ -118,11 +118,11 @@ func (h *histogram) meanBelow(limit float64) (mean, n float64) {
 }
 
 // mode describes energies that are noise alone, relative to their mean: a part of them lies below
-// start, and next to none above cut.
+// start, and almost no energy above cut.
 type mode struct{ part, start, cut float64 }
 
-// widened returns the mode for energies of a given relative deviation, which is that of white noise
-// or more: fewer frequencies share the variance of coarse grain.
+// widened returns the mode for energies of a given relative deviation, at least white noise's:
+// fewer frequencies share the variance of coarse grain.
 func (m mode) widened(deviation float64) mode {
 	by := min(max(deviation/whiteDeviation, 1), mostWidened)
 	return mode{m.part, 1 - (1-m.start)*by, 1 + (m.cut-1)*by}
@@ -134,8 +134,8 @@ const (
 	fewest         = 8 // energies, to speak of a mode
 )
 
-// low returns the mean of the lowest cluster of energies: that of blocks with nothing but noise in
-// them, if there are such blocks. It returns -1 where there is too little to say.
+// low returns the mean of the lowest cluster of energies: of blocks with noise only, if there are
+// such blocks. It returns -1 for too few energies.
 func (h *histogram) low(m mode) float64 {
 	if h.n < fewest {
 		return -1

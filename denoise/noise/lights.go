@@ -6,7 +6,7 @@ import (
 )
 
 // Lights finds flicker in frames that come one after another: film whose exposure varied, where no
-// frame resembles its neighbours. What it finds in a frame depends on that and on [LightsBefore]
+// frame resembles its neighbours. Its result for a frame depends on that and on [LightsBefore]
 // frames before it.
 type Lights struct {
 	Black float64 // the level of black
@@ -20,14 +20,14 @@ const LightsBefore = remembered + 1
 
 const (
 	remembered = 24
-	fewestLit  = 6 // frames that tell of flicker
+	fewestLit  = 6 // frames that show flicker
 
 	// The deviation of the brightness from frame to frame, as a part of it. Of films it is 0.012 to
 	// 0.05, of other footage at most 0.006.
 	leastFlicker, fullFlicker = 0.008, 0.013
 
-	// What is left of the differences between frames where these are made equally bright. Where
-	// that is little, next to nothing moves.
+	// The rest of the differences between frames that are made equally bright. Where that is
+	// little, there is almost no motion.
 	fullGain, leastGain = 0.93, 1
 	still, moving       = 0.82, 0.90
 

@@ -11,7 +11,7 @@ import (
 type Reading struct {
 	frame  *Frame
 	ready  chan struct{} // the frame is
-	middle *middle       // the frame as such, nil after a cut; that of the frame before in a copy
+	middle *middle       // the frame as such, nil after a cut; in a copy the frame before
 	paired chan struct{} // the frame has been compared with the one before
 	pair   *Pair
 	triple *Triple // of three different frames of a scene, else nil
@@ -70,17 +70,17 @@ const (
 	// show the noise of film.
 	history = 24
 
-	// paired is how many of them are compared in pairs, which tell more each.
+	// paired is how many of them are compared in pairs, which have more information each.
 	paired = 3
 
 	// settled is how many frames before its own in its scene have their estimates averaged with a
-	// frame's, for what moves changes how much of it is taken for noise. Those from the beginning
-	// of the scene are less sure.
+	// frame's, since motion changes the estimate. Those from the beginning of the scene are less
+	// sure.
 	settled = 24
 )
 
-// Meter measures frames that come one after another. The model of a frame depends on those of its
-// window and on nothing else, so a meter that starts later finds the same.
+// Meter measures frames that come one after another. The model of a frame depends only on its
+// window, so a meter that starts later finds the same.
 type Meter struct {
 	after int
 
@@ -99,8 +99,8 @@ type estimate struct {
 	known int // frames of its scene that it depends on, history at the most
 }
 
-// NewMeter returns a meter whose models come from [Before] frames before their own and so many
-// after: 3 for a file, 0 for a live picture.
+// NewMeter returns a meter whose models come from [Before] frames before their own and from after
+// frames after it: 3 for a file, 0 for a live picture.
 func NewMeter(after int) *Meter { return &Meter{after: after} }
 
 // Put adds the next frame. Its picture must not change until the next call.
@@ -182,7 +182,7 @@ func (m *Meter) about(at int) Model {
 	return sum.withHalf(sumOfCoarse(small, at-from), rms(m.coded[max(at-paired, 0):end]))
 }
 
-// oneScene says whether there is no cut from one frame that is kept to another.
+// oneScene reports whether there is no cut between two kept frames.
 func (m *Meter) oneScene(a, b int) bool {
 	for _, r := range m.readings[min(a, b)+1 : max(a, b)+1] {
 		if r.pair.cut {
@@ -192,7 +192,7 @@ func (m *Meter) oneScene(a, b int) bool {
 	return true
 }
 
-// rms returns the root of the mean square of the steps that are known, and what is true of any.
+// rms returns the root of the mean square of the known steps, and the properties of any of them.
 func rms(list []pipeline.Quantiser) (mean pipeline.Quantiser) {
 	sum, n := 0.0, 0
 	for _, q := range list {

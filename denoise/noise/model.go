@@ -6,7 +6,7 @@ import (
 	"vidfilter/denoise/plane"
 )
 
-// Model is the noise of a frame. All of it is in 8-bit levels, whatever the depth of the samples.
+// Model is the noise of a frame. All of it is in 8-bit levels, for samples of any depth.
 type Model struct {
 	// Sigma is the standard deviation in Y, U and V. The spectrum and the curve are its details.
 	Sigma [3]float64
@@ -16,28 +16,27 @@ type Model struct {
 	Spectrum [3][64]float32
 
 	// Curve is the factor of the variance of luma by the mean of a patch, in 8-bit levels: the
-	// variance of a coefficient is Spectrum*Curve. It is 1 where nothing better is known, and in
-	// chroma.
+	// variance of a coefficient is Spectrum*Curve. It is 1 by default, and in chroma.
 	Curve [256]float32
 
-	// Sure is how far the pictures told the noise, from 0 for a guess to 1. It is 1 for noise that
-	// was given, and changes nothing in the filter.
+	// Sure is the confidence of the measurement, from 0 for a guess to 1. It is 1 for noise that
+	// was given, and does not affect the filter.
 	Sure float64
 
 	grained [3]float64 // how far the noise in Y, U and V is grain, 0 to 1
 
 	// Half is the noise of the picture of half the size, in which each sample is the mean of 2x2,
-	// where some of it is coarser than what can be removed at full size; else nil.
+	// where some of it is too coarse for full size; else nil.
 	Half *Half
 }
 
 // Half is noise that is removed from a picture of half the size.
 type Half struct {
 	Model
-	Share [3]float64 // of what is removed in Y, U and V that counts, 0 to 1
+	Share [3]float64 // the share of the noise removed in Y, U and V, 0 to 1
 }
 
-// HalfOf returns what is to be removed at half the size from a set of planes, nil if nothing is.
+// HalfOf returns the noise to remove at half the size from a set of planes, or nil.
 func (m *Model) HalfOf(planes [3]bool) *Half {
 	if m.Half == nil || m.Half.Clean() {
 		return nil
@@ -54,7 +53,7 @@ func (m *Model) HalfOf(planes [3]bool) *Half {
 func (h *Half) ShareOf(c int) int { return int(math.Round(h.Share[c] * (1 << plane.ShareBits))) }
 
 // grainLead is the sigma that takes grain out, in the grain's own: it differs from place to place,
-// and a mean over all places leaves what is above it.
+// and a mean over all places would leave stronger grain.
 const grainLead = 1.4
 
 // Led returns the model that the filter goes by.
@@ -84,10 +83,10 @@ func Flat(sigma float64) Model {
 // coarseShare is the sigma of the lowest frequencies for which noise is as bad as white noise of 1.
 const coarseShare = 1.5
 
-// Clean says whether the frame should be left as it is.
+// Clean reports whether the frame should be left as it is.
 func (m Model) Clean() bool { return m.Faint() && m.Half == nil }
 
-// Faint says whether nothing should be removed but what the half has.
+// Faint reports whether only the half's noise should be removed.
 func (m Model) Faint() bool { return max(m.Sigma[0], m.coarse()/coarseShare) < cleanSigma }
 
 // coarse returns the sigma of the lowest frequencies of luma.
@@ -96,7 +95,7 @@ func (m *Model) coarse() float64 {
 	return math.Sqrt(float64(s[1]+s[2]+s[8]+s[9]+s[16]) / 5)
 }
 
-// Coarse says whether luma's grains are larger than a sample.
+// Coarse reports whether luma's grains are larger than a sample.
 func (m Model) Coarse() bool { return m.correlation() > 2.5 }
 
 // Scale returns the model of noise with strength times the standard deviation.

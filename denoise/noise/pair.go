@@ -6,7 +6,7 @@ import (
 	"vidfilter/denoise/plane"
 )
 
-// Pair is what a frame and the one before it say about their noise. The size is fixed, and pairs
+// Pair is the information on noise from a frame and the one before it. The size is fixed, and pairs
 // add up.
 type Pair struct {
 	planes [3]statistics
@@ -22,9 +22,9 @@ type brightness struct {
 	fine histogram // of the higher half of the frequencies
 }
 
-// statistics are those of one plane.
+// statistics are one plane's.
 type statistics struct {
-	between spectra // of the differences of matched blocks, halved: the noise, and what moved
+	between spectra // of the differences of matched blocks, halved: noise and motion
 	within  spectra // of the blocks themselves: the noise, and all texture
 	blocks  int
 	copies  int // blocks with something in them, and no difference
@@ -40,12 +40,12 @@ const (
 	brightBins = 16
 
 	// maxAreas bounds the work on a pair: areas of 16x16 luma samples, with four blocks of luma in
-	// each. Those of larger pictures are sampled. With 1024 blocks a pair and six pairs, what an
-	// estimate varies by for that alone is below 1 %.
+	// each. The blocks of larger pictures are sampled. With 1024 blocks a pair and six pairs, an
+	// estimate varies by less than 1 % for that alone.
 	maxAreas = 256
 
-	// Of the 64 samples of a block, at most so many may be at the ends of the range, where noise is
-	// cut off, and so many may be the black of video, of which letterboxes are made.
+	// The numbers of a block's 64 samples that may be at the ends of the range, where noise is cut
+	// off, and that may be the black of video, of which letterboxes are made.
 	maxClipped = 3
 	maxBlack   = 16
 )
@@ -81,9 +81,9 @@ func newPair(before, f *Frame) (*Pair, *search, *middle) {
 	return p, &s, m
 }
 
-// measureAll adds the blocks of all areas, in order, for the sums are not exact. Where next to all
-// of them are cut off at the ends of the range, as in a black picture, they count after all: what
-// is left of the noise is what is seen. They do not if some are flat, for then others are drawn.
+// measureAll adds the blocks of all areas, in order, for the sums are not exact. Where almost all
+// of them are cut off at the ends of the range, as in a black picture, they count after all: the
+// rest of the noise is visible. They do not if some are flat, for then others are drawn.
 func (p *Pair) measureAll(before, f *Frame, list []area, vectors []vector, m *middle) {
 	for i, a := range list {
 		p.measure(before, f, i, a, vectors[i], m)
@@ -149,17 +149,17 @@ func (p *Pair) measurePlane(c int, b *blocks, a area, sx, sy int) (n int) {
 	return n
 }
 
-// shifted halves so many times, and rounds.
+// shifted halves repeatedly, and rounds.
 func shifted(v, by int) int { return (v + 1<<by>>1) >> by }
 
-// blocks are a block of a frame, and what it differs by from its match in the frame before.
+// blocks are a block of a frame, and its difference from its match in the frame before.
 type blocks struct {
 	cur  *plane.View
 	ref  *plane.View
 	v    vector
 	luma bool
 
-	clipped bool // read blocks that are cut off, too
+	clipped bool // also read blocks that are cut off
 
 	middle     *middle // remembers the blocks; may be nil
 	area, x, y int
@@ -167,8 +167,8 @@ type blocks struct {
 	block, diff block
 }
 
-// kindOf says of bytes whether they are at the ends of the range, and whether they are black: by 1
-// and 16.
+// kindOf reports whether bytes are at the ends of the range, and whether they are black: by 1 and
+// 16.
 var kindOf = func() (all [256]uint) {
 	all[0], all[1], all[254], all[255], all[16] = 1, 1, 1, 1, 16
 	return all
@@ -211,7 +211,7 @@ func (b *blocks) load(x, y int) bool {
 	return true
 }
 
-// subtract makes the difference, scaled so that its variance is that of one frame's noise.
+// subtract makes the difference, scaled to the variance of one frame's noise.
 func (b *blocks) subtract(x, y int, scale float32) {
 	for j := range 8 {
 		in, out := (*[8]float32)(b.block[8*j:]), (*[8]float32)(b.diff[8*j:])
@@ -347,7 +347,7 @@ func (s *spectra) merge(t *spectra) {
 	}
 }
 
-// copied says whether nearly all of the frame is the one before again.
+// copied reports whether nearly all of the frame is the one before again.
 func (p *Pair) copied() bool {
 	s := &p.planes[0]
 	return float64(s.copies) > 0.9*float64(s.blocks)

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// profileVersion is that of the format. A reader takes no other.
+// profileVersion is the version of the format. A reader takes no other.
 const profileVersion = 1
 
 // profile is a model as JSON.
@@ -37,9 +37,9 @@ type profilePlane struct {
 const curveRow = 16 // factors a line
 
 // Profile returns a model as JSON, which [ParseProfile] reads: sigma and the variance of the 8x8
-// coefficients of each plane in 8-bit levels, frequencies across in rows and those down one below
-// another, and the 256 factors of luma's variance by brightness, to five digits; then the same of
-// half the size, if noise is removed there.
+// coefficients of each plane in 8-bit levels, horizontal frequencies in rows and vertical ones
+// below each other, and the 256 factors of luma's variance by brightness, to five digits; then the
+// same of half the size, if noise is removed there.
 func (m Model) Profile() []byte {
 	var b strings.Builder
 	fmt.Fprintf(&b, "{\n  \"vidfilter_noise\": %d,\n  \"sure\": %s,\n", profileVersion, digits(m.Sure))
@@ -89,7 +89,7 @@ func rows(b *strings.Builder, all []float32, n int, indent string) {
 func digits(v float64) string { return strconv.FormatFloat(v, 'g', 5, 64) }
 
 // ParseProfile reads a noise profile. A model of luma alone has no noise in chroma, which the
-// filter then leaves as it is. It is strict: an error says what is wrong.
+// filter then leaves as it is. It is strict: an error gives the fault.
 func ParseProfile(data []byte) (m Model, err error) {
 	var p profile
 	var of struct {
@@ -118,7 +118,7 @@ func ParseProfile(data []byte) (m Model, err error) {
 	return m, nil
 }
 
-// into fills a model, with so many smaller sizes at the most.
+// into fills a model, with at most sizes smaller sizes.
 func (p *profileModel) into(m *Model, sizes int) error {
 	if n := len(p.Planes); n != 1 && n != len(m.Sigma) {
 		return fmt.Errorf("%d planes instead of 1 or 3", n)

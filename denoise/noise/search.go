@@ -26,7 +26,8 @@ const (
 	// A vector must be better than the predicted one by this sum over a window, or flat areas
 	// would take the one that hides the most noise.
 	penalty = 16
-	// And by this part of the sum so far: that of noise alone varies as much from place to place.
+	// And by this part of the sum so far, since the sum of noise alone varies as much from place to
+	// place.
 	penaltyShare = 8
 	farPenalty   = 6.4 // for each sample of distance, at the coarsest level
 )
@@ -69,7 +70,7 @@ func (t *trial) around() {
 		from, least := t.best, penalty+t.cost/penaltyShare
 		var beside [8]option
 		for i := range beside {
-			k := i + i/4 // but for the middle of 3x3
+			k := i + i/4 // except the middle of 3x3
 			beside[i] = from.plus(k%3-1, k/3-1).costs(least)
 		}
 		t.try(beside[:])
@@ -199,7 +200,8 @@ func (f *Frame) find(own *patch, a area, p vector) vector {
 	return v
 }
 
-// smooth writes the square of so many samples at x, y in 8 bits, smoothed by (1, 2, 1)/4 both ways.
+// smooth writes the square at x, y with sides of side samples in 8 bits, smoothed by (1, 2, 1)/4
+// both ways.
 func smooth(out []byte, side int, p *plane.View, x, y int) {
 	if smoothBytes(out, side, p, x, y) {
 		return

@@ -30,7 +30,7 @@ type Scene struct {
 	// 1 for white noise.
 	Grain float64 `json:"grain_pixels"`
 
-	// Half is noise that is taken out at half the size; nil if there is none.
+	// Half is the noise that is taken out at half the size, or nil.
 	Half *AtHalf `json:"half_size,omitempty"`
 }
 
@@ -48,7 +48,7 @@ type AtLevel struct {
 
 // Survey makes a summary of a clip from frames that come one after another.
 type Survey struct {
-	// Scale is the noise of samples in that of the planes that are observed; 0 means 1.
+	// Scale is the noise of samples relative to the observed planes'; 0 means 1.
 	Scale float64
 
 	last         *Reading
@@ -104,7 +104,7 @@ func (s *Survey) Summary() Summary {
 	return s.out
 }
 
-// Model returns the noise of samples in all frames so far, clean if there are none.
+// Model returns the noise of samples in all frames so far, clean without frames.
 func (s *Survey) Model() Model {
 	if s.whole.best() == nil {
 		return Flat(0)
@@ -176,7 +176,7 @@ func (m *Model) grain() float64 {
 	var n, sx, sy, sxx, sxy float64
 	for k, v := range s {
 		if k == 0 || v < 1.5*leastShare*s.band(1, 14) {
-			continue // what the model puts there instead of less
+			continue // the model's replacement for lower values
 		}
 		x, y := frequency(k%8)+frequency(k/8), math.Log(v)
 		n, sx, sy, sxx, sxy = n+1, sx+x, sy+y, sxx+x*x, sxy+x*y

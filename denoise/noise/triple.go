@@ -7,9 +7,9 @@ import (
 	"vidfilter/denoise/plane"
 )
 
-// A Triple is what three frames in a row say about the noise of the middle one. It differs from
-// both others by its own noise: what the two differences have in common is noise, and what moved
-// or was matched badly is next to none of it. The size is fixed, and triples add up.
+// A Triple is the information of three frames in a row on the noise of the middle one. It differs
+// from both others by its own noise: the common part of the two differences is noise, with almost
+// no motion or bad matches. The size is fixed, and triples add up.
 type Triple struct {
 	planes [3]threes
 	tones  [brightBins]tone // of luma
@@ -60,7 +60,7 @@ type middle struct {
 // memo is a block of a middle frame.
 type memo struct {
 	area, x, y    int
-	own           block // coefficients; then those of the mean of the three
+	own           block // coefficients; then the coefficients of the mean of the three
 	before, after block // of the differences, over the root of two
 
 	texture, between, shared float32 // means over the coefficients
@@ -190,8 +190,8 @@ func itemOf(value float32, i int) item {
 func (i item) number() int    { return int(uint32(i)) }
 func (i item) value() float64 { return float64(math.Float32frombits(uint32(i >> 32))) }
 
-// add adds the blocks of a frame. What surrounds a block tells how much moves there, and not by
-// the block's own noise: around is, by block, the mean energy of the differences there, below 0 if
+// add adds the blocks of a frame. The surroundings of a block show the motion there, without the
+// block's own noise: around is, by block, the mean energy of the differences there, below 0 if
 // there is nothing. It returns the blocks in the order of their texture.
 func (t *threes) add(memos []memo, around []float32) (byTexture []item) {
 	var byBetween []item
@@ -291,7 +291,7 @@ func acrossPlanes(memos, others []memo) []float32 {
 	return around
 }
 
-// add adds the blocks of a list but for those in the most restless surroundings.
+// add adds the blocks of a list except those in the most restless surroundings.
 func (g *group) add(memos []memo, around []float32, list []item) {
 	if len(list) < fewest {
 		return

@@ -23,12 +23,12 @@ func (pic Picture) Halved() Picture {
 	})
 }
 
-// sum returns that of the 2x2 samples that make sample x, y of the half.
+// sum returns the sum of the 2x2 samples that make sample x, y of the half.
 func (p Plane) sum(x, y int) int {
 	return p.At(2*x, 2*y) + p.At(2*x+1, 2*y) + p.At(2*x, 2*y+1) + p.At(2*x+1, 2*y+1)
 }
 
-// ShareBits are those of the share of Replace.
+// ShareBits are the bits of Replace's share.
 const ShareBits = 8
 
 // Replace changes the plane so that its half becomes another: by the difference, interpolated,
@@ -53,7 +53,7 @@ func (p Plane) Replace(half Plane, share int) {
 	}
 }
 
-// Halved returns views of the picture of half the size, and false if there is none.
+// Halved returns views of the picture of half the size, and false for a picture without one.
 func (v Views) Halved() (half Views, ok bool) {
 	half = Views{ShiftX: v.ShiftX, ShiftY: v.ShiftY}
 	for i := range v.Planes {

@@ -27,7 +27,7 @@ func (p Plane) Unit() int { return 1 << (p.Depth - 8) }
 // Row returns row y.
 func (p Plane) Row(y int) []uint16 { return p.Pix[y*p.Width:][:p.Width:p.Width] }
 
-// At returns a sample; beyond the edges, that of the nearest one inside.
+// At returns a sample; beyond the edges, the nearest one inside.
 func (p Plane) At(x, y int) int {
 	x, y = min(max(x, 0), p.Width-1), min(max(y, 0), p.Height-1)
 	return int(p.Pix[y*p.Width+x])

@@ -1,13 +1,13 @@
 package plane
 
-// Sum is the sum of Count pictures, sample by sample, of [SumOf] at the most. Of its planes, Depth
-// says what a sample of one picture has: samples of more than sumDepth bits are rounded to that.
+// Sum is the sum of Count pictures, sample by sample, of [SumOf] at the most. The Depth of its
+// planes is one picture's: samples of more than sumDepth bits are rounded to that.
 type Sum struct {
 	Picture
 	Count int
 }
 
-// SumOf is how many pictures a sum holds: 16 bits have room for so many samples of 12.
+// SumOf is the number of pictures in a sum: samples of 12 bits that fit into 16.
 const (
 	SumOf    = 16
 	sumDepth = 12

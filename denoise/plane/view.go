@@ -11,7 +11,7 @@ type View struct {
 	whole         *View     // of twice the size
 }
 
-// Views are those of a picture.
+// Views are the planes of a picture.
 type Views struct {
 	Planes         []View
 	ShiftX, ShiftY int // log2 of the chroma subsampling across and down

@@ -34,7 +34,7 @@ type Family uint8
 
 // The families.
 const (
-	None Family = iota // nothing is written
+	None Family = iota // no output
 	ISO                // MP4 and QuickTime
 	Matroska
 	Transport // MPEG-TS
@@ -61,7 +61,7 @@ type Format struct {
 	Codecs      []string // FFmpeg's names of the codecs that it has; nil: all that the muxer takes
 	Layouts     []string // FFmpeg's names of the pixel formats that it has for raw video; nil: any
 	Audio       string   // codec that other audio becomes; "" for AAC, Dropped drops it, PCM keeps samples
-	Lossless    []string // what other audio without loss becomes, flac where it can; nil: as Audio
+	Lossless    []string // codecs of other lossless audio, flac where it can; nil: as Audio
 	Misread     []string // codecs of audio without loss that players misread in it: they become Lossless
 	Text        string   // codec that other text subtitles become; "" drops them
 	Attachments bool     // fonts and cover art are attached files
@@ -73,8 +73,8 @@ type Format struct {
 	KeepsClock   bool // times need not start near 0
 	Untimed      bool // not each packet has a time
 	OneRate      bool // pictures have a rate and no times
-	Alone        bool // pictures have nothing beside them
-	Orientation  bool // of a picture: it can say how to turn it
+	Alone        bool // pictures are alone
+	Orientation  bool // of a picture: it can store a rotation
 }
 
 // Muxer returns FFmpeg's name of the muxer.
@@ -125,8 +125,8 @@ var All = []Format{
 	{Name: "ppm", Names: words("ppm"), Endings: words(".ppm"), Family: Picture},
 }
 
-// transportCodecs have stream types in MPEG-TS. Its muxer writes all others as private data that
-// nothing reads: SCTE-35 too, which belongs in sections rather than packets. The types of Blu-ray
+// transportCodecs have stream types in MPEG-TS. Its muxer writes all others as private data that no
+// program reads, also SCTE-35, which belongs in sections rather than packets. The types of Blu-ray
 // (PGS, TrueHD, PCM) mean something else outside of a .m2ts.
 var transportCodecs = words("h264 hevc vvc mpeg1video mpeg2video mpeg4 vc1 dirac cavs jpeg2000" +
 	" mp1 mp2 mp3 aac aac_latm ac3 eac3 dts opus s302m dvb_subtitle dvb_teletext klv timed_id3 arib_caption")
@@ -256,7 +256,7 @@ func OneLanguage(code string) string {
 	return cmp.Or(quickTimeLanguages[code], code)
 }
 
-// threeLetters returns the code of ISO 639-2 for one of two letters; others stay.
+// threeLetters returns the code of ISO 639-2 for one of two letters. Others stay.
 func threeLetters(code string) string {
 	if len(code) != len("en") {
 		return code
@@ -274,7 +274,7 @@ var quickTimeCodes = words(`alb amh ara arm asm aym aze baq bel ben bul bur cat 
 	nya ori orm per pol por pus que ron run rus san sin slk slv smi snd som spa sve swa tam tat tel tgk tgl tha tib tir tuk tur uig ukr
 	urd uzb vie wel yid`)
 
-// quickTimeLanguages lists languages with two codes of three letters, of which FFmpeg's list for
+// quickTimeLanguages lists languages with two codes of three letters, where FFmpeg's list for
 // QuickTime has the other.
 var quickTimeLanguages = map[string]string{
 	"fre": "fra", "deu": "ger", "nld": "dut", "swe": "sve", "ell": "gre", "isl": "ice", "zho": "chi", "fas": "per", "sqi": "alb",

@@ -63,8 +63,8 @@ func (c *candidate) readsBack() bool {
 	return C.vf_reads_back(c.oc.oformat, c.in, c.codecTag(), list, C.int(len(c.early))) != 0
 }
 
-// refusal returns the error if the muxer takes none of the first packets: a faulty header shows
-// only in packets. The first packet of a broadcast may be cut off.
+// refusal returns the error if the muxer refuses all first packets: a faulty header shows only in
+// packets. The first packet of a broadcast may be cut off.
 func (c *candidate) refusal() (err error) {
 	if c.Form.Family == formats.Broadcast {
 		return nil

@@ -22,11 +22,11 @@ import (
 // Coded is the encoder's description of the video.
 type Coded struct {
 	Encoder *astiav.CodecContext
-	Format  astiav.PixelFormat // of the coded samples, where Encoder has that of a device; or none
+	Format  astiav.PixelFormat // of the coded samples, where Encoder has a device's; or unset
 	Tag     string             // codec tag; "" for the muxer's choice
 	Least   int                // least side of pictures
-	Packed  bool               // pictures say by themselves how they hold two views
-	// Side completes the stream's AVCodecParameters with what goes with the pictures.
+	Packed  bool               // coded pictures describe their two views themselves
+	// Side completes the stream's AVCodecParameters with the metadata of the pictures.
 	Side func(parameters unsafe.Pointer) error
 }
 
@@ -46,7 +46,7 @@ func (m description) of(f *pipeline.Frame, c Coded) error {
 	if err := m.describeDisplay(f); err != nil {
 		return err
 	}
-	if in.disposition&C.AV_DISPOSITION_MULTILAYER != 0 { // of which one is left
+	if in.disposition&C.AV_DISPOSITION_MULTILAYER != 0 { // where one is left
 		C.av_packet_side_data_remove(st.codecpar.coded_side_data, &st.codecpar.nb_coded_side_data, C.AV_PKT_DATA_STEREO3D)
 	}
 	if m.MP4() {
@@ -103,7 +103,7 @@ func (m description) describeDisplay(f *pipeline.Frame) error {
 	return av.Error(int(C.vf_put_side_data(par, C.AV_PKT_DATA_DISPLAYMATRIX, (*C.uint8_t)(unsafe.Pointer(&matrix[0])), C.size_t(unsafe.Sizeof(matrix)))))
 }
 
-// keepCrop has the container hide the edges that the input's hides, or says that they are shown.
+// keepCrop has the container hide the edges that the input's hides, or warns that they are shown.
 func (m description) keepCrop(f *pipeline.Frame, in *C.AVCodecParameters) error {
 	crop := C.av_packet_side_data_get(in.coded_side_data, in.nb_coded_side_data, C.AV_PKT_DATA_FRAME_CROPPING)
 	why := ""

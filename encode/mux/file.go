@@ -39,7 +39,7 @@ type file struct {
 	inARow     int   // packets that the muxer rejected since the last one that it accepted
 	refused    int64 // all that it rejected
 	fixed      int64 // packets with other times than they had
-	otherSound int64 // packets of AAC that are not as their track says
+	otherSound int64 // packets of AAC that contradict their track
 	leftOut    int64 // streams that the muxer rejected for their data
 	subsLost   int64 // subtitles that could not be converted
 	bytes      atomic.Int64
@@ -55,7 +55,7 @@ func (m *file) open() error {
 		return m.writeError("open", err)
 	}
 	if name, ok := strings.CutPrefix(m.path, "file:"); ok && m.seekable() { // we must not be a pipe's last reader
-		m.again, _ = os.Open(name) // for Verify, whatever name the folder has by then
+		m.again, _ = os.Open(name) // for Verify, even if the folder was renamed
 	}
 	return nil
 }

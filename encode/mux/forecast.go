@@ -52,7 +52,7 @@ func (l missingProperty) is(format, codec string, i fidelity.Item, key string) b
 		(l.only == "" || slices.Contains(strings.Fields(l.only), i.Values[key]))
 }
 
-// marks lists the marks of streams that formats hold, by kind of stream; other formats hold all.
+// marks lists the marks of streams that formats hold, by kind of stream. Other formats hold all.
 var marks = map[string]map[string]string{
 	formats.MP4:  {"audio": "dub comment forced hearing_impaired visual_impaired", "subtitle": "dub comment forced hearing_impaired visual_impaired"},
 	formats.MOV:  {},

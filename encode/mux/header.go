@@ -248,7 +248,7 @@ func (m header) setISO(d **C.AVDictionary) error {
 	return nil
 }
 
-// plainQuickTime lists those that QuickTime has, too.
+// plainQuickTime lists the tags that QuickTime also has.
 var plainQuickTime = []string{"title", "artist", "album", "date", "comment", "genre", "copyright", "creation_time", "timecode"}
 
 func (m header) movFlags() []string {
@@ -370,7 +370,7 @@ func (m timecodes) move(first int64) {
 	}
 }
 
-// atRate returns a timecode of the input as it counts at the output's rate; "" if that has none.
+// atRate returns a timecode of the input as it counts at the output's rate, or "".
 func (m timecodes) atRate(code string) string {
 	if code == "" || !m.Has(fidelity.Rate) {
 		return code
@@ -390,7 +390,7 @@ func (m timecodes) atRate(code string) string {
 	return other
 }
 
-// keep makes the timecode of the first picture that of the file, unless that has one.
+// keep makes the timecode of the first picture the file's, unless the file has one.
 func (m timecodes) keep(code string) {
 	if code == "" || !m.Carries() || m.In.Part {
 		return

@@ -22,8 +22,8 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Muxer writes a file. Its methods may run beside each other, but for Describe and those that are
-// called after Finish.
+// Muxer writes a file. Its methods may run beside each other, except Describe and methods called
+// after Finish.
 type Muxer struct {
 	mu sync.Mutex // guards pictures
 	pictures
@@ -46,8 +46,8 @@ func New(s *spec.Spec, path string) (*Muxer, error) {
 	return m, nil
 }
 
-// Start makes the streams, of which describe describes the video, and writes the header and the
-// packets that wait for it. The first picture has a time, and a timecode or "".
+// Start makes the streams, calls describe for the video, and writes the header and the packets that
+// wait for it. The first picture has a time, and a timecode or "".
 func (m *Muxer) Start(first int64, timecode string, describe func() error) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

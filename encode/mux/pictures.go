@@ -238,16 +238,16 @@ func (m *pictures) finishPace() error {
 	return nil
 }
 
-// Order gives packets their decode times, which are those of x264 in a single run. The first few
-// lie before the first frame is shown, as many as reordering needs. Each later packet is decoded
-// when the frame that many places before it is shown, which is never later than its own time.
+// Order gives packets their decode times, as x264 sets them in a single run. The first few lie
+// before the first frame is shown, as many as reordering needs. Each later packet is decoded when
+// the frame that many places before it is shown, which is never later than its own time.
 type Order struct {
 	started, led bool
 	first        int64
 	times        []int64 // sorted: of packets so far, less those used as decode times
 }
 
-// Next returns the decode time of a packet, of which a coder gave the times.
+// Next returns the decode time of a packet whose times a coder gave.
 func (o *Order) Next(pts, dts int64) int64 {
 	if !o.started {
 		o.started, o.first = true, pts

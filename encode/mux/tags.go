@@ -62,7 +62,7 @@ func nameHandler(f formats.Format, st *C.AVStream) {
 }
 
 // keepNames keeps FFmpeg's muxer for Matroska from leaving out tags of the given names, and from
-// renaming those that end like a language of two letters: no language at the end is none.
+// renaming tags that end like a language of two letters.
 func keepNames(f formats.Format, d **C.AVDictionary, omitted ...string) {
 	if f.Family != formats.Matroska {
 		return

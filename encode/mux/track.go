@@ -224,7 +224,7 @@ func (s *sound) lay(at int64, data []byte) {
 	}
 }
 
-// take returns the sound up to a sample, with silence where there is none.
+// take returns the sound up to a sample, with silence in gaps.
 func (s *sound) take(until int64) []byte {
 	out := make([]byte, (until-s.done)*s.size)
 	for len(s.held) > 0 && s.held[0].at < until {
@@ -248,8 +248,8 @@ func (s *sound) rest() (n int64) {
 }
 
 // Packets that an edit list hides are marked to be decoded and dropped. Copied as they are, most
-// would be heard or seen: MP4 hides again what comes before 0, Matroska has a decoder delay for
-// sound, and others hide nothing.
+// would be heard or seen: MP4 hides again the part before 0, Matroska has a decoder delay for
+// sound, and other formats cannot hide any.
 
 const mostHeld = 64 << 20
 
@@ -340,7 +340,7 @@ func (l *track) firstVisible(s *astiav.Stream) (t int64, ok bool) {
 		switch {
 		case !more:
 			return 0, false
-		case !e.Hidden && l.aud != nil: // its decoder drops what is hidden of it
+		case !e.Hidden && l.aud != nil: // its decoder drops the hidden part
 			return max(e.Time, 0), true
 		case !e.Hidden && l.st.codecpar.codec_type == C.AVMEDIA_TYPE_AUDIO:
 			times = append(times, e.Time)

@@ -18,7 +18,7 @@ import (
 
 // dolby is the plan for Dolby Vision. Its metadata (RPUs) describes the pictures before filtering.
 type dolby struct {
-	lost   string // how messages call what is not kept, "" for nothing
+	lost   string // the name of the lost part in messages, or ""
 	record *C.AVDOVIDecoderConfigurationRecord
 }
 
@@ -26,7 +26,7 @@ type dolby struct {
 const (
 	dolbyIPT      = 5 // HEVC, in colours of its own
 	dolbyLayers   = 7 // HEVC with an enhancement layer
-	dolbyHEVC     = 8 // HEVC that can be shown without it, too
+	dolbyHEVC     = 8 // HEVC that can also be shown without it
 	dolbyAV1      = 10
 	ownColours    = 0 // as compatibility of a base layer
 	dolbyVision   = "Dolby Vision"

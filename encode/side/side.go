@@ -1,5 +1,5 @@
-// Package side puts what frames carry beside samples into coded packets: captions, HDR metadata,
-// timecodes, Dolby Vision and film grain.
+// Package side puts the metadata of frames into coded packets: captions, HDR metadata, timecodes,
+// Dolby Vision and film grain.
 package side
 
 //#cgo pkg-config: libavcodec libavutil
@@ -22,9 +22,8 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Carrier puts what goes with frames beside their samples into the coded packets of their
-// pictures. Encoders leave that to it: each would write some of it, in its own way. It is for one
-// goroutine. A nil Carrier carries nothing.
+// Carrier puts the metadata of frames into their coded packets. Encoders leave that to it: each
+// would write some of it, in its own way. It is for one goroutine. A nil Carrier is empty.
 type Carrier struct {
 	spec    *spec.Spec
 	codec   string // FFmpeg's name
@@ -174,7 +173,7 @@ func (c *Carrier) Give(packet *astiav.Packet) error {
 	return av.SetData(unsafe.Pointer(p), data)
 }
 
-// putBeside gives the muxer units of HDR10+, as far as they are whole, to write beside a packet.
+// putBeside gives the muxer whole units of HDR10+ to write beside a packet.
 func (c *Carrier) putBeside(p *C.AVPacket, list []units.Unit) {
 	for _, u := range list {
 		b := units.DynamicHDROf(u.Payload)
@@ -188,8 +187,8 @@ func (c *Carrier) putBeside(p *C.AVPacket, list []units.Unit) {
 	}
 }
 
-// Describe completes the description of the stream, an AVCodecParameters: what parameters of the
-// encoder set is not in it, and the record of Dolby Vision is.
+// Describe completes the description of the stream, an AVCodecParameters: it omits properties set
+// by parameters of the encoder, and includes the record of Dolby Vision.
 func (c *Carrier) Describe(parameters unsafe.Pointer) error {
 	par := (*C.AVCodecParameters)(parameters)
 	for kind, k := range map[C.enum_AVPacketSideDataType]units.Kind{
@@ -202,7 +201,7 @@ func (c *Carrier) Describe(parameters unsafe.Pointer) error {
 	return c.dolby.describe(c.spec, par)
 }
 
-// Packed reports whether the pictures say how frames like f hold two views. x264 writes it by
+// Packed reports whether coded pictures describe the two views of frames like f. x264 writes it by
 // itself.
 func (c *Carrier) Packed(f *pipeline.Frame) bool {
 	isPacking := func(u units.Unit) bool { return u.Kind == units.FramePacking }

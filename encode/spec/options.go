@@ -35,10 +35,10 @@ type Options struct {
 	// EncoderParams are further parameters of the encoder, by its own names.
 	EncoderParams Params
 	PixelFormat   string // "" keeps the frames' own
-	Depth         int    // bits of the samples that are coded; 0: those of the frames
+	Depth         int    // bits of the coded samples; 0: the frames'
 	LeastDepth    int    // the same for frames with fewer; not with Depth
 	SourceDepth   int    // most bits that the frames count as, 0: as many as they have
-	// Device is for encoders that work on one, nil: there is none.
+	// Device is for encoders that work on one, or nil.
 	Device  Device
 	Threads int // 0: one per core
 
@@ -49,10 +49,11 @@ type Options struct {
 	// CodeSound codes uncompressed sound, which a recording of packets would not keep in step.
 	CodeSound bool
 
-	// FilmGrain makes room for the grain of frames in AV1. That of a source in AV1 has it anyway.
+	// FilmGrain makes room for the grain of frames in AV1. A source in AV1 has it anyway.
 	FilmGrain bool
 
-	// Interlaced means that there are interlaced pictures, of this order, though the first is none.
+	// Interlaced means that there are interlaced pictures, of this order, though the first is
+	// progressive.
 	Interlaced    bool
 	TopFieldFirst bool
 
@@ -77,16 +78,16 @@ func (o *Options) encoder() string {
 // stay open until the output is closed.
 type Template struct {
 	Context    *astiav.FormatContext
-	Video      *astiav.Stream // what frames say goes before it
+	Video      *astiav.Stream // the frames' own value comes first
 	Others     []*astiav.Stream
 	Shift      int64 // microseconds added to the input's times, for chapters
 	Start, End int64 // part of the output's clock, in microseconds; End 0 is open
 	Cut        bool  // cut chapters to that part
-	// Facts returns what the input says of itself, once there is a frame. What the format has no
-	// place for is a warning then; nil says nothing.
+	// Facts returns the input's properties, once there is a frame. Properties that the format has
+	// no place for then give a warning; nil gives no warning.
 	Facts func() fidelity.Facts
-	// Look returns what the first frame of the input says. What the first frame that is put says
-	// otherwise was changed on purpose. nil: nothing was.
+	// Look returns the properties of the input's first frame. Differences of the first output frame
+	// were made on purpose. nil: no changes.
 	Look func() *fidelity.Look
 	// Allow refuses changes, by the keys of Look.Turned, before anything is written. It borrows the
 	// first frame that is put; may be nil.
@@ -94,9 +95,9 @@ type Template struct {
 	// Again means that the job can begin again: Put may return a LateFieldsError.
 	Again bool
 
-	// Part writes the video alone, without metadata, into an mp4 or mov. Times count from the
-	// first frame and are exact in the unit of frames: that of Video, or half of it. Tag then adds
-	// a tag to the file.
+	// Part writes the video alone, without metadata, into an mp4 or mov. Times count from the first
+	// frame and are exact in the unit of frames: Video's, or half of it. Tag then adds a tag to the
+	// file.
 	Part bool
 	Tag  func(first int64) (key, value string)
 }
@@ -110,8 +111,8 @@ type Device interface {
 	// Handles returns a CUcontext and a CUstream for FFmpeg.
 	Handles() (context, stream unsafe.Pointer)
 
-	// Call makes a call of FFmpeg's encoder. Its error is the call's, or says that the device does
-	// not answer. Then the call may still go on, so that its arguments must not be freed.
+	// Call makes a call of FFmpeg's encoder. Its error is the call's, or states that the device
+	// does not answer. Then the call may still go on, so that its arguments must not be freed.
 	Call(f func() error) error
 
 	// Give fills a surface of the encoder's with a frame's samples, wherever they are, and returns
@@ -122,7 +123,7 @@ type Device interface {
 	Host(f *pipeline.Frame) (*pipeline.Frame, error)
 
 	// Failed returns the error of an operation in which FFmpeg's encoder failed with its own error
-	// or the system's. said is why, by its log; it may be empty.
+	// or the system's. said is the reason in its log, possibly empty.
 	Failed(err error, op, said string) error
 }
 

@@ -1,5 +1,5 @@
-// Package spec holds what the parts of an output share: its options, its input, and what the first
-// frame says of the video.
+// Package spec holds what the parts of an output share: its options, its input, and the description
+// of the video by its first frame.
 package spec
 
 import (
@@ -37,8 +37,8 @@ func New(in Template, o Options) *Spec {
 	return &Spec{Options: o, In: in, Form: formats.Of(o.Format)}
 }
 
-// Describe takes the description of the video from its first frame, and notes what filters have
-// changed on purpose.
+// Describe takes the description of the video from its first frame, and notes the filters' intended
+// changes.
 func (s *Spec) Describe(f *pipeline.Frame) error {
 	if s.Shown != nil {
 		return nil

@@ -9,10 +9,10 @@ import (
 	"vidfilter/internal/sandbox"
 )
 
-// A process in a sandbox writes the temporary files of its targets, and its parent's Broker does
-// what needs rights on their folders. The process names its targets before it enters the sandbox.
-// Later ones are refused, but for those in the working folder of a Folder: all that it can then do
-// is to put what it has written where it was told to, or to leave it.
+// A process in a sandbox writes the temporary files of its targets, and its parent's Broker acts
+// where rights on their folders are needed. The process names its targets before it enters the
+// sandbox. Later ones are refused, except in the working folder of a Folder: all that it can then
+// do is to put what it has written where it was told to, or to leave it.
 
 // request is a process's to its Broker.
 type request struct {
@@ -21,7 +21,7 @@ type request struct {
 	Ending string `json:"ending,omitempty"` // of create and remove
 	N      int    `json:"n,omitempty"`      // likewise
 
-	// of prepare; the name of folder and publish, too
+	// of prepare; also the name of folder and publish
 	Name      contract.Name   `json:"name,omitempty"`
 	Inputs    []contract.Name `json:"inputs,omitempty"`
 	Overwrite string          `json:"overwrite,omitempty"` // replace, refuse, ask
@@ -121,7 +121,7 @@ func (b *Broker) prepare(r request) (any, error) {
 	return preparation{Target: len(b.targets), Path: contract.Name(t.path), Temp: contract.Name(t.temp), Direct: t.direct}, nil
 }
 
-// Close removes what the process has neither committed nor discarded.
+// Close removes files that the process has neither committed nor discarded.
 func (b *Broker) Close() {
 	for _, t := range b.targets {
 		_ = t.Discard()

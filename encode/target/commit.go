@@ -17,8 +17,8 @@ var errDiscarded = errors.New("the target was discarded")
 
 // Commit makes the output durable and gives it its name. It may wait for the disk to write cached
 // data. After an error the target is as before, and can be discarded, unless only its folder could
-// not be synced, which the error says. An error that wraps ErrUnnamed leaves an output that Keep
-// can name. A second call after success does nothing.
+// not be synced, as the error states. An error that wraps ErrUnnamed leaves an output that Keep can
+// name. A second call after success has no effect.
 func (t *File) Commit() error {
 	return t.settle(func() error {
 		if t.distant != nil {
@@ -74,7 +74,7 @@ func (t *File) settle(commit func() error) error {
 	return nil
 }
 
-// Discard removes the temporary file. After Commit or Discard it does nothing.
+// Discard removes the temporary file. After Commit or Discard it has no effect.
 func (t *File) Discard() error {
 	if t.state >= committed {
 		return nil
@@ -87,7 +87,7 @@ func (t *File) Discard() error {
 }
 
 // Abandon removes the temporary file for a process that must end at once: unlike the other methods
-// it may be called from any goroutine. After Commit it does nothing. In a sandbox the parent
+// it may be called from any goroutine. After Commit it has no effect. In a sandbox the parent
 // removes it.
 func (t *File) Abandon() {
 	if !t.direct && t.own != nil {

@@ -19,9 +19,9 @@ import (
 type files struct {
 	name   string      // as the user wrote it
 	path   string      // with links resolved; never begins with a dash
-	info   fs.FileInfo // of the file that was there; nil if there was none
+	info   fs.FileInfo // of the previous file, or nil
 	direct bool
-	dir    *os.File // its folder, whatever name that has by now; nil if direct, or without /proc
+	dir    *os.File // its folder, under any name; nil if direct, or without /proc
 	temp   *os.File // nil if direct, or if it could not be made
 	failed error    // the reason
 	policy Policy
@@ -190,7 +190,7 @@ func (f *files) commit(rename func() error) error {
 	if f.uploads != nil {
 		return f.discard()
 	}
-	_ = f.temp.Close() // nothing was written through it
+	_ = f.temp.Close() // it was not written to
 	f.temp = nil
 	defer f.closeDir()
 	if err := durable.SyncDir(filepath.Dir(f.at(f.path))); err != nil {

@@ -17,8 +17,8 @@ import (
 )
 
 // Folder takes outputs that are named only when a process is in its sandbox. They are written in a
-// working folder inside, made and locked by whoever has the user's rights, and moved out by
-// Publish. Of the folder itself, the process in the sandbox can reach nothing.
+// working folder inside, made and locked by the process with the user's rights, and moved out by
+// Publish. The process in the sandbox cannot reach the folder itself.
 type Folder struct {
 	name string // as the user gave it
 	dir  string
@@ -38,8 +38,8 @@ type folderAnswer struct {
 	Left []contract.Name `json:"left,omitempty"`
 }
 
-// OpenFolder makes a working folder in an existing folder. What killed runs have left in theirs is
-// moved out first. Errors wrap ErrOutput.
+// OpenFolder makes a working folder in an existing folder. Files left by killed runs are moved out
+// first. Errors wrap ErrOutput.
 func OpenFolder(name string) (*Folder, error) {
 	if box := sandbox.Inside(); box != nil {
 		var a folderAnswer
@@ -84,7 +84,7 @@ func lockFolder(name string) (*os.File, error) {
 	return f, nil
 }
 
-// rescue empties the working folders of killed runs, and returns the names of what they held.
+// rescue empties the working folders of killed runs, and returns the names of their files.
 func rescue(dir string) (left []string) {
 	works, _ := filepath.Glob(filepath.Join(globQuote(dir), workMark+"*"))
 	for _, work := range works {
@@ -138,7 +138,7 @@ func moveNew(from, dir string) (name string, err error) {
 	return name, err
 }
 
-// Left returns the names of recordings that killed runs had not finished; they are in the folder.
+// Left returns the names of recordings that killed runs had not finished. They are in the folder.
 func (f *Folder) Left() []string { return f.left }
 
 // Work returns the working folder: targets in it can be opened at any time.

@@ -1,5 +1,6 @@
 // Package target holds the place of an output: a temporary file beside it, which takes its name
-// once it is complete. In a sandbox the parent of the process does what needs rights on the folder.
+// once it is complete. In a sandbox the parent of the process acts where rights on the folder are
+// needed.
 package target
 
 import (
@@ -15,9 +16,9 @@ import (
 	"vidfilter/internal/sandbox"
 )
 
-// Policy returns nil to let an output that exists be replaced, or an error that says why not,
-// beside that it exists. It may ask the user and wait. It is called when a target is opened and, if
-// a file has appeared there in the meantime, when it is committed.
+// Policy returns nil to let an output that exists be replaced, or an error with the reason. It may
+// ask the user and wait. It is called when a target is opened and, if a file has appeared there in
+// the meantime, when it is committed.
 type Policy func(path string) error
 
 // Replace lets every output be replaced.
@@ -59,13 +60,13 @@ const (
 	discarded
 )
 
-// Open checks that path can be written and creates the temporary file. It follows symbolic
-// links, so that the file behind them is replaced; "-" is stdout. It refuses a target that is the
-// same file as one of inputs, in whatever way; in inputs "-" is stdin, and names that are no files
-// are ignored. All errors wrap ErrOutput, and leave the file system as it was.
+// Open checks that path can be written and creates the temporary file. It follows symbolic links,
+// so that the file behind them is replaced; "-" is stdout. It refuses a target that is the same
+// file as one of inputs, by any name. In inputs "-" is stdin, and names that are no files are
+// ignored. All errors wrap ErrOutput, and leave the file system as it was.
 //
-// The program opens every file with a name given by the user here, so that none replaces its own
-// source.
+// The program opens every file with a name given by the user here, so that no output replaces its
+// own source.
 func Open(path string, policy Policy, inputs []string) (*File, error) {
 	t, err := Prepare(path, policy, inputs)
 	if err != nil {
@@ -78,9 +79,9 @@ func Open(path string, policy Policy, inputs []string) (*File, error) {
 	return t, nil
 }
 
-// Prepare creates the temporary file, if it can: Open tells whether path can be written, as
-// Open does. So a process can enter its sandbox in between, and refuse its input before the
-// user is asked about the output.
+// Prepare creates the temporary file, if it can: Open reports whether path can be written. So a
+// process can enter its sandbox in between, and refuse its input before the user is asked about the
+// output.
 func Prepare(path string, policy Policy, inputs []string) (*File, error) {
 	if box := sandbox.Inside(); box != nil {
 		return prepareRemote(box, path, policy, inputs)
@@ -121,8 +122,8 @@ func (t *File) Open() error {
 // Name returns the target's name as the user gave it.
 func (t *File) Name() string { return t.name }
 
-// URL returns what FFmpeg calls the file to write to. A descriptor is written as it is: to open it
-// by a name needs rights that it does not, and would write over what others have written.
+// URL returns FFmpeg's name of the file to write to. A descriptor is written as it is: to open it
+// by a name needs rights that it does not, and would overwrite others' data.
 func (t *File) URL() string {
 	if n, ok := Descriptor(t.path); ok {
 		return fmt.Sprintf("pipe:%d", n)
@@ -153,7 +154,7 @@ func (t *File) Path() string {
 }
 
 // Direct reports whether data takes effect at once: the target is a pipe or a device, which cannot
-// be renamed over. Commit and Discard then do nothing.
+// be renamed over. Commit and Discard then have no effect.
 func (t *File) Direct() bool { return t.direct }
 
 // Explain replaces the temporary name in an error's message by the user's.

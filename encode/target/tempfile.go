@@ -58,7 +58,7 @@ func createTemp(target, path string, old fs.FileInfo) (temp *os.File, err error)
 	if err != nil {
 		return nil, OutputError("create a file beside", target, err)
 	}
-	// The lock tells other runs that the file is in use, even in containers that do not see our
+	// The lock shows other runs that the file is in use, even in containers that do not see our
 	// PID.
 	_ = unix.Flock(int(temp.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 	if old != nil {
@@ -76,7 +76,7 @@ func adopt(temp *os.File, old fs.FileInfo) {
 }
 
 // removeStale removes temporary files that killed runs of the same target have left: their process
-// is gone and nobody holds their lock. Where locks do not work, they stay.
+// is gone and their lock is free. Where locks do not work, they stay.
 func removeStale(place string) {
 	dir, base := filepath.Split(place)
 	entries, err := os.ReadDir(filepath.Dir(place))
@@ -96,7 +96,7 @@ func removeStale(place string) {
 const unlocked = time.Minute
 
 // ownerGone reads PID-RANDOM.tmp. In a container each run may have the same PID: then the file's
-// age tells.
+// age decides.
 func ownerGone(rest string, e fs.DirEntry) bool {
 	pid, random, ok := strings.Cut(strings.TrimSuffix(rest, tempEnding), "-")
 	n, err := strconv.ParseInt(pid, 10, 32)

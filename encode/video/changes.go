@@ -30,7 +30,7 @@ type interlacing struct {
 	kinds    [3]bool // of pictures so far: progressive, top field first, bottom field first
 }
 
-// LateFieldsError says that pictures are interlaced, and that the encoder was opened or chosen for
+// LateFieldsError reports interlaced pictures where the encoder was opened or chosen for
 // progressive ones. The job can begin again with Options.Interlaced.
 type LateFieldsError struct {
 	At            float64 // seconds
@@ -140,8 +140,8 @@ var inUnits = map[string]units.Kind{
 	"mastering_display": units.MasteringDisplay, "content_light": units.ContentLight, "ambient": units.AmbientViewing, "stereo": units.FramePacking,
 }
 
-// follow reports whether a frame says so much else of the video that it needs an encoder of
-// its own. Where the output has one for all frames, it names the change, once.
+// follow reports whether a frame describes the video so differently that it needs an encoder of its
+// own. Where the output has one for all frames, it names the change, once.
 func (c *changes) follow(f *pipeline.Frame, carrier *side.Carrier) (anew bool) {
 	props := av.FrameProps(f)
 	if props == nil || c.IsPicture() {

@@ -18,23 +18,24 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Codec describes an encoder, as far as FFmpeg's encoders differ. The zero value of a field leaves
-// the matter to FFmpeg. Each codec has a file of its own and an entry in codecs.
+// Codec describes an encoder where FFmpeg's encoders differ. The zero value of a field leaves the
+// matter to FFmpeg. Each codec has a file of its own and an entry in codecs.
 type Codec struct {
 	Name    string   // FFmpeg's name of the encoder
-	Common  string   // what people call the codec: a value of --codec, "" for none
-	Aliases []string // what else they call it, in lower case
+	Common  string   // common name of the codec: a value of --codec, or ""
+	Aliases []string // other common names, in lower case
 	Presets []string // values of --preset; nil lets the encoder judge
-	Tunes   []string // likewise of --tune
+	Tunes   []string // values of --tune; nil lets the encoder judge
 	Preset  string   // default of --preset
-	CRF     float64  // default of --crf; below 0 if the encoder has none
+	CRF     float64  // default of --crf; below 0 for an encoder without it
 	Quality Quality  // values of --crf
 	faster  int      // places from one of Presets to the next faster; 0: they differ in something else
-	// OnDevice is the common name of what the encoder codes on a device; "" if it works on the CPU.
+	// OnDevice is the common name of the codec that the encoder codes on a device; "" if it works
+	// on the CPU.
 	OnDevice string
 
 	noBitrate string // why it has no --bitrate; "" if it has
-	noGOP     string // likewise of --gop
+	noGOP     string // why it has no --gop; "" if it has
 	preset    string // FFmpeg's option for Presets, "" for preset
 	quality   string // FFmpeg's option for constant quality, "" for crf
 	maxSide   int    // longest side of a picture
@@ -47,7 +48,7 @@ type Codec struct {
 	copies     bool // samples are stored as they are
 	linesACore int  // lines of a picture that keep a core busy; 0: one encoder uses all cores
 	ownPreset  bool // configure sets --preset
-	ownTune    bool // likewise --tune
+	ownTune    bool // configure sets --tune
 	fullRange  bool // samples always mean full-range BT.601
 	videoRange bool // samples always mean limited range
 	// formats lists pixel formats by depth; nil: all that FFmpeg's encoder takes.
@@ -62,7 +63,7 @@ type Codec struct {
 	configure func(o *encoder, c *C.AVCodecContext, set func(option, value string))
 	// contradiction returns the error of options that exclude each other, or nil.
 	contradiction func(o *encoder) error
-	// untimedDelay: decode times of a whole video of up to so many pictures are undefined.
+	// untimedDelay: decode times of a whole video of up to this number of pictures are undefined.
 	untimedDelay int64
 	// sharesState: opening and closing encoders writes shared variables without a lock.
 	sharesState bool
@@ -72,7 +73,7 @@ type Codec struct {
 	// values that it can judge.
 	params []string
 	check  func(name, value string) error
-	// headers returns the pieces of a header that joined parts share; nil: none can be joined.
+	// headers returns the pieces of a header that joined parts share; nil: parts cannot be joined.
 	headers func(extradata []byte) [][]byte
 }
 
@@ -109,7 +110,7 @@ func (c Codec) Takes(width, height int) bool {
 		(!c.evenSides || (width|height)&1 == 0)
 }
 
-// Lacks says why the codec has no option of this name; "" if it has.
+// Lacks returns why the codec has no option of this name; "" if it has.
 func (c Codec) Lacks(option string) string {
 	return map[string]string{"bitrate": c.noBitrate, "gop": c.noGOP}[option]
 }
@@ -120,7 +121,7 @@ func (c Codec) Joins() bool { return c.headers != nil }
 // Fast reports whether an encoder may be faster than one decoder of large pictures.
 func (c Codec) Fast() bool { return c.OnDevice != "" || c.copies }
 
-// Faster returns the next faster preset, "" if there is none.
+// Faster returns the next faster preset, or "".
 func (c Codec) Faster(preset string) string {
 	i := slices.Index(c.Presets, preset)
 	if to := i + c.faster; i >= 0 && c.faster != 0 && to >= 0 && to < len(c.Presets) {
@@ -163,9 +164,9 @@ func odd(width, height int, pf astiav.PixelFormat) bool {
 type fieldCoding uint8
 
 const (
-	streamFields fieldCoding = iota // all pictures are interlaced, in one order, or none is
+	streamFields fieldCoding = iota // all pictures are interlaced, in one order, or all progressive
 	noFields                        // all pictures are progressive
 	ownFields                       // each picture carries its own mark
-	apartFields                     // likewise, but an encoder codes either kind
+	apartFields                     // the same, but an encoder codes either kind
 	mixedFields                     // an interlaced stream, of one order, may hold progressive pictures
 )

@@ -65,7 +65,7 @@ func nvencCodec(of string, crf float64, pixelFormats map[int][]string, params st
 // nvencHighTiers are the tiers that leave most bits to a picture.
 var nvencHighTiers = map[C.enum_AVCodecID]string{C.AV_CODEC_ID_HEVC: "high", C.AV_CODEC_ID_AV1: "1"}
 
-// nvencPresets maps the presets of x264 and x265 to those of NVENC, which are fewer.
+// nvencPresets maps the presets of x264 and x265 to NVENC's fewer ones.
 var nvencPresets = map[string]string{
 	"ultrafast": "p1", "superfast": "p1", "veryfast": "p1", "faster": "p2", "fast": "p3", "medium": "p4", "slow": "p5", "slower": "p6", "veryslow": "p7",
 }
@@ -76,7 +76,7 @@ var nvencLookahead = map[string]int{"slow": 16, "slower": 20, "veryslow": 24}
 // nvencGOP is the least distance of key frames with the preset's own number of B pictures.
 const nvencGOP = 9
 
-// fullRGB returns a codec's choose: RGB is coded as 4:4:4 with up to so many bits.
+// fullRGB returns a codec's choose: RGB is coded as 4:4:4 with up to a number of bits.
 func fullRGB(codec string, deepest int) func(pipeline.Format) (astiav.PixelFormat, string) {
 	return func(f pipeline.Format) (astiav.PixelFormat, string) {
 		if !f.Layout.Info().RGB {
@@ -119,7 +119,7 @@ func configureNVENC(o *encoder, c *C.AVCodecContext, set func(option, value stri
 		c.max_b_frames = 0
 	}
 	if o.Bitrate == 0 && hasHighTier(c) && !o.EncoderParams.Has("level") && !o.EncoderParams.Has("maxrate") {
-		set("tier", nvencHighTiers[c.codec_id]) // lest the level limit the bit rate, whatever the quality
+		set("tier", nvencHighTiers[c.codec_id]) // lest the level limit the bit rate at any quality
 	}
 	o.EncoderParams.Set(set)
 }
@@ -128,7 +128,7 @@ func (o *encoder) constantQP() bool {
 	return o.EncoderParams.Has("qp") || o.EncoderParams.Value("rc") == "constqp"
 }
 
-// contradictionNVENC finds options of which FFmpeg or NVENC would ignore one in silence.
+// contradictionNVENC finds options where FFmpeg or NVENC would ignore one silently.
 func contradictionNVENC(o *encoder) error {
 	has, rc := o.EncoderParams.Has, o.EncoderParams.Value("rc")
 	aims := o.OwnCRF || o.Bitrate > 0 || has("cq")

@@ -13,7 +13,7 @@ var rawVideo = Codec{
 	configure: configureRawVideo,
 }
 
-// configureRawVideo leaves threads out, each of which would keep a picture back.
+// configureRawVideo leaves threads out, since each would keep a picture back.
 func configureRawVideo(_ *encoder, c *C.AVCodecContext, _ func(option, value string)) {
 	c.thread_count = 1
 }

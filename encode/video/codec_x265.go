@@ -63,7 +63,7 @@ var x265 = Codec{
 }
 
 // configureX265 leaves out the message with the options and the processor, by which equal pictures
-// would be other files on other machines. Threads for frames change the pictures, too: their number
+// would be other files on other machines. Threads for frames also change the pictures: their number
 // depends on --threads alone, if that is given, as x265 itself chooses it.
 func configureX265(o *encoder, c *C.AVCodecContext, set func(option, value string)) {
 	params := spec.Params{{Name: "log-level", Value: "none"}, {Name: "info", Value: "0"}}

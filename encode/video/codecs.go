@@ -41,8 +41,7 @@ func CodecNamed(name string) (Codec, bool) {
 	return codecs[i], true
 }
 
-// CodecOnDevice returns the description of the encoder that codes on a device what another does on
-// the CPU.
+// CodecOnDevice returns the description of the encoder that codes the codec of another on a device.
 func CodecOnDevice(c Codec) (Codec, bool) {
 	i := slices.IndexFunc(codecs, func(d Codec) bool { return d.OnDevice != "" && d.OnDevice == c.Common })
 	if i < 0 {

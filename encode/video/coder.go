@@ -52,7 +52,7 @@ func New(s *spec.Spec, give func(*astiav.Packet) error) *Coder {
 }
 
 // NewPart returns the coder of a part of a video while others code its other parts. The template
-// and the options are those of the whole output.
+// and the options are the whole output's.
 func NewPart(in spec.Template, o spec.Options, give func(*astiav.Packet) error) *Coder {
 	c := New(spec.New(in, o), give)
 	c.part = true
@@ -91,7 +91,7 @@ func (e *Coder) Finish(context.Context) error {
 	return e.flush()
 }
 
-// CloseEncoder frees the encoder. What is known of the video stays.
+// CloseEncoder frees the encoder. The known properties of the video stay.
 func (e *Coder) CloseEncoder() { e.input.close() }
 
 // Close frees the coder.
@@ -106,7 +106,7 @@ func (e *Coder) Close() {
 	e.changes.stated.Close()
 }
 
-// KeepHeader has packets come without the codec's header, whatever the format.
+// KeepHeader has packets come without the codec's header, for any format.
 func (e *Coder) KeepHeader() { e.globalHeader = true }
 
 // SameHeader reports whether parts with two headers of the codec can be joined.
@@ -139,8 +139,8 @@ func (e *Coder) Kept(extra string) bool {
 	return extra == av.Alpha && e.alphaKept || extra == av.Grain && e.carrier.Grained()
 }
 
-// Join takes over from the coder of a part what it could not keep. It returns an error if that has
-// described its part in another way than header, the codec's header of the whole.
+// Join takes over the losses of the coder of a part. It returns an error if that has described its
+// part in another way than header, the codec's header of the whole.
 func (e *Coder) Join(c *Coder, header []byte) error {
 	for _, name := range c.Lost {
 		e.Lost.Add(name)
@@ -189,8 +189,8 @@ func (e *Coder) put(f *pipeline.Frame) error {
 	return e.drain()
 }
 
-// follow has the coder go on with a frame that may differ from those before in what its encoder has
-// once for all.
+// follow has the coder go on with a frame that may differ from earlier ones in properties that its
+// encoder sets once.
 func (e *Coder) follow(f *pipeline.Frame) error {
 	anew, err := e.fields.follow(f)
 	if err == nil && e.changes.follow(f, e.carrier) || anew {

@@ -24,7 +24,7 @@ import (
 
 type codedFormat struct {
 	pixelFormat astiav.PixelFormat
-	format      pipeline.Format // matrix and range; the layout is not used
+	format      pipeline.Format // matrix and range, without the layout
 	isYUV       bool
 }
 
@@ -192,7 +192,7 @@ func hasAlpha(pf astiav.PixelFormat) bool {
 // bits is the depth of the samples of a format without frames.
 const bits = 8
 
-// offered lists the pixel formats that keep a depth, else those of the nearest. nil: any.
+// offered lists the pixel formats that keep a depth, or else the nearest depth. nil: any.
 func (o *encoder) offered(codec *astiav.Codec, depth int) []astiav.PixelFormat {
 	all := codec.PixelFormats()
 	about := o.about
@@ -225,7 +225,7 @@ func (o *encoder) offered(codec *astiav.Codec, depth int) []astiav.PixelFormat {
 	return best
 }
 
-// codedDepth returns how many bits are coded of samples with so many, as far as options say it.
+// codedDepth returns the bits that are coded of samples of a depth, if options state it.
 func (o *encoder) codedDepth(has int) int {
 	return max(cmp.Or(o.Depth, o.knownDepth(has)), o.LeastDepth)
 }
@@ -233,10 +233,9 @@ func (o *encoder) codedDepth(has int) int {
 // knownDepth returns how many bits count as known, of samples with has bits.
 func (o *encoder) knownDepth(has int) int { return min(has, max(cmp.Or(o.SourceDepth, has), bits)) }
 
-// ResultDepth returns how many bits the samples of a filter's results need, of a source with so
-// many, for the encoder to get all that it codes: more than the source has if they are asked for,
-// or if the encoder takes no fewer. Where fewer are asked for, results of most bits are rounded
-// once.
+// ResultDepth returns how many bits the samples of a filter's results need, of a source of a depth,
+// for the encoder to get all that it codes: more than the source has if they are asked for, or if
+// the encoder takes no fewer. Where fewer are asked for, results of most bits are rounded once.
 func ResultDepth(options spec.Options, source int) int {
 	o := newEncoder(options)
 	const most = 16
@@ -297,7 +296,7 @@ func bitsOf(depths []int) string {
 	return strings.Join(words, ", ") + " bits"
 }
 
-// depths lists the bits of samples that an encoder codes with a preset; none: any.
+// depths lists the bits of samples that an encoder codes with a preset; empty: any.
 func (o *encoder) depths(codec *astiav.Codec, preset string) (all []int) {
 	list := codec.PixelFormats()
 	if about := o.about; about.formats != nil {

@@ -232,7 +232,7 @@ func (e *encoder) onDeviceOf(c *C.AVCodecContext, pf astiav.PixelFormat, width, 
 	return d, nil
 }
 
-// messages are those of an encoder in FFmpeg's log, as far as they say why it failed.
+// messages are an encoder's lines in FFmpeg's log that explain its failure.
 type messages struct{ warning, failure atomic.Pointer[string] }
 
 // hear takes a message. That the chip lacks a feature is an error, which a warning before names.

@@ -128,10 +128,10 @@ func (e *encoderError) Hint() string { return "leave out the options of the enco
 
 func (e *encoderError) Unwrap() []error { return []error{ErrOption, e.err} }
 
-// Check reports whether an output can be made with these options, as far as that does not depend
-// on the input: the encoder exists and takes its options, and the format holds its video. It opens
-// the encoder for a small picture, and no file. It reads FFmpeg's log, so no other work of FFmpeg
-// may run beside it. Its errors wrap ErrOption.
+// Check reports whether an output can be made with these options, independent of the input: the
+// encoder exists and takes its options, and the format holds its video. It opens the encoder for a
+// small picture, and no file. It reads FFmpeg's log, so no other work of FFmpeg may run beside it.
+// Its errors wrap ErrOption.
 func Check(options spec.Options) error {
 	o := newEncoder(options)
 	codec, err := findEncoder(o.about.Name)

@@ -20,7 +20,7 @@ var Library = kernels.NewLibrary("gpu/surface", modules, &kernels.Form{Name: "su
 	kernels.Variant{Name: "surface_16", Compute: 61, Defines: []string{kernels.Define("BYTES", 2)}},
 )})
 
-// Kernel returns the kernel for samples of so many bytes.
+// Kernel returns the kernel for samples of a number of bytes.
 func Kernel(bytes int) kernels.Variant { return Library.Variants()[bytes-1] }
 
 // args is the parameter of the kernel: vs_args in cuda/surface.cu.

@@ -93,9 +93,9 @@ const DecoderVariable = "VIDFILTER_TESTDECODER"
 // EncoderVariable is the environment variable that configures its libnvidia-encode.
 const EncoderVariable = "VIDFILTER_TESTENCODER"
 
-// Surfaces begins a file of pictures for the driver's libnvcuvid: their visible size, where it
-// begins in what is coded, the bytes of a sample, and 2 planes for 4:2:0 or 3 for 4:4:4. The
-// samples of each picture follow, plane by plane, without padding.
+// Surfaces begins a file of pictures for the driver's libnvcuvid: their visible size, its place in
+// the coded size, the bytes of a sample, and 2 planes for 4:2:0 or 3 for 4:4:4. The samples of each
+// picture follow, plane by plane, without padding.
 func Surfaces(w io.Writer, width, height, left, top, bytes, planes int) error {
 	return binary.Write(w, binary.LittleEndian, []int32{int32(width), int32(height), int32(left), int32(top), int32(bytes), int32(planes)})
 }
@@ -139,7 +139,7 @@ func look(top string) error {
 	return nil
 }
 
-// child is the environment variable that tells a process the name of its test.
+// child is the environment variable that gives a process the name of its test.
 const child = "VIDFILTER_TEST_CHILD"
 
 // OnDriver runs the rest of a test in a child process, with the driver of a folder configured by
@@ -161,8 +161,8 @@ func OnDriver(t *testing.T, folder func() (string, error), options string) bool 
 	return false
 }
 
-// RealDevice is the environment variable that has tests that need no fault use this machine's GPU;
-// they fail if there is none.
+// RealDevice is the environment variable that has tests that need no fault use this machine's GPU.
+// They fail without one.
 const RealDevice = "VIDFILTER_TEST_GPU"
 
 // OnDevice is OnDriver, or runs the test on this machine's GPU if RealDevice asks for it.

@@ -6,8 +6,8 @@
 // frames per second, without noise and coding artefacts, of at least 12 frames. Small pictures do:
 // 25 clips of 640x360 take an hour on two cores. The same clips give the same tables.
 //
-// -measure prints the PSNR of the missing rows with the tables that the program has, and learns
-// nothing.
+// -measure prints the PSNR of the missing rows with the tables that the program has, without
+// learning.
 package main
 
 import (

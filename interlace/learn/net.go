@@ -81,7 +81,7 @@ func blurred(p plane.Plane, m int) plane.Plane {
 	return out
 }
 
-// trainer holds the net in training units and what a step computes.
+// trainer holds the net in training units and the state of a step.
 type trainer struct {
 	net, slope interlace.Net
 	middle     int // of the sums: the samples above and below

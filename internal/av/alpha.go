@@ -12,8 +12,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// WithAlpha returns FFmpeg's pixel format for a layout with a plane of alpha, PixelFormatNone if it
-// has none.
+// WithAlpha returns FFmpeg's pixel format for a layout with a plane of alpha, or PixelFormatNone.
 func WithAlpha(l pipeline.Layout) astiav.PixelFormat {
 	if name := l.Info().Alpha; name != "" {
 		return astiav.FindPixelFormatByName(name)
@@ -23,8 +22,8 @@ func WithAlpha(l pipeline.Layout) astiav.PixelFormat {
 
 // KeepAlpha keeps the alpha of a decoded picture, if it has any, beside the samples of frames that
 // share the properties: no filter sees or copies it. A plane of alpha stays where the decoder put
-// it; alpha among other samples is copied. Where pictures of another size are scaled to that of the
-// format, so is their alpha.
+// it; alpha among other samples is copied. Where pictures of another size are scaled to the
+// format's, so is their alpha.
 func (p *Props) KeepAlpha(f *astiav.Frame, to pipeline.Format) error {
 	var alpha *C.AVFrame
 	if err := Error(int(C.vf_alpha((*C.AVFrame)(f.UnsafePointer()), C.int(to.Width), C.int(to.Height), &alpha))); err != nil {
@@ -35,7 +34,7 @@ func (p *Props) KeepAlpha(f *astiav.Frame, to pipeline.Format) error {
 	return nil
 }
 
-// OfField implements pipeline.Woven. Rows between those of the field are means of the two around.
+// OfField implements pipeline.Woven. Rows between the field's rows are means of the two around.
 func (p *Props) OfField(bottom bool) (pipeline.Props, error) {
 	if p == nil || p.alpha == nil {
 		return nil, nil
@@ -52,8 +51,8 @@ func (p *Props) OfField(bottom bool) (pipeline.Props, error) {
 	return of, nil
 }
 
-// alphaOf returns the alpha beside a frame's samples, nil for none. That of a picture of another
-// size is no alpha of this one.
+// alphaOf returns the alpha beside a frame's samples, or nil. A picture of another size is no alpha
+// of this one.
 func alphaOf(f *pipeline.Frame) *C.AVFrame {
 	p, ok := f.Props().(*Props)
 	if !ok || p == nil || p.alpha == nil || int(p.alpha.width) != f.Width || int(p.alpha.height) != f.Height {

@@ -105,8 +105,8 @@ var pixelFormats = sync.OnceValue(func() map[pipeline.Layout]astiav.PixelFormat 
 	return m
 })
 
-// NearestLayout returns the layout that keeps most of a pixel format, of those that are taken, and
-// the loss of colour, "" for none. Alpha is one of the Extras.
+// NearestLayout returns the layout that keeps most of a pixel format, among the accepted ones, and
+// the loss of colour, or "". Alpha is one of the Extras.
 func NearestLayout(pf astiav.PixelFormat, taken func(pipeline.Layout) bool) (l pipeline.Layout, lost string) {
 	var d C.vf_pixdesc
 	if C.vf_describe(C.int(pf), &d) < 0 {
@@ -138,7 +138,7 @@ func nearest(d C.vf_pixdesc) pipeline.Layout {
 	case d.rgb != 0 || d.gray != 0:
 		return pipeline.RGBA
 	case d.log2w == 0:
-		return pipeline.YUV444P // 4:4:0, too
+		return pipeline.YUV444P // also 4:4:0
 	case d.log2h == 0:
 		return pipeline.YUV422P // for 4:1:1: rows keep all their chroma, columns are interpolated
 	}
@@ -163,10 +163,10 @@ func IsGray(pf astiav.PixelFormat) bool {
 // implements pipeline.Props.
 type Props struct {
 	frame *C.AVFrame
-	alpha *C.AVFrame   // a gray picture, nil for none
-	Units []units.Unit // what the coded picture carried; read only
+	alpha *C.AVFrame   // a gray picture, or nil
+	Units []units.Unit // the metadata of the coded picture; read only
 	// Transfer is the transfer function that the stream itself is tagged with, where a unit names
-	// another; 0 if there is none.
+	// another, or 0.
 	Transfer int
 	Timecode string // of the video's first picture, if its group has one: "01:02:03:04"
 }

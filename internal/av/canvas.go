@@ -52,8 +52,8 @@ func planesOf(f *astiav.Frame, format pipeline.Format) (planes [4]pipeline.Plane
 	return planes
 }
 
-// MakeWritable gives the canvas memory of its own while an encoder still reads the old; the
-// samples are copied.
+// MakeWritable gives the canvas memory of its own while an encoder still reads the old. The samples
+// are copied.
 func (c *Canvas) MakeWritable() error {
 	if c.Frame.IsWritable() {
 		return nil
@@ -76,7 +76,7 @@ func (c *Canvas) Part(top, width, height int) *pipeline.Frame {
 	return pipeline.NewFrame(f, planes, nil, nil)
 }
 
-// Close frees the canvas; a nil canvas has nothing to free.
+// Close frees the canvas, which may be nil.
 func (c *Canvas) Close() {
 	if c != nil {
 		c.Frame.Free()

@@ -54,7 +54,7 @@ func TagColour(enc *astiav.CodecContext, f *pipeline.Frame, to pipeline.Format, 
 	}
 }
 
-// MatrixOf reads an AVColorSpace. If there is none, or none of ours, the height decides.
+// MatrixOf reads an AVColorSpace. Without one of ours, the height decides.
 func MatrixOf(space, height int) pipeline.Matrix {
 	switch space {
 	case C.AVCOL_SPC_BT709:
@@ -134,7 +134,7 @@ type Entry struct {
 	Hidden bool  // an edit list has it decoded and not shown
 }
 
-// IndexEntry returns the entry of a number in the index of an AVStream; false if there is none.
+// IndexEntry returns the entry of a number in the index of an AVStream, or false.
 func IndexEntry(stream unsafe.Pointer, number int) (Entry, bool) {
 	var pos, time C.int64_t
 	var hidden C.int

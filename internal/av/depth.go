@@ -13,8 +13,8 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Requantise sets the samples of dst to those of src, in a layout that differs in depth alone. Luma
-// of full range and RGB keep the ends of the range, other samples are shifted. Where bits are lost,
+// Requantise copies the samples of src to dst, in a layout that differs in depth alone. Luma of
+// full range and RGB keep the ends of the range, other samples are shifted. Where bits are lost,
 // [pipeline.Rounding] rounds, in each field by itself.
 func Requantise(dst, src *pipeline.Frame) {
 	var pin runtime.Pinner
@@ -42,8 +42,8 @@ func requantise(dst, src *C.vf_samples, width, height int, full, interlaced bool
 	C.vf_requantise(dst, src, C.int(width), C.int(height), flag(full), fields, (*C.float)(&rounding[0]))
 }
 
-// requantises converts a picture to another depth, if nothing else changes: RGB, of which swscale
-// makes YUV, and YUV of fewer bits, where its pattern is a coarser one.
+// requantises converts a picture to another depth, if all else stays: RGB, which swscale would make
+// YUV, and YUV of fewer bits, where its pattern is a coarser one.
 func requantises(dst, src *astiav.Frame, from, to pipeline.Format) bool {
 	a, _, known := LayoutOf(src.PixelFormat())
 	b, _, both := LayoutOf(dst.PixelFormat())

@@ -13,7 +13,7 @@ import (
 // The extras that some encoders hold.
 const Alpha = "alpha"
 
-var Grain = units.FilmGrain.String() // of AV1; those of H.264 and HEVC are units
+var Grain = units.FilmGrain.String() // of AV1 (H.264 and HEVC have units)
 
 // Extras names things in a video beside its pictures that are no units of pictures, and that few
 // outputs keep, in the order in which they were found.

@@ -203,8 +203,8 @@ func WatchMessages(owner uintptr, f LogFunc) (stop func()) {
 	return func() { watchers.Delete(owner) }
 }
 
-// Overhear calls do and returns FFmpeg's messages meanwhile, without the names of its parts.
-// Nothing else of FFmpeg may run beside it.
+// Overhear calls do and returns FFmpeg's messages meanwhile, without the names of its parts. No
+// other call of FFmpeg may run beside it.
 func Overhear(level astiav.LogLevel, do func()) []string {
 	var mu sync.Mutex
 	var lines []string
@@ -224,7 +224,7 @@ func Overhear(level astiav.LogLevel, do func()) []string {
 }
 
 // RefusedSize calls do, and returns the last size of a picture that FFmpeg refused meanwhile on the
-// same thread; 0 if none. FFmpeg's log must be set or watched.
+// same thread, or 0. FFmpeg's log must be set or watched.
 func RefusedSize(do func()) (w, h int64) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -10,8 +10,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// FilmGrain returns the grain that an AVFrame was coded with in AV1, and its seed; nil if there is
-// none.
+// FilmGrain returns the grain that an AVFrame was coded with in AV1, and its seed, or nil.
 func FilmGrain(frame unsafe.Pointer) (g *pipeline.FilmGrain, seed uint16) {
 	d := sideData((*C.AVFrame)(frame), C.AV_FRAME_DATA_FILM_GRAIN_PARAMS)
 	if len(d) == 0 {

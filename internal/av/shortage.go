@@ -18,7 +18,7 @@ type Shortage struct {
 	err error
 }
 
-// Scarce is what the system bounds.
+// Scarce is a resource that the system bounds.
 type Scarce string
 
 // The values of Scarce.
@@ -35,7 +35,7 @@ func (s Scarce) String() string {
 	return "out of memory"
 }
 
-// Advice says what to do.
+// Advice returns the remedy.
 func (s Scarce) Advice() string {
 	if s == Threads {
 		return "raise the limit on processes (ulimit -u, or pids.max of the control group) or on memory (ulimit -v), or give --threads 1"
@@ -55,11 +55,11 @@ func (s *Shortage) Unwrap() error { return s.err }
 // Is adds a class, which comes before the one that the library took it for.
 func (s *Shortage) Is(target error) bool { return target == contract.Class(contract.ExitFailed) }
 
-// Hint says what to do.
+// Hint returns the remedy.
 func (s *Shortage) Hint() string { return s.Of.Advice() }
 
-// OfShortage returns a *Shortage that wraps err if the system has too little now, or err says so;
-// else nil. cause is the library's error, whose number counts.
+// OfShortage returns a *Shortage that wraps err if the system has too little now, or err reports
+// it; else nil. cause is the library's error, whose number counts.
 func OfShortage(cause, err error) error {
 	switch short := C.vf_short_of(); {
 	case short == 1, Errno(cause) == int(syscall.ENOMEM), strings.HasSuffix(err.Error(), Memory.String()):

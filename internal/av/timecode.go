@@ -14,8 +14,8 @@ import (
 )
 
 // LaterTimecode returns the timecode of SMPTE ST 12-1, as FFmpeg writes it ("01:02:03:04", with ;
-// before the last number if numbers are dropped), so many pictures after another; "" if that is
-// none at this rate, or if it would be before 0.
+// before the last number if numbers are dropped), a number of pictures after another, or "" for an
+// invalid one at this rate, or before 0.
 func LaterTimecode(code string, rate astiav.Rational, pictures int) string {
 	text := C.CString(code)
 	defer C.free(unsafe.Pointer(text))
@@ -28,8 +28,8 @@ func LaterTimecode(code string, rate astiav.Rational, pictures int) string {
 	return C.GoString(C.av_timecode_make_string(&clock, &later[0], C.int(pictures)))
 }
 
-// TimecodeAt returns the timecode at another rate of pictures that shows the time of one; "" if
-// that is none, or has none at that rate.
+// TimecodeAt returns the timecode at another rate of pictures that shows the time of one, or "" if
+// that is invalid, or has none at that rate.
 func TimecodeAt(code string, from, to astiav.Rational) string {
 	at := strings.LastIndexAny(code, ":;.")
 	picture, err := strconv.Atoi(code[at+1:])

@@ -115,7 +115,7 @@ func shrunk(nits float64) float64 {
 }
 
 // put fills a picture of RGBA with the planes G, B and R of 16 bits of HDR. The brightest component
-// decides how much a pixel is darkened, so hues stay. Colours of BT.2020 become those of BT.709,
+// decides how much a pixel is darkened, so hues stay. Colours of BT.2020 are converted to BT.709,
 // cut where they are outside.
 func (t *tones) put(dst, src *pipeline.Frame, wide bool) {
 	for y := range dst.Height {

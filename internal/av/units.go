@@ -18,8 +18,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Units returns what the coded picture of a frame carried beside samples; nil for frames that were
-// not decoded.
+// Units returns the units of a frame's coded picture; nil for frames that were not decoded.
 func Units(f *pipeline.Frame) []units.Unit {
 	if p, ok := f.Props().(*Props); ok && p != nil {
 		return p.Units
@@ -28,7 +27,7 @@ func Units(f *pipeline.Frame) []units.Unit {
 }
 
 // CodedTransfer returns the transfer function that the stream itself is tagged with, where a unit
-// of the frame prefers another; 0 if there is none.
+// of the frame prefers another, or 0.
 func CodedTransfer(f *pipeline.Frame) int {
 	if p, ok := f.Props().(*Props); ok && p != nil {
 		return p.Transfer
@@ -36,8 +35,7 @@ func CodedTransfer(f *pipeline.Frame) int {
 	return 0
 }
 
-// Timecode returns the timecode that the coded pictures of a video give its first frame; "" for
-// none.
+// Timecode returns the timecode that the coded pictures of a video give its first frame, or "".
 func Timecode(f *pipeline.Frame) string {
 	if p, ok := f.Props().(*Props); ok && p != nil {
 		return p.Timecode
@@ -49,7 +47,7 @@ func Timecode(f *pipeline.Frame) string {
 var sideKinds = []struct {
 	from C.enum_AVFrameSideDataType
 	kind units.Kind
-	read func([]byte) []byte // the payload, nil if it says nothing
+	read func([]byte) []byte // the payload, nil if it is empty
 }{
 	{C.AV_FRAME_DATA_MASTERING_DISPLAY_METADATA, units.MasteringDisplay, masteringDisplay},
 	{C.AV_FRAME_DATA_CONTENT_LIGHT_LEVEL, units.ContentLight, contentLight},

@@ -168,7 +168,7 @@ func (l *lastLine) line() string {
 	return s[strings.LastIndexByte(s, '\n')+1:]
 }
 
-// post sends the JSON, and again if nothing or a fault of the server comes back.
+// post sends the JSON, and again after no answer or a fault of the server.
 func (h *hooks) post(ctx context.Context, b []byte) error {
 	again, err := h.postOnce(ctx, b)
 	for pause := h.pause; again && pause < 10*h.pause; pause *= 4 {

@@ -128,10 +128,10 @@ type jobControl interface {
 	log(id string) (string, error)
 	pause(id string, on bool) error
 	cancel(id, reason string) error
-	retry(id string) (waits string, err error) // waits is why nobody does it now, or ""
+	retry(id string) (waits string, err error) // waits is why it is not at work now, or ""
 }
 
-// open connects to the queue, or to the batch that runs in the folder; c is nil if none runs.
+// open connects to the queue, or to the batch that runs in the folder; c is nil without one.
 func (o *JobsOptions) open(s cli.Stdio) (c jobControl, stop func(), err error) {
 	if o.remote() {
 		log := cli.NewLogger(s.Err, false)
@@ -339,7 +339,7 @@ func (o *JobsOptions) print(c jobControl, w io.Writer) error {
 	return printJobs(w, l, batches, c != nil, left)
 }
 
-// read returns the jobs of the running batch or, if none runs, those in the records.
+// read returns the jobs of the running batch or else the jobs in the records.
 func (o *JobsOptions) read(c jobControl) (l status.List, err error) {
 	if c != nil {
 		return c.list()

@@ -16,7 +16,7 @@ import (
 	"vidfilter/internal/job"
 )
 
-// BatchOptions are the options of vidfilter batch: its own, and those of its jobs.
+// BatchOptions are the options of vidfilter batch: its own, and its jobs'.
 type BatchOptions struct {
 	link
 	statusOptions
@@ -67,7 +67,7 @@ func NewBatchOptions() *BatchOptions {
 	}
 }
 
-// Flags returns flags that set o: the batch's own, and those of the main command.
+// Flags returns flags that set o: the batch's own, and the main command's.
 func (o *BatchOptions) Flags() *pflag.FlagSet {
 	fs := cli.NewFlagSet()
 	t := cli.NewTable(fs, BatchGroup)

@@ -55,7 +55,7 @@ func (s serving) tell(log *slog.Logger) {
 	log.Info("ready made: " + s.Creds + " for workers, " + s.Submitter + " for batches")
 }
 
-// readServing returns what the running server has written; ok is false if none runs.
+// readServing returns what the running server has written; ok is false if it does not run.
 func readServing(dir string) (s serving, ok bool) {
 	b, err := os.ReadFile(filepath.Join(dir, servingFile))
 	if err != nil || json.Unmarshal(b, &s) != nil {

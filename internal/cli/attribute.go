@@ -29,7 +29,7 @@ var (
 	variable   = NewAttribute("variable")
 )
 
-// NotInBatch is for options that jobs of a batch cannot have. why is a hint: what to do instead.
+// NotInBatch is for options that jobs of a batch cannot have. why is a hint with the alternative.
 func NotInBatch(why string) Attribute { return NewAttribute(notInBatch.key, why) }
 
 // Excludes is for options that cannot be given with others. One of two needs the attribute.

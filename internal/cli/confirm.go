@@ -13,7 +13,7 @@ import (
 func (u *UI) Confirm(path string, stop <-chan struct{}) error {
 	u.print(fmt.Sprintf("vidfilter: %s exists. Replace it? [y/N] ", text.OneLine(path)))
 	answer := make(chan string, 1)
-	go func() { // outlives an interrupted question: nothing ends a read of a terminal
+	go func() { // outlives an interrupted question: a read of a terminal cannot be ended
 		s, _ := bufio.NewReader(u.in).ReadString('\n')
 		answer <- strings.ToLower(strings.TrimSpace(s))
 	}()

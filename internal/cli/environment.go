@@ -118,10 +118,9 @@ var notOptions = []string{"CACHE", "DAMAGE", "KILLS", "SCREENSHOT", "SOAK", "VER
 // testPrefix begins the other variables of tests.
 const testPrefix = "TEST"
 
-// UnknownVariables returns a warning for each variable that resembles an option of sets and is
-// none.
+// UnknownVariables returns a warning for each variable that resembles an option of sets.
 func UnknownVariables(env []string, sets func() []*pflag.FlagSet) (said []string) {
-	flags := sync.OnceValue(func() map[string]string { return environmentFlags(sets()) }) // most need none
+	flags := sync.OnceValue(func() map[string]string { return environmentFlags(sets()) }) // most need no shorthand
 	for _, e := range env {
 		name, value, _ := strings.Cut(e, "=")
 		option, ours := strings.CutPrefix(name, EnvPrefix)
@@ -137,7 +136,7 @@ func UnknownVariables(env []string, sets func() []*pflag.FlagSet) (said []string
 	return said
 }
 
-// environmentFlags maps variables to the shorthands of their flags, "-" for none.
+// environmentFlags maps variables to the shorthands of their flags, or "-".
 func environmentFlags(sets []*pflag.FlagSet) map[string]string {
 	all := map[string]string{}
 	for _, fs := range sets {

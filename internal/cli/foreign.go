@@ -61,8 +61,8 @@ var foreign = map[string]string{
 	"vpp-": graphs,
 }
 
-// foreignHint returns the advice on an option, "" if there is none. Without an entry of its own, an
-// option has the advice on its name before a stream specifier, as c:v:0, or of its family, as vpp-.
+// foreignHint returns the advice on an option, or "". Without an entry of its own, an option has
+// the advice on its name before a stream specifier, as c:v:0, or of its family, as vpp-.
 func foreignHint(name string) string {
 	for foreign[name] == "" && name != "" {
 		i := strings.LastIndexAny(strings.TrimSuffix(name, "-"), ":-")

@@ -18,13 +18,13 @@ func (e *UsageError) Hint() string { return e.hint }
 
 func (e *UsageError) Unwrap() error { return contract.Class(contract.ExitUsage) }
 
-// Usagef returns a UsageError. The hint comes first so that nobody forgets it.
+// Usagef returns a UsageError. The hint comes first so that it is not forgotten.
 func Usagef(hint, format string, args ...any) error {
 	return &UsageError{fmt.Sprintf(format, args...), hint}
 }
 
-// PrintError prints an error and its advice. It prints nothing where the reader of the output has
-// gone: programs in a pipeline end silently then.
+// PrintError prints an error and its advice. It is silent where the reader of the output has gone:
+// programs in a pipeline end silently then.
 func PrintError(w io.Writer, err error) {
 	if contract.ExitCode(err) == contract.ExitPipe {
 		return

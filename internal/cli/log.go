@@ -61,5 +61,5 @@ func (h *handler) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return &handler{h.least, h.write, slices.Concat(h.attrs, attrs)}
 }
 
-// WithGroup ignores groups: messages for people have none.
+// WithGroup ignores groups: messages for people have no groups.
 func (h *handler) WithGroup(string) slog.Handler { return h }

@@ -48,7 +48,7 @@ func NewRepeated(p *[]string, kind string) *Repeated {
 	})
 }
 
-// NewChecked returns a flag that appends to p what check has no error for.
+// NewChecked returns a flag that appends valid values to p, by check.
 func NewChecked(p *[]string, kind string, check func(item string) error) *Repeated {
 	return &Repeated{p, kind, check}
 }

@@ -170,8 +170,8 @@ func (c *Screen) Backlog() int {
 	return c.backlog
 }
 
-// Flush writes messages and redraws the lines below them, in one write so that nothing flickers.
-// Errors of stderr have nowhere to go.
+// Flush writes messages and redraws the lines below them, in one write, without flicker. Errors of
+// stderr have nowhere to go.
 func (c *Screen) Flush() {
 	c.writing.Lock()
 	defer c.writing.Unlock()

@@ -62,7 +62,7 @@ func Interruptible(u *UI, job jobFunc) (Result, error) {
 }
 
 // interruptedError replaces the error of a cancelled job by the signal: it failed in some call,
-// whose error says nothing.
+// whose error is of no use.
 func interruptedError(ctx context.Context, first syscall.Signal, res Result, err error) error {
 	var cause Interruption
 	switch {
@@ -97,7 +97,7 @@ type watcher struct {
 // reader, or by a dead disk, never does.
 const Patience = 2 * time.Second
 
-// Grace is how long a job may take to end cleanly after SIGTERM: whoever sends it kills later.
+// Grace is how long a job may take to end cleanly after SIGTERM, since the sender kills it later.
 // Kubernetes waits for 30 seconds, Docker for 10 by default.
 const Grace = 7 * time.Second
 
@@ -107,7 +107,7 @@ func (w *watcher) watch(signals <-chan os.Signal, quit <-chan struct{}) {
 		select {
 		case s := <-signals:
 			if s == syscall.SIGQUIT && n == 1 {
-				n = 2 // w.stop stays open: nothing is ended cleanly
+				n = 2 // w.stop stays open: there is no clean end
 			}
 			w.handle(n, s.(syscall.Signal))
 			switch {

@@ -20,7 +20,7 @@ type UI struct {
 
 	in       io.Reader
 	interval time.Duration // 0: the mode's own
-	progress *progress     // in the bar; nil: none
+	progress *progress     // in the bar, or nil
 	leave    func()
 	begun    bool // there is something to end cleanly
 }

@@ -180,7 +180,7 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(n))
 }
 
-// Repaired counts what --repair replaced.
+// Repaired counts the replacements of --repair.
 type Repaired struct {
 	Frames  int64 `json:"frames"`
 	Patches int64 `json:"patches"`

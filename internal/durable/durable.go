@@ -32,7 +32,7 @@ func linkNew(from, to string) error {
 	return err
 }
 
-// checkAndRename is for file systems with neither (FAT, some network ones); it has a small race.
+// checkAndRename is for file systems with neither (FAT, some network ones), with a small race.
 func checkAndRename(from, to string) error {
 	if _, err := os.Lstat(to); err == nil {
 		return fs.ErrExist

@@ -24,7 +24,7 @@ var (
 	Program string // the binary under test
 )
 
-// Sanitized tells that the program is built with the address and undefined-behaviour sanitizers.
+// Sanitized reports that the program is built with the address and undefined-behaviour sanitizers.
 // They keep a map of all memory, which the sandbox does not allow.
 var Sanitized = os.Getenv("VIDFILTER_SANITIZE") != ""
 
@@ -162,8 +162,7 @@ func noteSources() error {
 	})
 }
 
-// Look looks at a file or at all files below a folder, except those skipped; a nil skip skips
-// none.
+// Look looks at a file or at all files below a folder, except those skipped; skip may be nil.
 func Look(root string, skip func(path string, d fs.DirEntry) bool) error {
 	return filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {

@@ -93,7 +93,7 @@ func Clip(t testing.TB, name, args string) string {
 	})
 }
 
-// keptClip returns the clip's place in the cache: none if args name a file.
+// keptClip returns the clip's place in the cache, or "" if args name a file.
 func keptClip(name, args string) string {
 	files := strings.Count(args, "-i ") - strings.Count(args, "-f lavfi -i ")
 	if files > 0 || strings.Contains(args, "@") || strings.Contains(args, "../") || strings.Contains(args, os.TempDir()) {

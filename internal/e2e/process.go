@@ -60,7 +60,7 @@ func Begin(t testing.TB, cmd *exec.Cmd) *Process {
 	return p
 }
 
-// Said returns its output so far, stdout first.
+// Said returns the output so far, stdout first.
 func (p *Process) Said() string { return p.Out.String() + p.Err.String() }
 
 // Ended reports whether the process has ended.

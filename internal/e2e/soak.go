@@ -63,7 +63,7 @@ func (s *Series) Check(t *testing.T, length time.Duration) {
 	}
 }
 
-// Use is what a process and its children use.
+// Use is the resources of a process and its children.
 type Use struct {
 	Memory  float64 // private, MB
 	Files   float64 // open descriptors

@@ -12,7 +12,7 @@ const Patience = 60 * time.Second
 // interval is how often conditions are looked at.
 const interval = 5 * time.Millisecond
 
-// Within polls a condition for at most d, and says whether it came.
+// Within polls a condition for at most d, and reports whether it came.
 func Within(d time.Duration, ok func() bool) bool {
 	for begun := time.Now(); !ok(); time.Sleep(interval) {
 		if time.Since(begun) > d {
@@ -30,8 +30,8 @@ func Until(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// Stays fails the test if a condition ends within d. It takes all of d: for tests that nothing
-// happens.
+// Stays fails the test if a condition ends within d. It takes all of d, for tests of things that
+// must not happen.
 func Stays(t testing.TB, d time.Duration, what string, ok func() bool) {
 	t.Helper()
 	if Within(d, func() bool { return !ok() }) {

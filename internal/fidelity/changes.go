@@ -12,15 +12,15 @@ import (
 // Change is a property that a picture states in another way than the picture before.
 type Change struct{ Key, Name, From, To string }
 
-// Stated follows what the pictures of a video say of it. The zero value is ready; Close frees its
-// memory.
+// Stated follows the properties of a video that its pictures state. The zero value is ready; Close
+// frees its memory.
 type Stated struct {
 	last  *C.AVFrame
 	video *pipeline.Video
 }
 
 // Follow takes note of a picture of an AVStream in an AVFormatContext, by its description and the
-// AVFrame of its properties, and returns what it says otherwise than the one before.
+// AVFrame of its properties, and returns the properties that differ from the one before.
 func (s *Stated) Follow(context, stream, frame unsafe.Pointer, video *pipeline.Video) (list []Change) {
 	now := (*C.AVFrame)(frame)
 	if s.last != nil && s.video == video && C.vf_says_the_same(s.last, now) != 0 {

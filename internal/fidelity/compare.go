@@ -15,7 +15,7 @@ type verdict int
 
 const (
 	lost    verdict = iota // something is missing from the second
-	changed                // the second says something else, or more
+	changed                // the second has another value, or more
 	alike                  // both mean the same
 )
 
@@ -25,8 +25,7 @@ const present = "present"
 // byDesign is for changes that are the purpose of a job.
 func byDesign(string, string) verdict { return changed }
 
-// unless returns a comparison that takes a value and none for the same: it is what a missing one
-// means.
+// unless returns a comparison that takes a value as equal to a missing one: its default.
 func unless(usual string) func(from, to string) verdict {
 	return func(from, to string) verdict {
 		switch {
@@ -37,8 +36,8 @@ func unless(usual string) func(from, to string) verdict {
 	}
 }
 
-// sameOrders compares field orders. None means progressive pictures. Pictures may be repeated. Of a
-// part, that has none of an order, the others are as they were.
+// sameOrders compares field orders. An empty value means progressive pictures. Pictures may be
+// repeated. If a part lacks an order, the others stay as they were.
 func sameOrders(from, to string) verdict {
 	a, b := ordersIn(from), ordersIn(to)
 	if a != [3]int64{} && b[0] >= a[0] && b[1] >= a[1] && b[2] >= a[2] {
@@ -106,8 +105,8 @@ func rank(value string) float64 {
 	return n
 }
 
-// fewer compares "N of M pictures" by the pictures without: a stream that is cut at both ends loses
-// nothing.
+// fewer compares "N of M pictures" by the pictures without: a stream that is cut at both ends has
+// no loss.
 func fewer(from, to string) verdict {
 	var a, b, of, now int64
 	_, _ = fmt.Sscanf(from, "%d of %d", &a, &of)
@@ -137,7 +136,7 @@ func sameNumbers(from, to string) verdict {
 	return alike
 }
 
-// sameRatio compares ratios, which containers keep by whole pixels; none is 1:1.
+// sameRatio compares ratios, which containers keep by whole pixels; "" is 1:1.
 func sameRatio(from, to string) verdict {
 	a, b, c, d := 1.0, 1.0, 1.0, 1.0
 	_, _ = fmt.Sscanf(from, "%g:%g", &a, &b)
@@ -210,13 +209,12 @@ func noLocation(from, to Item) bool {
 }
 
 // describesItself reports whether a stream of sound is still in a codec whose packets give rate and
-// channels, of which headers may name the core alone.
+// channels, where headers may give the core's alone.
 func describesItself(from, to Item) bool {
 	return from.Values["codec"] == to.Values["codec"] && slices.Contains(strings.Fields("aac aac_latm eac3 dts truehd mlp"), to.Values["codec"])
 }
 
-// Told lists losses that were told before: of a property of all items of a kind, or of one of
-// them.
+// Told lists losses that were announced: of a property of all items of a kind, or of one of them.
 type Told []struct {
 	Kind      Kind
 	Name, Key string
@@ -231,7 +229,7 @@ func (t *Told) Add(kind Kind, name, key string) {
 	}{kind, name, key})
 }
 
-// Covers reports whether a loss was told. Without a key it is that of the whole item.
+// Covers reports whether a loss was announced. Without a key it is the whole item.
 func (t Told) Covers(i Item, key string) bool {
 	for _, l := range t {
 		if l.Kind == i.Kind && (l.Name == "" || l.Name == i.Name) && (l.Key == "" || l.Key == key) {
@@ -247,8 +245,8 @@ type Row struct {
 	Same bool // both values mean the same
 }
 
-// Rows returns all properties that one of two files has, in the order of the table, with what the
-// second has lost, and what of that was told before.
+// Rows returns all properties that one of two files has, in the order of the table, with the losses
+// of the second, and whether they were announced.
 func Rows(a, b Facts, told Told) (list []Row) {
 	pairs, extra := pair(a, b, told)
 	for _, p := range pairs {
@@ -297,12 +295,12 @@ func (i Item) beside(to Item, told Told) (list []Row) {
 
 type pairing struct {
 	from Item
-	to   *Item // nil: there is none
+	to   *Item // nil: missing
 }
 
 // pair finds the counterpart of each item, since containers reorder streams: the one of its kind
 // and, for tags, name with which it shares most values, of the same codec if there is one. Items
-// that are known to be left out have none.
+// that are known to be left out have no rows.
 func pair(a, b Facts, told Told) (pairs []pairing, extra []Item) {
 	left := slices.Clone(b)
 	found := make([]*Item, len(a))
@@ -323,7 +321,7 @@ func pair(a, b Facts, told Told) (pairs []pairing, extra []Item) {
 	return pairs, left
 }
 
-// closest returns the place of the item that shares most values with another, -1 for none.
+// closest returns the place of the item that shares most values with another, or -1.
 func closest(from Item, list []Item, sameCodec bool) int {
 	best, most := -1, -1
 	for i, to := range list {
@@ -376,7 +374,7 @@ func (p Property) judge(from, to string) verdict {
 	return p.compare(from, to)
 }
 
-// Keys returns the keys of the properties of the video that a message about what is not kept names.
+// Keys returns the keys of the properties of the video that a message about losses contains.
 func Keys(message string) (keys []string) {
 	for _, p := range properties {
 		if p.Kind == Video && strings.Contains(message, p.Name) {

@@ -124,7 +124,7 @@ func Read(f File) (facts Facts) {
 	return facts
 }
 
-// Stream returns the facts of one stream. Those of any video are as for the pictures that count.
+// Stream returns the facts of one stream. For any video they are as for the counted pictures.
 func (f File) Stream(i int) Item {
 	fc := (*C.AVFormatContext)(f.Context)
 	s := &subject{fc: fc, st: av.Slice(fc.streams, int(fc.nb_streams))[i]}

@@ -16,7 +16,7 @@ import (
 	"vidfilter/internal/units"
 )
 
-// side returns side data of the first picture or, if it has none, of the stream.
+// side returns side data of the first picture or else of the stream.
 func (s *subject) side(picture C.enum_AVFrameSideDataType, stream C.enum_AVPacketSideDataType) []byte {
 	if f := s.picture(); f != nil {
 		if d := C.av_frame_get_side_data(f, picture); d != nil {
@@ -34,7 +34,7 @@ func (s *subject) packetSide(kind C.enum_AVPacketSideDataType) []byte {
 	return nil
 }
 
-// as returns side data as a structure of FFmpeg's; nil if there is none.
+// as returns side data as a structure of FFmpeg's, or nil.
 func as[T any](b []byte) *T {
 	if len(b) < int(unsafe.Sizeof(*new(T))) {
 		return nil
@@ -191,7 +191,7 @@ func (s *subject) rotation() string {
 	return strings.Join(words, ", ")
 }
 
-// displayMatrix returns nil for none.
+// displayMatrix may return nil.
 func (s *subject) displayMatrix() *[9]C.int32_t {
 	switch {
 	case s.video == nil:

@@ -24,10 +24,11 @@ type Property struct {
 	Name string // for people
 	// compare judges a difference from one value to another; nil: the value is lost.
 	compare func(from, to string) verdict
-	// moot says that the value means nothing for the pictures or stream that another one became.
+	// moot reports that the value is meaningless for the pictures or stream that another one
+	// became.
 	moot    func(from, to Item) bool
 	counted bool // the value counts units of packets
-	stated  bool // each picture says it, and few streams have more than one for all
+	stated  bool // each picture has it, and few streams have more than one for all
 	read    func(s *subject) string
 }
 
@@ -36,7 +37,7 @@ type subject struct {
 	fc      *C.AVFormatContext
 	st      *C.AVStream
 	seen    *Seen
-	video   *pipeline.Video // in place of what stream and picture say; may be nil
+	video   *pipeline.Video // in place of the stream's and picture's own; may be nil
 	chapter *C.AVChapter
 	shift   int64
 	value   string
@@ -106,7 +107,7 @@ func (s *subject) size() string {
 	return fmt.Sprintf("%dx%d", int(s.st.codecpar.width), int(s.st.codecpar.height))
 }
 
-// sampleRate is empty where a header does not say it, and for streams without sound.
+// sampleRate is empty where a header lacks it, and for streams without sound.
 func (s *subject) sampleRate() string {
 	if s.st.codecpar.sample_rate <= 0 {
 		return ""
@@ -219,7 +220,7 @@ func (s *subject) transfer() string {
 	return tagOf(C.AVCOL_TRC_UNSPECIFIED, of, s.st.codecpar.color_trc, func(v C.enum_AVColorTransferCharacteristic) *C.char { return C.av_color_transfer_name(v) })
 }
 
-// matrix is empty for RGB, which needs none.
+// matrix is empty for RGB.
 func (s *subject) matrix() string {
 	if s.chroma() == "RGB" {
 		return ""
@@ -231,7 +232,7 @@ func (s *subject) matrix() string {
 	return tagOf(C.AVCOL_SPC_UNSPECIFIED, of, s.st.codecpar.color_space, func(v C.enum_AVColorSpace) *C.char { return C.av_color_space_name(v) })
 }
 
-// chromaLocation is empty for samples of chroma that lie on those of luma, or beside them.
+// chromaLocation is empty for samples of chroma that lie on luma's, or beside them.
 func (s *subject) chromaLocation() string {
 	if s.chroma() != "4:2:0" {
 		return ""
@@ -260,7 +261,7 @@ func (s *subject) ratio() C.AVRational {
 	return C.av_guess_sample_aspect_ratio(s.fc, s.st, s.picture())
 }
 
-// crop is what a container hides of the pictures at their edges.
+// crop is the edges of the pictures that a container hides.
 func (s *subject) crop() string {
 	b := s.packetSide(C.AV_PKT_DATA_FRAME_CROPPING)
 	if len(b) < 16 {
@@ -278,8 +279,8 @@ func (s *subject) crop() string {
 // orders are the values of the field order.
 var orders = [3]string{"progressive", "top field first", "bottom field first"}
 
-// fields is the order of the fields of all pictures seen, or that of the header before there is
-// one: "top field first", "progressive in 20, top field first in 20 of 40 pictures".
+// fields is the order of the fields of all pictures seen, or the header's before there is one: "top
+// field first", "progressive in 20, top field first in 20 of 40 pictures".
 func (s *subject) fields() string {
 	var counts [3]int64
 	var all int64
@@ -309,7 +310,7 @@ func (s *subject) fields() string {
 	return ""
 }
 
-// timecode is that of the first picture, wherever the container keeps it.
+// timecode is the first picture's, at any place in the container.
 func (s *subject) timecode() string {
 	value := metadata(s.fc.metadata, "timecode")
 	for _, st := range av.Slice(s.fc.streams, int(s.fc.nb_streams)) {
@@ -381,7 +382,7 @@ func (s *subject) created() string {
 	return t
 }
 
-// propertyTags are those of streams that other properties hold.
+// propertyTags are tags of streams that other properties hold.
 var propertyTags = strings.Fields("title handler_name language creation_time timecode reel_name rotate stereo_mode alpha_mode filename mimetype")
 
 // tagSeparator is between the tags of a stream.

@@ -12,11 +12,11 @@ import (
 	"vidfilter/internal/units"
 )
 
-// Seen is what the packets and pictures of a video say. The zero value is ready; Close frees its
-// memory. Facts may be read by another goroutine than the one that notes.
+// Seen is the information in the packets and pictures of a video. The zero value is ready; Close
+// frees its memory. Facts may be read by another goroutine than the one that notes.
 type Seen struct {
 	mu       sync.Mutex
-	frame    *C.AVFrame // the first, without samples; it does not change
+	frame    *C.AVFrame // the first, without samples
 	dec      *C.AVCodecContext
 	err      error // of the decoder
 	coding   units.Stream
@@ -83,10 +83,10 @@ func (s *Seen) Picture(frame unsafe.Pointer, transparent bool) {
 	}
 }
 
-// DecodeWhole has Decode decode all pictures, of which the fields count. It must be called first.
+// DecodeWhole has Decode decode all pictures, to count their fields. It must be called first.
 func (s *Seen) DecodeWhole() { s.whole = true }
 
-// Decode decodes an AVPacket of an AVStream, nil for the end, as far as pictures are still needed.
+// Decode decodes an AVPacket of an AVStream, nil for the end, if pictures are still needed.
 func (s *Seen) Decode(stream, packet unsafe.Pointer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +111,7 @@ func (s *Seen) fields() (counts [3]int64, all int64) {
 	return s.orders, s.orders[0] + s.orders[1] + s.orders[2]
 }
 
-// first returns the first picture, nil if there is none.
+// first returns the first picture, or nil.
 func (s *Seen) first() *C.AVFrame {
 	if s == nil {
 		return nil
@@ -121,7 +121,7 @@ func (s *Seen) first() *C.AVFrame {
 	return s.frame
 }
 
-// opaque reports whether all pictures were looked at and none is transparent.
+// opaque reports whether all pictures were looked at and are opaque.
 func (s *Seen) opaque() bool {
 	if s == nil {
 		return false
@@ -131,7 +131,7 @@ func (s *Seen) opaque() bool {
 	return s.pictures > 0 && !s.alpha
 }
 
-// count says how many pictures have a unit; "" for none.
+// count returns how many pictures have a unit, or "".
 func (s *Seen) count(kind units.Kind) string {
 	if s == nil {
 		return ""

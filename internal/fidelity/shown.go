@@ -19,13 +19,13 @@ var shown = []string{
 // Rate is the key of the frame rate in the result of Turned. Files have no such property.
 const Rate = "rate"
 
-// Look is what a frame says of the pictures of a video.
+// Look is a frame's description of the pictures of a video.
 type Look struct {
 	Video  pipeline.Video
 	values map[string]string // by the keys of properties
 }
 
-// LookOf returns what a frame says, nil when out of memory.
+// LookOf returns a frame's description, nil when out of memory.
 func LookOf(f *pipeline.Frame) *Look {
 	var fc *C.AVFormatContext
 	var frame *C.AVFrame
@@ -47,7 +47,7 @@ func LookOf(f *pipeline.Frame) *Look {
 		frame.color_range = C.AVCOL_RANGE_JPEG
 	}
 	if f.Layout.Info().Gray() {
-		frame.colorspace = C.AVCOL_SPC_UNSPECIFIED // there is nothing to mix
+		frame.colorspace = C.AVCOL_SPC_UNSPECIFIED // there is no mixture
 	}
 	frame.flags &^= C.AV_FRAME_FLAG_INTERLACED | C.AV_FRAME_FLAG_TOP_FIELD_FIRST
 	if f.Interlaced {
@@ -71,7 +71,7 @@ func LookOf(f *pipeline.Frame) *Look {
 	return l
 }
 
-// Turned returns the keys of what differs in another look; none if either is nil.
+// Turned returns the keys of the differences from another look, empty if either is nil.
 func (l *Look) Turned(to *Look) (keys []string) {
 	if l == nil || to == nil {
 		return nil

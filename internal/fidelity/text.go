@@ -47,8 +47,8 @@ var coordinates = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^([+-][\d.]+)([+-][\d.]+)([+-][\d.]+)?(?:CRS[^/]*)?(?:/(.*))?$`)
 })
 
-// samePlace reports whether two texts are one place, as far as MP4 keeps it: its numbers have 16
-// bits behind the point, of which FFmpeg prints four digits.
+// samePlace reports whether two texts are one place in MP4: its numbers have 16 bits behind the
+// point, and FFmpeg prints four digits.
 func samePlace(from, to string) bool {
 	a, b := coordinates().FindStringSubmatch(from), coordinates().FindStringSubmatch(to)
 	if a == nil || b == nil {

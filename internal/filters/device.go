@@ -25,7 +25,7 @@ func NewDevice(p *Device) *cli.Value[Device] {
 	return cli.Aliased(cli.Names(cli.NewValue(p, "NAME", ParseDevice), DeviceNames), usualDevice)
 }
 
-// usualDevice returns what gpu and nvidia stand for.
+// usualDevice returns the meaning of gpu and nvidia.
 func usualDevice(s string) string {
 	s = strings.ToLower(s)
 	for _, alias := range []string{"gpu", "nvidia"} {

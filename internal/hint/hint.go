@@ -17,10 +17,10 @@ func (e *Error) Error() string { return e.err.Error() }
 // Unwrap returns the error without its hint.
 func (e *Error) Unwrap() error { return e.err }
 
-// Hint returns the advice; it may be empty.
+// Hint returns the advice, possibly empty.
 func (e *Error) Hint() string { return e.hint }
 
-// Errorf is fmt.Errorf with a hint. The hint comes first so that none is forgotten.
+// Errorf is fmt.Errorf with a hint. The hint comes first so that it is not forgotten.
 func Errorf(hint, format string, args ...any) error {
 	return &Error{fmt.Errorf(format, args...), hint}
 }

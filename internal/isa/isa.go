@@ -13,7 +13,7 @@ type ISA int
 
 // The instruction sets.
 const (
-	Plain  ISA = iota // what every machine has
+	Plain  ISA = iota // of every machine
 	AVX2              // and FMA
 	AVX512            // F, BW, DQ and VL
 )

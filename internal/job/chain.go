@@ -10,7 +10,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// filters are the job's filters, in order, without any that changes nothing.
+// filters are the job's filters, in order, without inactive ones.
 func (o *Options) filters() []kernels.Stage {
 	return slices.DeleteFunc(o.Stages(), kernels.Stage.Identity)
 }

@@ -37,8 +37,8 @@ func (j *job) fitCodec() {
 	j.o = &o
 }
 
-// leavesCodec reports whether the options leave the codec to the source: none is named, and none
-// of the others is meant for H.264 alone.
+// leavesCodec reports whether the options leave the codec to the source: no codec is named, and no
+// option is meant for H.264 alone.
 func (o *Options) leavesCodec(fs *pflag.FlagSet) bool {
 	if given(fs, namesCodec) {
 		return false

@@ -16,12 +16,12 @@ import (
 	"vidfilter/pipeline"
 )
 
-// autoDepth is that of --depth auto for codecs whose players take it.
+// autoDepth is the depth of --depth auto for codecs whose players take it.
 const autoDepth = 10
 
 var autoDeep = []string{"hevc", "av1"}
 
-// depth returns the bits that --depth names, 0 for none.
+// depth returns the bits that --depth names, or 0.
 func (o *Options) depth() int {
 	n, _ := strconv.Atoi(o.Depth)
 	return n

@@ -81,7 +81,7 @@ func (j *job) decodeOptions(filters kernels.Backend) (o decode.Options, d *gpu.D
 	case how == "none", !must && (!onGPU || j.o.passes() && j.encoding == nil || j.o.Join != ""):
 		return o, nil, nil
 	case j.o.Join != "":
-		return o, nil, nil // nothing is decoded
+		return o, nil, nil // there is no decoding
 	case !onGPU:
 		return o, nil, hint.Says("--hwaccel nvdec decodes on the GPU that filters, and the job filters on the CPU", "--hwaccel auto does without", gpu.ErrDevice)
 	}

@@ -8,7 +8,7 @@ import (
 	"vidfilter/encode/target"
 )
 
-// Document is the file of a report or drawing; nil if none was requested.
+// Document is the file of a report or drawing, or nil.
 type Document struct{ target *target.File }
 
 // OpenDocument checks that a file can be written before any work is done. The file must not be
@@ -24,8 +24,8 @@ func OpenDocument(name string, inputs []string) (*Document, error) {
 	return &Document{t}, nil
 }
 
-// Write writes the document and gives it its name. After an error nothing is left, or the error
-// says what.
+// Write writes the document and gives it its name. After an error no file is left, except as the
+// error states.
 func (d *Document) Write(write func(io.Writer) error) error {
 	if d == nil {
 		return nil

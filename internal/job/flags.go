@@ -21,7 +21,7 @@ const optionsHelp = "vidfilter help options"
 // Groups are the titles of flags in help, in order.
 var Groups = []string{"Files", "Filter", "Encoder", "Streams and time", "Running"}
 
-// Names that flags take. Those of the kernels are in package kernels.
+// Names that flags take. The kernels' names are in package kernels.
 var (
 	HWAccelNames    = []string{"auto", "nvdec", "nvenc", "auto,nvenc", "nvdec,nvenc", "none"}
 	CompareNames    = []string{"side", "split"}

@@ -12,8 +12,8 @@ import (
 	"vidfilter/pipeline"
 )
 
-// compare holds the finished file to its source and notes what differs. A loss that nothing told of
-// before is a fault.
+// compare holds the finished file to its source and notes what differs. A loss that was not
+// announced is a fault.
 func (j *job) compare(res *cli.Result) []error {
 	source := j.in.Facts()
 	if j.taken() || res.Interrupted {

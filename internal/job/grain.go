@@ -57,7 +57,7 @@ func (j *job) measureGrain(f pipeline.Filter) pipeline.Filter {
 	return j.grain
 }
 
-// tellGrain says that there is no grain.
+// tellGrain reports missing grain.
 func (j *job) tellGrain() {
 	if j.grain != nil && len(j.grain.Segments()) == 0 && !j.stopped() {
 		j.ui.Warn("no film grain is described: the pictures are RGB")

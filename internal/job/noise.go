@@ -63,7 +63,7 @@ func (s *noiseSeen) summary() *contract.Noise {
 
 const otherNoise = "--noise-from TIME,X,Y,W,H (a flat part that stands still)"
 
-// tellNoise reports the noise, how certain it is, and what to type if it looks wrong.
+// tellNoise reports the noise, how certain it is, and the options to use if it looks wrong.
 func (j *job) tellNoise() {
 	n := j.noise.summary()
 	if n == nil {

@@ -26,8 +26,8 @@ import (
 	"vidfilter/kernels"
 )
 
-// Options are those of one job. They are checked against each other and by the encoder, except
-// for stream specifiers, which need the input.
+// Options are the options of one job. They are checked against each other and by the encoder,
+// except for stream specifiers, which need the input.
 type Options struct {
 	Input, Output string // "-" is a pipe
 	Beside        bool   // an output without a name is put beside the input
@@ -65,7 +65,7 @@ type Options struct {
 	PixelFormat   string // "" keeps the input's
 	Depth         string // of DepthNames
 	FilmGrain     string // source, keep
-	GrainTable    string // file for the grain that was removed; "" for none
+	GrainTable    string // file for the removed grain, or ""
 
 	NoAudio, NoSubs bool
 	Map             []string // stream specifiers as typed, [-][0:]SPEC[?]; empty: all
@@ -210,7 +210,7 @@ func (o *Options) checkFiles() (err error) {
 		return cli.Usagef("vidfilter -i in.mp4 -o out.mp4; for all options: "+optionsHelp, "no input: -i FILE is missing")
 	}
 	if o.Output == "" && o.Format == "null" {
-		o.Output = "-" // nothing is written, so no name is needed
+		o.Output = "-" // there is no output, so no name is needed
 	}
 	if o.Output == "" && o.Beside && o.inputName() != "" && !netfile.IsWeb(o.Input) {
 		o.Output = CleanName(o.Input, o.Format)
@@ -274,7 +274,7 @@ func CleanName(input, format string) string {
 	return strings.TrimSuffix(input, ending) + ".clean" + formats.OutputEnding(ending, format)
 }
 
-// inputName returns the name of the input's file, "" if it has none.
+// inputName returns the name of the input's file, or "".
 func (o *Options) inputName() string {
 	_, open := target.Descriptor(o.Input)
 	if netfile.Fetches(o.Input) {

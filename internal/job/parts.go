@@ -37,7 +37,7 @@ const partThreads = 4
 const partsPerGPU = 4
 
 // Parts of a video that are coded apart last a twelfth of it, within these limits: a cut costs a
-// key frame. Parts for one encoder cost nothing, and are short, since their frames wait in memory.
+// key frame. Parts for one encoder are free, and short, since their frames wait in memory.
 const (
 	shortestPart = 10 * time.Second
 	longestPart  = time.Minute
@@ -46,7 +46,7 @@ const (
 
 // division is how a job filters parts of its video side by side.
 type division struct {
-	parts   []decode.Range // none: the video is one stream
+	parts   []decode.Range // empty: the video is one stream
 	workers int
 	// coded means that each part has an encoder of its own. Otherwise one takes the frames of all,
 	// in order.
@@ -72,7 +72,7 @@ func (j *job) divide(ctx context.Context) (d division) {
 	return division{}
 }
 
-// scan returns the parts of the video, or why it has none.
+// scan returns the parts of the video, or why it stays whole.
 func (j *job) scan(ctx context.Context, coded bool) (parts []decode.Range, whole string) {
 	_, length := j.in.Estimate()
 	shortest := framesPart
@@ -389,7 +389,7 @@ func sideBySide[T any](ctx context.Context, j *job, s *sequence[T], workers, wai
 	err := write(ctx)
 	cancel(err)
 	wg.Wait()
-	s.end(context.Cause(ctx)) // frees what is left
+	s.end(context.Cause(ctx)) // frees the rest
 	j.extras, j.damage = s.extras, s.damage
 	return err
 }

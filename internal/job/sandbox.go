@@ -34,8 +34,8 @@ func SandboxMode(flag string, env []string) string {
 func IsSandboxOff(flag string, env []string) bool { return SandboxMode(flag, env) == "off" }
 
 // EnterSandbox leaves this process, if it is a child of one that has the user's rights, no more
-// than reading inputs, what also allows, and what the driver of a GPU needs, if it is loaded.
-// Nothing of an input may have been read before.
+// than reading inputs, what also allows, and what the driver of a GPU needs, if it is loaded. No
+// input may have been read before.
 func EnterSandbox(tell func(string), also sandbox.Policy, o decode.Options, inputs ...string) error {
 	if sandbox.Inside() == nil {
 		return nil

@@ -38,7 +38,7 @@ func (o *Options) around() (some []kernels.Stage) {
 }
 
 // through returns what the filters around the main one make of a frame, which it takes: the first
-// result, nil if there is none, and whether there are more.
+// result, or nil, and whether there are more.
 func (j *job) through(ctx context.Context, f *pipeline.Frame) (first *pipeline.Frame, more bool, err error) {
 	stages := j.o.around()
 	if len(stages) == 0 {

@@ -39,7 +39,7 @@ func (a address) anyPort() string {
 	return net.JoinHostPort(host, "0")
 }
 
-// announce opens the page in a browser, or says how to reach it.
+// announce opens the page in a browser, or prints how to reach it.
 func (l *liveRun) announce(page, once string, bound net.Addr) {
 	_, port, _ := net.SplitHostPort(bound.String())
 	switch {

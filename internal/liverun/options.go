@@ -33,9 +33,9 @@ type Options struct {
 	RecordCRF    float64
 	RecordPreset string
 
-	Target       string // of the picture: a device, "-" for stdout, "" for none
+	Target       string // of the picture: a device, "-" for stdout, or ""
 	TargetFormat string
-	RTSP         string // address, "" for none
+	RTSP         string // address, or ""
 
 	Listen     string
 	Cert, Key  string

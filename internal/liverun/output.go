@@ -44,7 +44,7 @@ func (o *Options) checkOutputs(fs *pflag.FlagSet) error {
 		return cli.Usagef("name /dev/videoN or - (stdout); --record writes a file", "--output %q is not a device", o.Target)
 	case o.Target != "" && o.Target == o.Input && !o.toStdout():
 		return cli.Usagef("name the device of v4l2loopback, not that of the camera", "--output %s is the input", o.Target)
-	case fs.Changed("format") && !cli.FromEnvironment(fs.Lookup("format")) && !o.toStdout(): // the variable is for jobs, too
+	case fs.Changed("format") && !cli.FromEnvironment(fs.Lookup("format")) && !o.toStdout(): // the variable is also for jobs
 		return cli.Usagef("add --output -", "%s is for stdout", cli.Source(fs, "format"))
 	case o.NoPage && fs.Changed("listen"):
 		return cli.Usagef("give one of them", "%s and %s exclude each other", cli.Source(fs, "no-page"), cli.Source(fs, "listen"))
@@ -126,7 +126,7 @@ func (l *liveRun) listenRTSP(at address, token string) (err error) {
 	return nil
 }
 
-// untilInputEnds ends a session that nobody can play again, behind its recording.
+// untilInputEnds ends a session that cannot be played again, behind its recording.
 func (l *liveRun) untilInputEnds(ctx context.Context, recorded <-chan struct{}) error {
 	for {
 		st, changed := l.session.State()

@@ -28,7 +28,7 @@ type recording struct {
 	session *live.Session
 	watch   *live.Watcher
 	whole   bool          // every picture of a file, at the file's times
-	offset  time.Duration // from the clock of the sound to that of the recording
+	offset  time.Duration // from the clock of the sound to the recording's
 	before  int64         // pictures that the session had dropped at the start
 
 	mu      sync.Mutex
@@ -148,7 +148,7 @@ func (r *recording) put(ctx context.Context, p *live.Pair) error {
 	return r.hear(p)
 }
 
-// hear records the sound up to that of a picture, or all that is left.
+// hear records the sound up to a picture's time, or all the rest.
 func (r *recording) hear(p *live.Pair) error {
 	for _, x := range r.watch.Sound(p) {
 		if err := r.rec.PutSound(x, x.At+r.offset); err != nil {

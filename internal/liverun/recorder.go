@@ -16,12 +16,12 @@ import (
 	"vidfilter/live/web"
 )
 
-// recorder makes the recordings of a run, one at a time: that of --record, from the start, and
-// those that viewers begin.
+// recorder makes the recordings of a run, one at a time: --record's, from the start, and recordings
+// that viewers begin.
 type recorder struct {
 	o      *Options
 	ui     *cli.UI
-	folder *target.Folder // of viewers' recordings; nil: they can begin none
+	folder *target.Folder // of viewers' recordings; nil: they cannot begin any
 	why    string         // the reason
 
 	session *live.Session
@@ -86,7 +86,7 @@ func (r *recorder) attach(s *live.Session, in live.Input, changed func()) {
 }
 
 // begin runs the recording of --record, and lets viewers begin others until ctx ends. over is
-// closed when that recording has ended, or at once if there is none.
+// closed when that recording has ended, or at once without one.
 func (r *recorder) begin(ctx context.Context) (over <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -118,7 +118,7 @@ func (r *recorder) run(rec *recording) (over <-chan struct{}) {
 	return end
 }
 
-// do does what a viewer asks for: start, pause, resume or stop.
+// do carries out a viewer's request: start, pause, resume or stop.
 func (r *recorder) do(what string) error {
 	defer r.changed()
 	r.mu.Lock()
@@ -191,7 +191,7 @@ func (r *recorder) state() (latest *web.Recording, why string) {
 	return latest, r.why
 }
 
-// spare is the room on the disk below which nothing is recorded.
+// spare is the room on the disk below which recording stops.
 const spare = 64 << 20
 
 // enoughSpace returns an error if there is no room for a copy of a recording, which its end makes.

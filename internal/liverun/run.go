@@ -120,7 +120,7 @@ func (l *liveRun) run(ctx context.Context) (err error) {
 	if l.record, err = openRecorder(l.o, l.ui); err != nil {
 		return err
 	}
-	l.o.Streams = 1 // one picture at a time: nothing overlaps
+	l.o.Streams = 1 // one picture at a time, without overlap
 	var tell func()
 	if l.backend, tell, err = l.o.OpenBackend(l.ui); err != nil {
 		return err

@@ -10,14 +10,14 @@ import (
 	"vidfilter/live"
 )
 
-// Operations that a process in a sandbox asks of its parent, beside those of target.Broker.
+// Operations that a process in a sandbox asks of its parent, beside target.Broker's.
 const (
 	listening = "listening" // at the page with this address
 	browse    = "browse"    // has the desktop open it
 )
 
-// Service does what a session in a sandbox needs the user's rights for: it keeps the recording, and
-// opens the page in a browser, once. It is a sandbox.Service.
+// Service acts for a session in a sandbox where the user's rights are needed: it keeps the
+// recording, and opens the page in a browser, once. It is a sandbox.Service.
 type Service struct {
 	*target.Broker
 	Env []string

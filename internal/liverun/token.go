@@ -17,8 +17,8 @@ import (
 
 const tokenRule = site.TokenRule + "; vidfilter writes a good one into a file that does not exist yet"
 
-// token returns the token of the session: that of the environment or of a file, which is made if
-// there is none, else a new one. given means that Token is the token itself.
+// token returns the token of the session: from the environment or from a file, which is made if it
+// is missing, else a new one. given means that Token is the token itself.
 func (o *Options) token(given bool, u *cli.UI) (string, error) {
 	switch {
 	case o.Token == "":

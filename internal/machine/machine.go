@@ -1,6 +1,6 @@
-// Package machine finds how much memory and how many cores and threads this process may use: those
-// of the machine, or the limits of its control groups. It sets GOMAXPROCS, which is the number of
-// cores for every other package.
+// Package machine finds how much memory and how many cores and threads this process may use: the
+// machine's, or the limits of its control groups. It sets GOMAXPROCS, which is the number of cores
+// for every other package.
 package machine
 
 import (
@@ -95,8 +95,8 @@ func CoreLimit() int {
 	return 0
 }
 
-// Cores returns how many cores the machine has, of which each may run several threads; GOMAXPROCS
-// if it is less.
+// Cores returns how many cores the machine has (each may run several threads), or GOMAXPROCS if it
+// is less.
 func Cores() int { return min(runtime.GOMAXPROCS(0), physical(files)) }
 
 // physical takes the other cores to run as many threads as the first. It is 1 << 20 if unknown.
@@ -199,7 +199,7 @@ func ranges(list string) iter.Seq2[int, int] {
 	}
 }
 
-// least returns the lesser of two numbers of which 0 is unknown.
+// least returns the lesser of two numbers. 0 is unknown.
 func least(a, b int64) int64 {
 	if a == 0 || b == 0 {
 		return max(a, b)
@@ -219,7 +219,7 @@ func numbers(root fs.FS, name string) map[string]int64 {
 	return all
 }
 
-// number reads a file with a number; 0 for none, such as "max".
+// number reads a file with a number, or 0, as for "max".
 func number(root fs.FS, name string) int64 {
 	if f := words(root, name); len(f) > 0 {
 		return positive(f[0])

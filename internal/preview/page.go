@@ -57,8 +57,8 @@ var fits = []struct {
 	part, size float64
 }{{95, 1, 1}, {91, 1, 0.7}, {86, 1, 0.52}, {80, 1, 0.41}, {73, 1, 0.34}, {73, 0.7, 0.17}, {73, 0.5, 0.085}, {73, 0.35, 0.042}, {73, 0.25, 0.021}, {73, 0.15, 0.008}}
 
-// Write writes a page. Its pictures are JPEGs of the best quality that fits; the middle of large
-// ones if none does.
+// Write writes a page. Its pictures are JPEGs of the best quality that fits; or the middle of large
+// ones.
 func Write(w io.Writer, p Page) error { return write(w, p, MostBytes) }
 
 func write(w io.Writer, p Page, most int) error {

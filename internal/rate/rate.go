@@ -37,7 +37,7 @@ func (m *Meter) Sample(now time.Time, seen Amounts) {
 		}
 		return
 	}
-	if !m.working && seen == m.base { // nothing is done yet
+	if !m.working && seen == m.base { // no work is done yet
 		m.from = now
 	}
 	m.working = m.working || seen != m.base

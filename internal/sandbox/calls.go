@@ -69,13 +69,13 @@ var (
 )
 
 // deviceBit is set in the commands of cameras ('V'), NVIDIA's driver ('F') and Windows' ('G'), and
-// in none of a terminal ('T').
+// not in commands of a terminal ('T').
 const deviceBit = 0x200
 
 // plainBits are not set in the commands of NVIDIA's unified memory, numbers from 1 on.
 const plainBits = 0xffffff00
 
-// absent are calls for which programs have another way if the kernel says that it lacks them.
+// absent are calls for which programs have another way if the kernel lacks them.
 var absent = []string{"clone3"}
 
 // closeCalls closes system calls.

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// variable tells a child the descriptors of its parent: the line to it, and its last words. With
+// variable gives a child the descriptors of its parent: the line to it, and its last words. With
 // "signals" at the end, signals come over the line.
-const variable = "VIDFILTER_CHILD" // av's check of limits reads it, too
+const variable = "VIDFILTER_CHILD" // av's check of limits also reads it
 
 // message goes over the line, one a line of JSON. A request has an ID, and the answer the same.
 type message struct {
@@ -49,8 +49,8 @@ var inside *Box
 // Inside returns the box of a process that is a child, or else nil.
 func Inside() *Box { return inside }
 
-// Inherit makes a process that Prepare started a child. It returns the environment without what
-// the parent added. It must be called before any other goroutine opens a file.
+// Inherit makes a process that Prepare started a child. It returns the environment without the
+// parent's additions. It must be called before any other goroutine opens a file.
 func Inherit(env []string) ([]string, error) {
 	i := slices.IndexFunc(env, func(v string) bool { return strings.HasPrefix(v, variable+"=") })
 	if i < 0 {
@@ -240,7 +240,7 @@ func (b *Box) Watch(count func() int64) (stop func()) {
 	}
 }
 
-// tell sends a message that needs no answer.
+// tell sends a message without an answer.
 func (b *Box) tell(m message) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -249,7 +249,7 @@ func (b *Box) tell(m message) {
 	}
 }
 
-// Exit ends the process. A child tells its parent first that it means to.
+// Exit ends the process. A child announces it to its parent first.
 func Exit(code int) {
 	if b := inside; b != nil {
 		b.tell(message{Bye: true})

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Kernel lists what the kernel, or the container around the process, offers.
+// Kernel lists the features that the kernel, or the container around the process, offers.
 type Kernel struct {
-	Landlock int  `json:"landlock"` // the version of its ABI; 0 for none
+	Landlock int  `json:"landlock"` // the version of its ABI, or 0
 	Seccomp  bool `json:"seccomp"`
 }
 
@@ -40,7 +40,7 @@ func Offered() Kernel {
 	return Kernel{Landlock: abi, Seccomp: seccomp.Supported()}
 }
 
-// Missing lists in words what the kernel lacks, and so stays open.
+// Missing lists in words the features that the kernel lacks, and that so stay open.
 func (k Kernel) Missing() (all []string) {
 	switch abi := k.Landlock; {
 	case abi == 0:
@@ -68,11 +68,12 @@ func (k Kernel) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Sealed is the operation by which a child tells its parent that it is about to enter the sandbox.
+// Sealed is the operation by which a child announces to its parent that it is about to enter the
+// sandbox.
 const Sealed = "sealed"
 
 // Enter closes every door that p does not name, for all threads of this process and for good. It
-// returns the kernel's offer, of which all is used. Files that p names and that this user cannot
+// returns the kernel's offer, which is used in full. Files that p names and that this user cannot
 // reach are left out.
 func Enter(p Policy) (Kernel, error) {
 	k := Offered()
@@ -97,8 +98,8 @@ func Enter(p Policy) (Kernel, error) {
 	return k, nil
 }
 
-// stacks is room in the limit for what is mapped and hardly used: stacks of threads, the heaps of
-// Go and of the C library.
+// stacks is room in the limit for mapped memory that is hardly used: stacks of threads, the heaps
+// of Go and of the C library.
 const stacks = 1 << 30
 
 // limit forbids core dumps, which would hold pictures, and bounds the memory beyond the data that
@@ -145,7 +146,7 @@ const (
 	makeFiles = writeFile | readAll | ll.AccessFSMakeReg | ll.AccessFSMakeDir | ll.AccessFSRemoveFile | ll.AccessFSRemoveDir
 )
 
-// closeFiles closes files, connections by TCP, and signals to others, as far as Landlock has them.
+// closeFiles closes files, connections by TCP, and signals to others, if Landlock supports them.
 func closeFiles(p Policy) error {
 	config := landlock.V6.BestEffort()
 	var rules []landlock.Rule
@@ -153,7 +154,7 @@ func closeFiles(p Policy) error {
 		for _, name := range names {
 			st, err := os.Stat(name)
 			if err != nil || nameless(name) {
-				continue // who opens it learns why it cannot be reached
+				continue // opening it gives the reason that it cannot be reached
 			}
 			rights := file
 			if st.IsDir() {

@@ -18,10 +18,10 @@ type Fault struct {
 
 func (f *Fault) Error() string { return string(f.Text) }
 
-// Hint returns the advice; it may be empty.
+// Hint returns the advice, possibly empty.
 func (f *Fault) Hint() string { return string(f.Advice) }
 
-// errnos are those that decide what a program does, beside what it says.
+// errnos are the numbers that a program acts on, beside its messages.
 var errnos = []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT, syscall.EPIPE, syscall.EEXIST}
 
 // faultOf describes an error. kinds maps names to errors that it may wrap.
@@ -40,7 +40,7 @@ func faultOf(err error, kinds map[string]error) *Fault {
 	return f
 }
 
-// Restore returns the error that a Fault describes; other errors as they are.
+// Restore returns the error that a Fault describes, and other errors as they are.
 func Restore(err error, kinds map[string]error) error {
 	f, ok := errors.AsType[*Fault](err)
 	if !ok {

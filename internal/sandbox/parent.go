@@ -17,17 +17,17 @@ import (
 	"vidfilter/internal/machine"
 )
 
-// Service does what a child asks for. Calls come one after the other.
+// Service carries out a child's requests. Calls come one after the other.
 type Service interface {
 	// Do does an operation. body and the result are JSON.
 	Do(op string, body json.RawMessage) (any, error)
 	// Kinds names the errors that the child must recognize.
 	Kinds() map[string]error
-	// Close undoes what the child has left unfinished; it has ended.
+	// Close undoes the unfinished work of the child, which has ended.
 	Close()
 }
 
-// Guard is the parent's side of the line to a child. A nil Guard is of a process that is none.
+// Guard is the parent's side of the line to a child. A nil Guard is of a process that is no child.
 type Guard struct {
 	service Service
 	line    *os.File // our end
@@ -43,8 +43,8 @@ type Guard struct {
 	killed  int64 // processes that the system had killed for memory at the start
 }
 
-// Prepare adds to a command of this program what makes it a child that service serves. With
-// signals it gets those that Signal passes on, and no others. Start or Abort follows.
+// Prepare makes a command of this program a child that service serves. With signals it gets those
+// that Signal passes on, and no others. Start or Abort follows.
 func Prepare(cmd *exec.Cmd, service Service, signals bool) (*Guard, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
@@ -115,8 +115,8 @@ func (g *Guard) Started() {
 // longestMessage has room for many names of files.
 const longestMessage = 1 << 24
 
-// serve answers requests until the child ends, or says something that is no message: then it
-// learns that it is alone.
+// serve answers requests until the child ends, or sends an invalid message: then it learns that it
+// is alone.
 func (g *Guard) serve() {
 	defer g.line.Close()
 	in := bufio.NewScanner(g.line)
@@ -163,8 +163,8 @@ func (g *Guard) send(m message) {
 }
 
 // Idle calls stalled once the child has reported no progress for so long, until the returned
-// function is called. Time does not count in which this process is stopped, or does what the child
-// has asked for, such as to ask the user.
+// function is called. Time does not count in which this process is stopped, or carries out a
+// request of the child, such as to ask the user.
 func (g *Guard) Idle(limit time.Duration, stalled func()) (stop func()) {
 	quit := make(chan struct{})
 	var watching sync.WaitGroup
@@ -196,8 +196,8 @@ func (g *Guard) Idle(limit time.Duration, stalled func()) (stop func()) {
 // Signal passes a signal on.
 func (g *Guard) Signal(s syscall.Signal) { g.send(message{Signal: s}) }
 
-// End returns what the child has left, after it has ended and been waited for: nil if it ended as
-// it meant to, or else a *CrashError. What it wrote to descriptor 2 is in words.
+// End returns the outcome of the child, after it has ended and been waited for: nil if it ended as
+// it meant to, or else a *CrashError. Its output to descriptor 2 is in words.
 func (g *Guard) End(state *os.ProcessState) (words string, err error) {
 	if g == nil {
 		return "", nil
@@ -221,15 +221,15 @@ type CrashError struct {
 	how string
 }
 
-// Why tells the crashes apart that are no fault of the program.
+// Why distinguishes crashes that are no fault of the program.
 type Why uint8
 
 // The values of Why.
 const (
 	Crashed Why = iota // a fault of the program
-	Memory             // there was none left
+	Memory             // it was exhausted
 	Threads            // no more could be started
-	Killed             // by somebody; the system does so, too
+	Killed             // by a user or the system
 )
 
 func (e *CrashError) Error() string {
@@ -276,7 +276,7 @@ func crashOf(state *os.ProcessState, words string, killed int64) *CrashError {
 	return e
 }
 
-// howEnded says in a line how a process has ended.
+// howEnded describes in a line how a process has ended.
 func howEnded(state *os.ProcessState, words string) string {
 	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
 		return fmt.Sprintf("killed by signal %d (%v)", status.Signal(), status.Signal())

@@ -1,10 +1,10 @@
 // Package sandbox runs the part of the program that touches strangers' files in a process that can
-// do little else. The parent keeps the user's rights and does by request what needs them; the child
-// gives up its own for good before it opens its input.
+// do little else. The parent keeps the user's rights and uses them at the child's request. The
+// child gives up its own for good before it opens its input.
 //
-// A Policy lists all that a child may still do. Enter closes every other door, as far as the kernel
-// has doors: Landlock for files, connections and signals, seccomp for system calls, no_new_privs,
-// and limits on memory and core dumps.
+// A Policy lists all that a child may still do. Enter closes every other door that the kernel can
+// close: Landlock for files, connections and signals, seccomp for system calls, no_new_privs, and
+// limits on memory and core dumps.
 package sandbox
 
 import (
@@ -16,8 +16,8 @@ import (
 	"strings"
 )
 
-// Policy lists what a process may still do. The zero value allows it to compute, and to use the
-// descriptors that it has.
+// Policy lists the remaining rights of a process. The zero value allows it to compute, and to use
+// the descriptors that it has.
 type Policy struct {
 	Read    []string // files to read, and folders with all below them
 	Write   []string // files to write and read, and folders whose files may be; all exist
@@ -30,8 +30,7 @@ type Policy struct {
 	Memory int64 // most bytes of data; 0 for no limit
 }
 
-// Network says how much of the network a process may use. Each value allows what those before it
-// do.
+// Network is the part of the network that a process may use. Each value includes the earlier ones.
 type Network uint8
 
 // The values of Network.
@@ -54,7 +53,7 @@ var resolving = []string{
 	"/lib", "/lib64", "/usr/lib", "/usr/lib64", "/run/systemd/resolve",
 }
 
-// With returns a policy that allows what either allows.
+// With returns the union of two policies.
 func (p Policy) With(q Policy) Policy {
 	p.Read, p.Write = slices.Concat(p.Read, q.Read), slices.Concat(p.Write, q.Write)
 	p.Devices, p.Folders = slices.Concat(p.Devices, q.Devices), slices.Concat(p.Folders, q.Folders)
@@ -63,9 +62,9 @@ func (p Policy) With(q Policy) Policy {
 	return p
 }
 
-// CUDA returns what the CUDA driver, if this process has loaded it, still opens after its start:
-// its devices, the library that compiles kernels, and the cache of compiled ones. It makes the
-// cache's folder.
+// CUDA returns the files that the CUDA driver, if this process has loaded it, still opens after its
+// start: its devices, the library that compiles kernels, and the cache of compiled ones. It makes
+// the cache's folder.
 func CUDA(env func(string) string) Policy {
 	folder := libraryFolder("libcuda.so")
 	if folder == "" {

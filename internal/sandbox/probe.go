@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Bait is what a process tries to reach to prove that it cannot.
+// Bait is the targets that a process tries to reach to prove that it cannot.
 type Bait struct {
 	Input  string `json:"input"`  // to read, which stays open
 	Output string `json:"output"` // to write, which stays open
@@ -71,7 +71,7 @@ type Door struct {
 // Wrong reports whether the door is open and should not be, or the other way round.
 func (d Door) Wrong() bool { return d.Open != d.Wanted }
 
-// attempts are the doors, with what is behind them.
+// attempts are the doors and their targets.
 var attempts = []struct {
 	name   string
 	wanted bool
@@ -136,8 +136,8 @@ func readSome(name string) error {
 	return err
 }
 
-// onThreads runs f on so many threads at once. It returns an error only if all do: one open thread
-// is an open door.
+// onThreads runs f on n threads at once. It returns an error only if all do: one open thread is an
+// open door.
 func onThreads(n int, f func() error) error {
 	var wg sync.WaitGroup
 	errs := make([]error, n)

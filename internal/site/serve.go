@@ -21,12 +21,11 @@ const (
 	headerTimeout   = 5 * time.Second
 )
 
-// Serve answers requests to addr, "HOST:PORT", until ctx ends; then pending requests have a few
+// Serve answers requests to addr, "HOST:PORT", until ctx ends. Then pending requests have a few
 // seconds to finish. It returns the bound address at once, and a function that waits for the end
-// and returns nil if ctx ended. With a TLS configuration it speaks nothing else. A request must
-// arrive within ten seconds, and an answer leave within half a minute; event streams have no
-// limit. Where all connections are taken, /livez and /healthz are answered all the same. aside may
-// be nil.
+// and returns nil if ctx ended. With a TLS configuration it speaks only TLS. A request must arrive
+// within ten seconds, and an answer leave within half a minute; event streams have no limit. Where
+// all connections are taken, /livez and /healthz are answered all the same. aside may be nil.
 func Serve(ctx context.Context, addr string, h http.Handler, secure *tls.Config, aside Aside) (net.Addr, func() error, error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", addr)
 	if err != nil {
@@ -151,7 +150,7 @@ func withProbe(ctx context.Context, c net.Conn) context.Context {
 	}
 }
 
-// probesOnly answers nothing but probes to the connections that are for them.
+// probesOnly answers only probes on the connections that are for them.
 func probesOnly(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if probe, _ := r.Context().Value(probeKey{}).(bool); probe {

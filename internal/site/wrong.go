@@ -12,8 +12,8 @@ import (
 )
 
 // Wrong tokens are answered late, the later the more of them come from an address. A right one is
-// never refused or delayed, so that nobody can lock out others, not even those who come through the
-// same proxy: tokens are too long to be guessed at any speed that a server has.
+// never refused or delayed, so that users cannot lock out others, even behind the same proxy:
+// tokens are too long to be guessed at any speed that a server has.
 const (
 	free        = 3               // wrong tokens without a delay: people mistype
 	step        = time.Second     // further delay for each after these
@@ -31,7 +31,7 @@ type Wrongs struct {
 	mu      sync.Mutex
 	known   map[netip.Prefix]*wrong
 	waiting int
-	told    time.Time // when the last line was told
+	told    time.Time // when the last line was printed
 	untold  int       // since then
 }
 
@@ -40,7 +40,8 @@ type wrong struct {
 	last  time.Time
 }
 
-// NewWrongs returns one that tells the person at the terminal of wrong tokens; nil for nobody.
+// NewWrongs returns one that reports wrong tokens to the person at the terminal, if tell is not
+// nil.
 func NewWrongs(tell func(line string)) *Wrongs {
 	if tell == nil {
 		tell = func(string) {}
@@ -49,7 +50,7 @@ func NewWrongs(tell func(line string)) *Wrongs {
 }
 
 // Note notes a wrong token from an address, and returns when the answer may go out. It is false if
-// so many answers wait that this one should close the connection.
+// too many answers wait and this one should close the connection.
 func (w *Wrongs) Note(ctx context.Context, from netip.Addr) bool {
 	delay, line := w.note(from, time.Now())
 	if line != "" {
@@ -76,7 +77,7 @@ func (w *Wrongs) queue(n int) bool {
 	return true
 }
 
-// note counts a wrong token, and returns the delay of its answer and a line to tell, or "".
+// note counts a wrong token, and returns the delay of its answer and a line to print, or "".
 func (w *Wrongs) note(from netip.Addr, now time.Time) (delay time.Duration, line string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -121,17 +122,17 @@ func (w *Wrongs) makeRoom(now time.Time) {
 	delete(w.known, oldest)
 }
 
-// tokenForm is that of a token of the user's own. Shorter ones can be guessed; other characters do
-// not belong in an address.
+// tokenForm is the form of a token of the user's own. Shorter ones can be guessed. Other characters
+// do not belong in an address.
 var tokenForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._~-]{16,128}$`) })
 
-// TokenRule says what a token is.
+// TokenRule is the rule for tokens.
 const TokenRule = "16 to 128 letters, digits and - . _ ~"
 
 // IsToken reports whether a token follows TokenRule.
 func IsToken(s string) bool { return tokenForm().MatchString(s) }
 
-// Address returns the address in "HOST:PORT", for display and to tell people apart.
+// Address returns the address in "HOST:PORT", for display and to distinguish people.
 func Address(hostPort string) netip.Addr {
 	a, err := netip.ParseAddrPort(hostPort)
 	if err != nil {
@@ -140,7 +141,7 @@ func Address(hostPort string) netip.Addr {
 	return a.Addr().Unmap()
 }
 
-// network is what one person has: an address of IPv4, or 2^64 of IPv6.
+// network is one person's addresses: an address of IPv4, or 2^64 of IPv6.
 func network(a netip.Addr) netip.Prefix {
 	bits := 64
 	if a.Is4() {

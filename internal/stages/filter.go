@@ -29,7 +29,7 @@ type filter struct {
 
 func (f *filter) Held() int { return f.held }
 
-// Process filters a frame, or passes it on if there is nothing to do.
+// Process filters a frame, or passes it on if it needs no filter.
 func (f *filter) Process(ctx context.Context, frame *pipeline.Frame, emit pipeline.Emit) error {
 	emit = f.steady(emit)
 	if err := f.prepare(ctx, frame, emit); err != nil {

@@ -151,7 +151,7 @@ func (s Stage) Filter() *kernels.Filter { return &s.kind.Filter }
 // Takes implements kernels.Stage: FFmpeg converts layouts that a filter does not take.
 func (s Stage) Takes(l pipeline.Layout) bool { return l.Valid() }
 
-// Identity implements kernels.Stage: an option without a value changes nothing.
+// Identity implements kernels.Stage: an option without a value makes no change.
 func (s Stage) Identity() bool { return s.Text == "" && s.Number == 0 }
 
 // Window implements kernels.Stage. A stage that reads other frames is Undivided.

@@ -2,8 +2,8 @@ package text
 
 import "strings"
 
-// Closest returns the candidate that name is most likely a typo of, or "" if none is near: at
-// most one edit for short names and a third of the letters for longer ones, or a unique prefix.
+// Closest returns the candidate that name is most likely a typo of, or "" if all are far: at most
+// one edit for short names and a third of the letters for longer ones, or a unique prefix.
 func Closest(name string, candidates []string) string {
 	best, bestCost := "", max(1, len(name)/3)+1
 	name = strings.ToLower(name)

@@ -42,7 +42,7 @@ func clockOfAV1(b []byte) []byte {
 	return w.end()
 }
 
-// clockToAV1 returns AV1's form of the first clock, nil if there is none.
+// clockToAV1 returns AV1's form of the first clock, or nil.
 func clockToAV1(b []byte) []byte {
 	r, w := reader{b: b}, writer{}
 	if n, given := r.bits(2), r.bits(1); n == 0 || given == 0 {
@@ -57,8 +57,8 @@ func clockToAV1(b []byte) []byte {
 }
 
 // TimeCode returns the payload of Timecode for codes of SMPTE ST 12-1, as FFmpeg has them: digits
-// from frames down to hours; nil for none. Above 30 frames a second they count pairs, and a bit has
-// the place in the pair.
+// from frames down to hours; nil without codes. Above 30 frames a second they count pairs, and a
+// bit has the place in the pair.
 func TimeCode(codes []uint32, rateNum, rateDen int) []byte {
 	const most, dropping = 3, 4
 	if len(codes) == 0 || len(codes) > most {

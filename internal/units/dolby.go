@@ -22,7 +22,7 @@ func wholeRPU(b []byte) []byte {
 	return b
 }
 
-// ofEMDF returns the RPU in an EMDF container, nil if there is none.
+// ofEMDF returns the RPU in an EMDF container, or nil.
 func ofEMDF(b []byte) []byte {
 	const longest = 1 << 12
 	r := reader{b: b}
@@ -62,8 +62,8 @@ func toEMDF(rpu []byte) []byte {
 	return w.b
 }
 
-// DolbyProfile returns the profile that an RPU belongs to: 5, 7 or 8, those of HEVC; 0 if it cannot
-// be told. A stream's configuration record is the better source.
+// DolbyProfile returns the profile that an RPU belongs to: 5, 7 or 8, HEVC's profiles; 0 if it is
+// unknown. A stream's configuration record is the better source.
 func DolbyProfile(rpu []byte) int {
 	r := reader{b: rpu, at: 8}
 	const metadata, extended = 2, 7 << 8
@@ -91,7 +91,7 @@ func DolbyProfile(rpu []byte) int {
 	case profile == 0 && full:
 		return 5
 	case profile == 1 && enhanced && !plain:
-		return 7 // or 4, which nothing plays any more
+		return 7 // or 4, which no player supports any more
 	case profile == 1:
 		return 8
 	}

@@ -1,8 +1,8 @@
 package units
 
 // grainEnd returns where film_grain_characteristics (ISO 14496-10, D.1.21; ISO 23008-2, D.2.19)
-// says how long it holds, the only place where H.264 and HEVC differ. ok is false if it is cut off,
-// or ends before.
+// states how long it holds, the only place where H.264 and HEVC differ. ok is false if it is cut
+// off, or ends before.
 func grainEnd(b []byte) (at int, ok bool) {
 	r := reader{b: b}
 	if cancel := r.bits(1); cancel == 1 {
@@ -45,7 +45,7 @@ func repeated(b []byte) []byte { return regrained(b, func(r *reader, w *writer) 
 func regrained(b []byte, last func(*reader, *writer)) []byte {
 	at, ok := grainEnd(b)
 	if !ok {
-		if at == 1 && len(b) > 0 { // cancels film grain, and says no more
+		if at == 1 && len(b) > 0 { // cancels film grain, without more
 			return b
 		}
 		return nil

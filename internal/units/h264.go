@@ -10,8 +10,8 @@ const (
 	h264SPS   = 7
 )
 
-// sps is what a sequence parameter set of H.264 says of the headers of slices and of pic_timing
-// (ISO 14496-10, 7.3.2.1.1 and E.1.1). The zero value knows none.
+// sps has the fields of a sequence parameter set of H.264 that describe headers of slices and
+// pic_timing (ISO 14496-10, 7.3.2.1.1 and E.1.1). The zero value is unknown.
 type sps struct {
 	known     bool
 	planes    bool // separate_colour_plane_flag
@@ -35,7 +35,7 @@ func spsOf(list [][]byte) (s sps) {
 	return sps{}
 }
 
-// parseSPS reads a sequence parameter set, as far as its usability information (VUI) is whole.
+// parseSPS reads a sequence parameter set, up to the damage in its usability information (VUI).
 func parseSPS(unit []byte) (s sps) {
 	const most = 16 // bits of a frame_num
 	var p h264.SPS
@@ -59,7 +59,7 @@ func parseSPS(unit []byte) (s sps) {
 	return s
 }
 
-// field is the picture of an access unit that is one field of a frame; the zero value is any other.
+// field is the picture of an access unit that is one field of a frame. The zero value is any other.
 type field struct {
 	single bool
 	bottom bool
@@ -68,7 +68,7 @@ type field struct {
 
 // slice reads the header of a slice up to frame_num (7.3.3); r is nil for other units.
 func (s *sps) slice(u []byte) (r *reader, frame uint32) {
-	const longest = 32 // bytes of a header, as far as it is read
+	const longest = 32 // bytes of a header that are read
 	if kind := u[0] & 31; kind != h264Slice && kind != h264DataA && kind != h264IDR {
 		return nil, 0
 	}
@@ -138,10 +138,10 @@ func (f *Fields) Second(s Stream, au []byte) bool {
 // begins with any picture.
 type FrameNumbers struct {
 	last    uint32 // frame_num of the latest reference picture
-	other   bool   // the latest picture is none
+	other   bool   // the latest picture is not one
 	known   bool
-	missing map[uint32]int64 // pictures, by the frame_num that says so
-	// An encoder may number the others, too, against the standard. It never gives a number twice.
+	missing map[uint32]int64 // pictures, by their frame_num
+	// An encoder may also number the others, against the standard. It never gives a number twice.
 	unlike int64 // missing if it does not
 	twice  bool  // it does not: a reference picture had the number of another one before it
 }

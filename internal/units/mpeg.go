@@ -7,12 +7,12 @@ type GroupTime struct {
 	Hours, Minutes, Seconds, Pictures int
 	Drop                              bool
 	// Before is how many pictures of the group are shown before the first coded one. The time is
-	// that of the first shown.
+	// the first shown picture's.
 	Before int
 }
 
-// GroupTimeOf reads the header of the group that begins with a coded picture. ok is false if none
-// does, or if it is damaged.
+// GroupTimeOf reads the header of the group that begins with a coded picture. ok is false without
+// one, or if it is damaged.
 func GroupTimeOf(picture []byte) (g GroupTime, ok bool) {
 	_, group, begins := bytes.Cut(picture, []byte{0, 0, 1, 0xb8})
 	_, first, coded := bytes.Cut(group, []byte{0, 0, 1, 0})

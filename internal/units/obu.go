@@ -26,7 +26,7 @@ type OBU struct {
 }
 
 // OBUHeader returns the length of the header (AV1, 5.3) that b begins with, 10 bytes at most, and
-// the size of the payload behind it, -1 if the header has none. ok is false if it is damaged.
+// the size of the payload behind it, -1 if the header lacks it. ok is false if it is damaged.
 func OBUHeader(b []byte) (header, size int, ok bool) {
 	header = 1
 	if len(b) > 0 && b[0]&4 != 0 { // extension
@@ -56,7 +56,7 @@ func OBUs(tu []byte) (list []OBU, whole bool) {
 	return list, true
 }
 
-// leb128 reads a number of up to 32 bits; used is 0 if there is none.
+// leb128 reads a number of up to 32 bits; used is 0 on failure.
 func leb128(b []byte) (n, used int) {
 	v, used := binary.Uvarint(b[:min(len(b), 8)])
 	if used <= 0 || v > 1<<32-1 {
@@ -134,7 +134,7 @@ func insertOBU(tu []byte, list []Unit) ([]byte, error) {
 	return append(out, tu[len(before):]...), nil
 }
 
-// toMetadata returns a metadata OBU's payload, nil if AV1 cannot say it.
+// toMetadata returns a metadata OBU's payload, nil if AV1 has no form for it.
 func toMetadata(u Unit) []byte {
 	switch u.Kind {
 	case ContentLight:

@@ -37,7 +37,7 @@ func Messages(sei []byte) iter.Seq2[int, []byte] {
 	}
 }
 
-// seiNumber reads a number written as bytes to add up, of which only the last is not 255.
+// seiNumber reads a number written as bytes to add up, all 255 except the last.
 func seiNumber(b []byte) (n int, rest []byte) {
 	for i, c := range b {
 		n += int(c)

@@ -41,7 +41,7 @@ func DynamicHDROf(payload []byte) []byte {
 }
 
 // ClosedCaptions returns the payloads of Captions for cc_data of ATSC A/53: groups of three bytes,
-// of which each holds 31.
+// at most 31 in each.
 func ClosedCaptions(data []byte) (list [][]byte) {
 	const group, most, processCC, marker = 3, 31, 0x40, 0xff
 	for len(data) >= group {

@@ -11,8 +11,8 @@ const seiTiming = 1
 // clocksOf is the number of clocks by pic_struct (ISO 14496-10, table D-1).
 var clocksOf = [16]int{1, 1, 1, 2, 2, 3, 3, 2, 3}
 
-// clocks returns the clocks of H.264's pic_timing as HEVC's time_code, nil if there are none. They
-// differ in the length of n_frames and of time_offset.
+// clocks returns the clocks of H.264's pic_timing as HEVC's time_code, or nil. They differ in the
+// length of n_frames and of time_offset.
 func (p *sps) clocks(timing []byte) []byte {
 	r, w := p.structureOf(timing), writer{}
 	n := clocksOf[r.bits(4)]
@@ -118,8 +118,8 @@ func (s Stream) retime(all [][]byte, change func(timing []byte) []byte) error {
 	return errNoTiming
 }
 
-// Progressive returns a copy of an access unit of H.264 whose pic_timing says that the picture has
-// no fields, whatever its macroblocks; the unit as it is if it has no such message.
+// Progressive returns a copy of an access unit of H.264 whose pic_timing marks the picture as
+// progressive, with any macroblocks; the unit as it is if it has no such message.
 func (s Stream) Progressive(au []byte) []byte {
 	all, whole := NALUnits(au, s.prefix)
 	if !whole || s.codec != "h264" || s.retime(all, s.sps.progressive) != nil {
@@ -129,7 +129,7 @@ func (s Stream) Progressive(au []byte) []byte {
 }
 
 // MayHaveFields reports whether pictures may have fields, by the header of H.264 or MPEG-2, by
-// FFmpeg's names of the codecs. Of others it knows nothing, and reports false.
+// FFmpeg's names of the codecs. For other codecs it reports false.
 func MayHaveFields(codec string, extradata []byte) bool {
 	switch codec {
 	case "h264":

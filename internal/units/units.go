@@ -1,15 +1,14 @@
-// Package units finds and places the units of a coded picture that say something beside its
-// samples: light levels, HDR10+, Dolby Vision, captions, timecodes. They are SEI messages in H.264
-// (ISO 14496-10, annex D) and HEVC (ISO 23008-2, annex D), and metadata OBUs in AV1 (AV1 bitstream
-// specification, 5.8).
+// Package units finds and places the units of a coded picture with metadata: light levels, HDR10+,
+// Dolby Vision, captions, timecodes. They are SEI messages in H.264 (ISO 14496-10, annex D) and
+// HEVC (ISO 23008-2, annex D), and metadata OBUs in AV1 (AV1 bitstream specification, 5.8).
 package units
 
 import "slices"
 
-// Kind is what a unit says.
+// Kind is the kind of a unit's metadata.
 type Kind uint8
 
-// The kinds. Payloads have one form for all codecs, which is that of HEVC's SEI message.
+// The kinds. Payloads have one form for all codecs, HEVC's SEI message.
 const (
 	MasteringDisplay    Kind = iota + 1 // SEI 137: 24 bytes
 	ContentLight                        // SEI 144: 4 bytes
@@ -39,7 +38,7 @@ func (k Kind) String() string { return names[k] }
 // the one that carried it.
 func (k Kind) OfOnePicture() bool { return k == Captions || k == Timecode }
 
-// Lasting reports whether a unit holds from its key frame up to the next one; others belong to one
+// Lasting reports whether a unit holds from its key frame up to the next one. Others belong to one
 // picture.
 func (k Kind) Lasting() bool {
 	return k == MasteringDisplay || k == ContentLight || k == AlternativeTransfer || k == AmbientViewing || k == FramePacking
@@ -51,7 +50,7 @@ type Unit struct {
 	Payload []byte
 }
 
-// Stream says how the access units of a video are coded. The zero value has no units.
+// Stream describes the coding of a video's access units. The zero value has no units.
 type Stream struct {
 	codec  string
 	prefix int // bytes of length before each NAL unit; 0 for start codes
@@ -87,8 +86,8 @@ func (s Stream) Carries(k Kind) bool {
 	return false
 }
 
-// Pictured reports whether an access unit has a coded picture. Of codecs that are not understood it
-// takes all for one but what is as short as MPEG-4's mark of a picture left out.
+// Pictured reports whether an access unit has a coded picture. In other codecs every packet counts
+// as one, except packets as short as MPEG-4's mark of a picture left out.
 func (s Stream) Pictured(au []byte) bool {
 	const mark = 16
 	var slice func(unit []byte) bool
@@ -104,7 +103,7 @@ func (s Stream) Pictured(au []byte) bool {
 	return slices.ContainsFunc(list, slice)
 }
 
-// Scan returns copies of the units of an access unit, in their order, as far as it is intact.
+// Scan returns copies of the units of an access unit, in their order, up to the first damage.
 // Timecodes of H.264 are found only once the stream's parameters are known: see Learn.
 func (s Stream) Scan(au []byte) []Unit {
 	switch s.codec {
@@ -116,8 +115,8 @@ func (s Stream) Scan(au []byte) []Unit {
 	return nil
 }
 
-// Layered reports whether an access unit of HEVC has pictures beside that of the base layer: those
-// of a second eye, say.
+// Layered reports whether an access unit of HEVC has pictures beside the base layer's, such as a
+// second eye's.
 func (s Stream) Layered(au []byte) bool {
 	if s.codec != "hevc" {
 		return false

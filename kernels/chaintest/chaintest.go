@@ -15,7 +15,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Clip is a noisy video, of which a part may be wanted. The filters read the frames around it.
+// Clip is a noisy video, perhaps only a part of it. The filters read the frames around it.
 type Clip struct {
 	Format     pipeline.Format
 	Interlaced bool
@@ -37,8 +37,8 @@ func Small(l pipeline.Layout, interlaced bool) Clip {
 	return Clip{pipeline.Format{Layout: l, Width: 64, Height: 48, Matrix: pipeline.BT709}, interlaced, frames, 0, frames}
 }
 
-// Parts returns pairs of filters, and clips of which a part is wanted that does not begin where the
-// frames around it do.
+// Parts returns pairs of filters, and clips with a wanted part that does not begin where the frames
+// around it do.
 func Parts() map[Clip][2]kernels.Stage {
 	all := Filters()
 	fast, good, best, bilateral, recursive := all[0], all[1], all[2], all[3], all[4]
@@ -98,10 +98,10 @@ func Name(p kernels.Stage) string {
 }
 
 // Memory has frames in the memory of a device alone between the filters of a chain, if both work
-// there; nil: there is none.
+// there; nil: unavailable.
 type Memory interface{ KeepBetween(*pipeline.Pool) }
 
-// Result is what a frame was filtered to.
+// Result is the result of a frame.
 type Result struct {
 	PTS     int64
 	Format  pipeline.Format
@@ -215,12 +215,12 @@ func (s *source) Next(ctx context.Context) (*pipeline.Frame, error) {
 	return f, ctx.Err()
 }
 
-// quantiser returns that of frame n, in whose noise the denoiser has it count.
+// quantiser returns frame n's quantiser, which counts in the denoiser's noise.
 func quantiser(n int) pipeline.Quantiser {
 	return pipeline.Quantiser{Step: float32(20 + 3*(n%3)), Smoothed: n%4 == 0}
 }
 
-// sink keeps what it gets.
+// sink keeps its frames.
 type sink struct{ got []Result }
 
 func (s *sink) Put(_ context.Context, f *pipeline.Frame) error {

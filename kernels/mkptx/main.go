@@ -7,8 +7,8 @@
 //	go run ./kernels/mkptx -only X   compile those whose names begin with X, and leave the others
 //	go run ./kernels/mkptx -list     print one variant a line: NAME SOURCE FLAGS...
 //
-// With -cache FOLDER, what the same clang has compiled before from the same preprocessed text with
-// the same flags comes from there.
+// With -cache FOLDER, modules that the same clang has compiled before from the same preprocessed
+// text with the same flags come from there.
 //
 // PTX of clang 19 for compute capability 6.1 and PTX ISA 6.0 loads on every GPU since 2016 with
 // every driver since 2017.
@@ -115,7 +115,7 @@ func write(path string, text []byte) error {
 	return os.WriteFile(path, b.Bytes(), 0o666)
 }
 
-// have returns the module embedded in this program, "" if there is none.
+// have returns the module embedded in this program, or "".
 func have(l *kernels.Library, name string) string {
 	v, err := l.Named(name)
 	if err != nil {
@@ -212,8 +212,8 @@ func keep(file string, data []byte) error {
 	return os.Rename(part, file)
 }
 
-// arguments returns those of clang but for the kind of output. Multiply-adds are fused only where
-// the source says so.
+// arguments returns clang's arguments without the kind of output. Multiply-adds are fused only
+// where the source does so.
 func arguments(v kernels.Variant) []string {
 	isa := "+ptx60"
 	switch {

@@ -46,7 +46,7 @@ type (
 // MinSide is the least width and height at which the clips' scene can be drawn.
 const MinSide = 16
 
-// Options of Run; the zero value measures everything on the first GPU.
+// Options of Run. The zero value measures everything on the first GPU.
 type Options struct {
 	Only   []string // sections; empty: all
 	Kernel string   // glob (path.Match) of the kernels to time; "": those for the default options
@@ -104,7 +104,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return measured, r.sections(ctx, measured)
 }
 
-// needsGPU reports whether nothing can be measured without a GPU.
+// needsGPU reports whether all measurements need a GPU.
 func (r *run) needsGPU() bool {
 	without := func(s string) bool { return s != SectionKernel && s != SectionStep }
 	return r.o.NeedGPU || len(r.o.Only) > 0 && !slices.ContainsFunc(r.o.Only, without)

@@ -65,7 +65,7 @@ func denoiseOperations(p kernels.Denoise, f pipeline.Format) float64 {
 	}
 	all := pass(8, s.First.Stride, s.Near, first, 1)
 	if s.TwoPasses {
-		all += pass(16, s.Second.Stride, s.Far, second, 2) // the pilot is transformed, too
+		all += pass(16, s.Second.Stride, s.Far, second, 2) // the pilot is also transformed
 	}
 	return all * samples
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // EndSection has whole jobs: decode, filter, and encode to H.264 with the program's defaults. They
-// write nothing, so times do not include the disk.
+// do not write, so times do not include the disk.
 type EndSection struct {
 	Rows []EndRow `json:"rows"`
 }
@@ -37,7 +37,7 @@ type EndRow struct {
 	Plain Stat    `json:"plain"`
 	Time  Stat    `json:"time"`     // of the job
 	Floor float64 `json:"floor_ms"` // if no core waited: the least processor time, spread over all cores
-	Ratio float64 `json:"ratio"`    // of the medians; 1 for a filter that costs nothing
+	Ratio float64 `json:"ratio"`    // of the medians; 1 for a filter without cost
 	FPS   float64 `json:"fps"`      // of the job
 	// Busy milliseconds a frame of the decoder, the filter and the encoder in the last run, which
 	// overlap and use threads of their own.
@@ -184,7 +184,7 @@ func tryNVENC(b *gpu.Backend, f pipeline.Format) error {
 	return e.Supports("h264", f.Layout, f.Width, f.Height)
 }
 
-// reason returns the text of the first error; "" if there is none.
+// reason returns the text of the first error, or "".
 func reason(errs ...error) string {
 	for _, err := range errs {
 		if err != nil {
@@ -208,7 +208,7 @@ func (r *run) jobs(ctx context.Context, clip string) (all []*endJob, err error) 
 		all = append(all, plain)
 		radii := r.radii([]int{1, 5}, []int{1, 5})
 		if w.skipped != "" {
-			radii = radii[:1] // says why once
+			radii = radii[:1] // prints the reason once
 		}
 		for _, radius := range radii {
 			filtered := *plain
@@ -283,7 +283,7 @@ type endJob struct {
 	format  pipeline.Format
 
 	times  []time.Duration
-	busy   time.Duration // of all cores, in the run that took the least; 0: none yet
+	busy   time.Duration // of all cores, in the run that took the least, or 0
 	frames int64
 	stages [3]float64
 }

@@ -18,7 +18,7 @@ type LiveSection struct {
 	Rows []LiveRow `json:"rows"`
 }
 
-// LiveRow is one session. Times are those of one picture.
+// LiveRow is one session. Times are for one picture.
 type LiveRow struct {
 	Size    Size    `json:"size"`
 	Radius  int     `json:"radius"`

@@ -14,7 +14,7 @@ type Machine struct {
 	CPU    string `json:"cpu"`    // the model
 	Cores  int    `json:"cores"`  // available to the program
 	Filter string `json:"filter"` // instruction set and threads of the CPU's filter
-	GPU    *GPU   `json:"gpu"`    // nil when none is used
+	GPU    *GPU   `json:"gpu"`    // nil when unused
 }
 
 // GPU is a device and its limits.

@@ -85,7 +85,7 @@ import (
 	"vidfilter/internal/isa"
 )
 
-// Peak is what a device can do at most, in 1e9 a second.
+// Peak is the highest rates of a device, in 1e9 a second.
 type Peak struct {
 	Operations float64 `json:"gflop_per_s"` // on floats; a multiply-add is two
 	Bytes      float64 `json:"gb_per_s"`    // read and written by a copy

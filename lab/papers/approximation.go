@@ -14,7 +14,7 @@ import (
 // sigma_s, or the line ends, and filters from there as if the line were flat before.
 type Approximation struct {
 	Algorithm Algorithm
-	Kappa     float64 // at least 0; 0 filters each block as if nothing surrounded it
+	Kappa     float64 // at least 0; 0 filters each block without its surroundings
 	Block     int     // pixels of a block along the line, for algorithm D: 24 in the paper
 	Blocks    int     // blocks of a line, for algorithm C: 2 to 6 in the paper
 }

@@ -53,7 +53,7 @@ func (v CPUVariant) Plan(stage kernels.Planned, f pipeline.Format, threads int) 
 	return plan, nil
 }
 
-// Filter filters src into dst; both have the plan's format and share no memory. It does not write
+// Filter filters src into dst. Both have the plan's format and share no memory. It does not write
 // to src, and writes only the samples of dst. Interlaced frames are filtered field by field. When
 // the context ends, it stops after the current row, tile or band and returns the context's cause.
 func (p *CPUPlan) Filter(ctx context.Context, dst, src *pipeline.Frame) error {

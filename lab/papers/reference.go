@@ -114,7 +114,7 @@ func (r *reference) filter(dst, src *pipeline.Frame, first, step int) {
 				continue
 			}
 			for c, mean := range r.mean(x, y) {
-				to[4*x+c] = byte(mean + 0.5 + 1.0/16384) // ties round up, whatever rounding errors do
+				to[4*x+c] = byte(mean + 0.5 + 1.0/16384) // ties round up, despite rounding errors
 			}
 		}
 	}
@@ -157,7 +157,7 @@ func mirrored(i, n int) int {
 	return min(max(i, 0), n-1)
 }
 
-// weights returns R(D) for each channel; they differ only with the distance channel.
+// weights returns R(D) for each channel. They differ only with the distance channel.
 func (r *reference) weights(p, q *pixel) (w [3]float64) {
 	joint := 0.0
 	for c := range w {

@@ -11,8 +11,8 @@ import (
 // frames, and adds inner's changes to the original samples, like kernels.Reference. Interlaced
 // frames keep their fields apart.
 //
-// Frames for inner come from words, and those of this filter from results; inner draws its results
-// from a pool of its own. tell, if not nil, is called before converting frames of a new format.
+// Frames for inner come from words, and this filter's from results. inner draws its results from a
+// pool of its own. tell, if not nil, is called before converting frames of a new format.
 func InRGBA(inner pipeline.Filter, words, results *pipeline.Pool, tell func(from pipeline.Format)) pipeline.Filter {
 	return &inRGBA{inner: inner, words: words, results: results, tell: tell}
 }

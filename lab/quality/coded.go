@@ -100,7 +100,7 @@ func decoded(ctx context.Context, name string, most int) ([]*pipeline.Frame, err
 	return frames, err
 }
 
-// extent is how much a file says that it has; 0: it does not say.
+// extent is the stated size of a file's content; 0: unknown.
 type extent struct {
 	frames int64
 	length time.Duration

@@ -37,7 +37,7 @@ func (r *run) crops(k Kind, all []*noisyClip) error {
 }
 
 // crops draws a picture of the middle target: untouched, ours, the best rival. It is where ours
-// changes most, or the rival if ours does nothing.
+// changes most, or the rival if ours makes no change.
 func (f *footage) crops(folder string) error {
 	rows := []*pipeline.Frame{f.looks[Untouched], f.looks[Good]}
 	if best, ok := f.bestRival(0); ok {

@@ -26,7 +26,7 @@ type Footage struct {
 	Spread  [2]float64 `json:"spread"`  // the standard error of the errors
 	Meter   [2]float64 `json:"meter"`   // sigma that the denoiser measured, the mean of the targets
 	Detail  float64    `json:"detail"`  // the standard error of the texture kept
-	Problem string     `json:"problem"` // why the errors mean nothing; "" if they do
+	Problem string     `json:"problem"` // why the errors are meaningless, or ""
 	Results []Held     `json:"results"`
 }
 
@@ -36,14 +36,14 @@ type Held struct {
 	Strengths [2]string  `json:"strengths"` // with the least error of luma, and of chroma
 	Error     [2]float64 `json:"error"`     // mean square error in the still part, of luma and chroma, in 8-bit levels
 	Kept      float64    `json:"kept"`      // share of the texture that is kept, anywhere in the picture
-	Removed   float64    `json:"removed"`   // RMS of what was taken out of luma
+	Removed   float64    `json:"removed"`   // RMS of the part removed from luma
 	MS        float64    `json:"ms"`        // the processor's time for a frame; 0: not measured
 }
 
 const (
 	shortClip  = 64      // frames of a video that is read as a whole, and the most of one without a length
 	stretchLen = 27      // frames of each of the stretches of a longer one
-	budget     = 1 << 30 // bytes of the frames of a video in memory, but for one stretch
+	budget     = 1 << 30 // bytes of the frames of a video in memory, except one stretch
 
 	mostStretches = 4
 	apart         = 6       // frames from a target to the next, at least
@@ -53,8 +53,8 @@ const (
 	ends          = 3       // frames before the first target, and after the one that follows the last held out
 
 	leastStill = 0.03 // share of the picture that makes a figure
-	leastAreas = 12   // likewise, areas
-	worthIt    = 0.3  // an error in 8-bit levels² below it is that of rounding
+	leastAreas = 12   // the same for areas
+	worthIt    = 0.3  // an error in 8-bit levels² below it is due to rounding
 	unlike     = 1.6  // times the noise of t+1, or this part of it, is no noise of t
 	leastSure  = 0.33 // the standard error of the error may be so much of what there is untouched
 	bareError  = 0.05 // or so much, in 8-bit levels
@@ -140,7 +140,7 @@ type footage struct {
 	*Footage
 	stretches []stretch
 	looks     map[string]*pipeline.Frame // results for the middle target
-	seen      func(*pipeline.Frame)      // of each result for a target; nil: nobody
+	seen      func(*pipeline.Frame)      // of each result for a target, or nil
 }
 
 // readFootage reads a short video as a whole, and stretches of a longer one.
@@ -241,7 +241,7 @@ func (f *footage) middle() (*stretch, *shot) {
 	return s, &s.shots[len(s.shots)/2]
 }
 
-// untouched measures the video itself, and says whether the measure holds.
+// untouched measures the video itself, and reports whether the measure holds.
 func (f *footage) untouched() {
 	var sums heldSums
 	areas, equal := 0, 0
@@ -277,7 +277,7 @@ func (f *footage) untouched() {
 	f.looks[Untouched] = s.frames[m.at]
 }
 
-// outcome is what a method made of a video.
+// outcome is the result of a method for a video.
 type outcome struct {
 	Held
 	look  *pipeline.Frame // the result for the middle target
@@ -315,8 +315,8 @@ func (f *footage) own(ctx context.Context, name string, t denoise.Tier) (o outco
 	return o, nil
 }
 
-// recall is how many frames before a target a filter without a bound gets: what was longer ago has
-// no weight left.
+// recall is how many frames before a target a filter without a bound gets: older frames have no
+// weight left.
 const recall = 24
 
 // trial is a rival at one strength.
@@ -429,7 +429,7 @@ func (r *run) footage(ctx context.Context, name string) error {
 	return nil
 }
 
-// matches reports whether a glob names a method; "" names those of a list.
+// matches reports whether a glob names a method; "" names a list's.
 func matches(glob, method string, list []string) bool {
 	if glob == "" {
 		return slices.Contains(list, method)

@@ -15,7 +15,7 @@ dB is the gain over untouched. Texture is the share of the detail that both fram
 result keeps, moving or not; removed is the RMS of what the filter took out of luma. Rivals have the
 strengths with the least error, one for luma and one for chroma.`
 
-// result returns the measures of a method, nothing if it was not measured.
+// result returns the measures of a method, empty if it was not measured.
 func (f *Footage) result(method string) Held {
 	for _, h := range f.Results {
 		if h.Method == method {
@@ -93,7 +93,7 @@ func (f *Footage) pair(x [2]float64) string {
 	return fmt.Sprintf("%.1f / %.1f", x[0], x[1])
 }
 
-// error shows an error, nothing where the measure does not hold.
+// error shows an error, or "" where the measure does not hold.
 func (f *Footage) error(h Held, plane int) string {
 	if f.Problem != "" || h.Method == "" || plane > 0 && f.gray() {
 		return ""
@@ -135,7 +135,7 @@ func (f *Footage) table() *text.Table {
 	return t
 }
 
-// shortStrength leaves out what the method's name says.
+// shortStrength leaves out the part in the method's name.
 func shortStrength(method, strength string) string {
 	strength = strings.TrimPrefix(strength, method+"=")
 	if method == "atadenoise" {

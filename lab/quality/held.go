@@ -15,11 +15,11 @@ import (
 //	mean (result - y[t+1])²                    = error of the result + noise of t+1
 //	mean (y[t+1] - y[t]) (y[t+1] - y[t+2])     = noise of t+1, the floor
 //
-// and the difference is the error. Half the variance of y[t+1] - y[t+2] would do for a floor, too,
-// if all frames had the same noise: those of a codec do not, and specks of dirt are in one alone.
+// and the difference is the error. Half the variance of y[t+1] - y[t+2] would also do for a floor,
+// if all frames had the same noise: frames of a codec do not, and specks of dirt are in one alone.
 //
-// Likewise the covariance of the result's detail with that of t+1 has no part of the noise: over
-// the covariance of frame t itself, it is the share of the texture that the filter keeps, also
+// The covariance of the result's detail with the detail of t+1 has no part of the noise either:
+// over the covariance of frame t itself, it is the share of the texture that the filter keeps, also
 // where things move.
 
 const (
@@ -28,13 +28,13 @@ const (
 	searched = 16 // samples that an area may have moved each way
 
 	quiet       = 0.02 // variance of the change, in 8-bit levels², below which there is no noise
-	leastOwn    = 0.5  // of the change's variance must be noise of t+1 alone: less says that things move
+	leastOwn    = 0.5  // of the change's variance must be noise of t+1 alone: less means motion
 	mostSlope   = 0.2  // of the change may be explained by a shift of a part of a sample
 	uneven      = 3    // times the change of the quietest tenth of like brightness is no noise
 	lights      = 6    // classes of brightness, and how many areas one has at the least
 	leastAlike  = 24
 	mostClipped = 0.1 // of the samples that may be black or white
-	mostEqual   = 0.9 // of the samples that may be those of the next frame
+	mostEqual   = 0.9 // of the samples that may equal the next frame's
 )
 
 // levels is a plane in 8-bit levels.
@@ -123,7 +123,7 @@ type vector struct{ x, y int }
 type area struct {
 	core       box
 	next, last vector
-	still      bool       // nothing moves but by whole samples, and what changes is noise
+	still      bool       // all motion is by whole samples, and all changes are noise
 	change     float64    // half the variance of the change from frame to frame; 0: not looked at
 	light      float64    // mean of luma
 	floor      [3]float64 // mean square of the noise of each plane
@@ -263,7 +263,7 @@ func (a *aim) energy(b box, v vector) float64 {
 	return sum / float64(b.w*b.h)
 }
 
-// examine decides whether what changes in an area from t to t+2 is noise, and how much that is.
+// examine decides whether the changes in an area from t to t+2 are noise, and measures it.
 func (a *aim) examine(b *area) {
 	p, ok := a.patch(b, 0)
 	if !ok {
@@ -312,7 +312,7 @@ func (a *aim) examine(b *area) {
 	}
 }
 
-// patch is an area with what is around it, in one plane.
+// patch is an area with its surroundings, in one plane.
 type patch struct {
 	core, wide box
 	next, last vector
@@ -370,8 +370,8 @@ func (p *patch) row(l *levels, v vector, y int) []float32 {
 	return l.row(p.wide.y + y + v.y)[p.wide.x+v.x:][:p.wide.w]
 }
 
-// difference returns one plane less another, both where the patch has moved to, without what
-// flicker and a shift by a part of a sample explain: the mean, and multiples of the slopes. It also
+// difference returns one plane less another, both where the patch has moved to, without the effects
+// of flicker and a shift by a part of a sample: the mean, and multiples of the slopes. It also
 // returns the share that the shift explains.
 func (p *patch) difference(a *levels, va vector, b *levels, vb vector) (d []float64, explained float64) {
 	d = make([]float64, 0, len(p.gx))
@@ -423,9 +423,9 @@ func (p *patch) inCore(a, b []float64) (sum float64) {
 type heldSums struct {
 	areas    int
 	planes   [2]heldPlane // luma, chroma
-	kept     float64      // covariance of the result's detail with that of the frame held out
+	kept     float64      // covariance of the result's detail with the detail of the frame held out
 	texture  float64      // of the picture's own
-	removed  float64      // squares of what the filter took out of luma
+	removed  float64      // squares of the part that the filter removed from luma
 	samples  float64      // of luma
 	variance float64      // of texture, by the noise
 }
@@ -499,8 +499,8 @@ func (p *heldPlane) count(square, floor, n float64) {
 	p.parts, p.square, p.mean = p.parts+1, p.square+left*left, p.mean+left
 }
 
-// covariances returns those of the result's detail and of the picture's own with the detail of t+1,
-// and the square of the latter's standard error.
+// covariances returns the covariances of the result's detail and of the picture's own with the
+// detail of t+1, and the square of the latter's standard error.
 func (a *aim) covariances(b box, v vector, result, own *levels) (kept, texture, variance float64) {
 	for y := range b.h {
 		p, q := result.row(b.y + y)[b.x:][:b.w], own.row(b.y + y)[b.x:][:b.w]

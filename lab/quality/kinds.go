@@ -17,7 +17,7 @@ type Kind struct {
 	add   func(r *rand.Rand, f *pipeline.Frame, t, bar int) // to picture t
 	crf   int                                               // of x264, after the noise; 0: not coded by it
 
-	coder []string // options of an ffmpeg program that codes it instead; nil: none
+	coder []string // options of an ffmpeg program that codes it instead, or nil
 }
 
 // Clean reports whether the pictures have no noise but a codec's.
@@ -26,14 +26,14 @@ func (k Kind) Clean() bool { return k.add == nil }
 // Coded reports whether the noise has gone through a codec.
 func (k Kind) Coded() bool { return (k.crf > 0 || k.coder != nil) && !k.Clean() }
 
-// broad are the kinds of noise with which all others are measured. Elsewhere it is those of brief,
+// broad are the kinds of noise with which all others are measured. Elsewhere it is brief's methods,
 // unless a user names them: they decide nearly everything, and the rest takes most of the time.
 var (
 	broad = []string{"w10", "w25", "x23"}
 	brief = []string{NLMeans, "hqdn3d"}
 )
 
-// measures reports whether a method is measured with this kind; glob is what a user wants.
+// measures reports whether a method is measured with this kind; glob is the user's choice.
 func (k Kind) measures(method, glob string) bool {
 	switch {
 	case k.Title == pairKind:
@@ -95,7 +95,7 @@ func KindNames() (names []string) {
 }
 
 // noisy returns the frames with noise, before any coding. Pictures that are shown twice have the
-// same noise, and black bars have none.
+// same noise, and black bars are clean.
 func (k Kind) noisy(clean []*pipeline.Frame, source func(int) int, bar int) []*pipeline.Frame {
 	out := make([]*pipeline.Frame, len(clean))
 	for t, f := range clean {

@@ -13,7 +13,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// method filters clips in one way. Those of others have strengths, weakest first.
+// method filters clips in one way. Other programs' methods have strengths, weakest first.
 type method struct {
 	name      string
 	ours      bool // the denoiser, which measures the noise itself

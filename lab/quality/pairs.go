@@ -48,7 +48,7 @@ func (r *run) pair(ctx context.Context, name string) error {
 		if f.Layout != clean.Layout || f.Width != clean.Width || f.Height != clean.Height || f.FullRange != clean.FullRange {
 			return fmt.Errorf("%s: %v%s, %s: %v%s: %w", name, f.Format, rangeOf(f), r.Truth, clean.Format, rangeOf(clean), ErrPair)
 		}
-		clean.Format = f.Format // matrices are not said by all
+		clean.Format = f.Format // not all state their matrix
 		s, err := score(c.frames, c.noisy, t, t)
 		if err != nil {
 			return err

@@ -33,10 +33,10 @@ type Options struct {
 	Clips   string   // glob (path.Match) of the drawn clips by set and name; "": "proof/*"
 	Methods string   // glob of the rivals; "": all
 	Files   []string // videos to measure on instead: as they are unless Noise or Truth is given
-	Truth   string   // a clean video of what Files show; "": none
+	Truth   string   // a clean video of the scene in Files, or ""
 	Quick   bool     // no bits and no events; three clips and two kinds unless others are named
 	FFmpeg  string   // the program; "": the one on the path, if any
-	Crops   string   // a folder for pictures; "": none
+	Crops   string   // a folder for pictures, or ""
 
 	Width, Height int // of the drawn clips; 0: 416x240
 
@@ -80,7 +80,7 @@ type clip struct {
 	first, last int // the frames that are measured
 }
 
-// Names returns the drawn clips that a glob chooses: "" those of the proof.
+// Names returns the drawn clips that a glob chooses: "" the proof's.
 func Names(glob string) (names []string) {
 	for _, c := range chosen(glob) {
 		names = append(names, c.FullName())
@@ -271,7 +271,7 @@ func (r *run) compare(ctx context.Context, k Kind, all []*noisyClip) error {
 	return r.crops(k, all)
 }
 
-// apply returns the clip with the noise, coded and decoded if the kind says so.
+// apply returns the clip with the noise, coded and decoded if the kind is coded.
 func (k Kind) apply(ctx context.Context, c clip, ffmpeg string) ([]*pipeline.Frame, error) {
 	noisy := k.noisy(c.frames, c.source, c.bar)
 	if k.crf == 0 && k.coder == nil {
@@ -296,7 +296,7 @@ func (k Kind) apply(ctx context.Context, c clip, ffmpeg string) ([]*pipeline.Fra
 		err = fmt.Errorf("%s: %d frames after coding, want %d", c.name, len(coded), len(noisy))
 	}
 	for _, f := range coded {
-		f.Format = c.frames[0].Format // the y4m between did not say the matrix
+		f.Format = c.frames[0].Format // the y4m between lacked the matrix
 	}
 	return coded, err
 }

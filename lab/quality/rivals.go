@@ -18,7 +18,7 @@ import (
 
 func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-// rivals returns ffmpeg's denoisers, none without the program. Each has its defaults but for the
+// rivals returns ffmpeg's denoisers, if the program is installed. Each has its defaults except the
 // strength.
 func rivals(ctx context.Context, program string) []method {
 	if program == "" {
@@ -89,7 +89,7 @@ func (f ffmpeg) idleTime(ctx context.Context) time.Duration {
 }
 
 // run passes a clip through a filter on one thread, gray with chroma that has no colour. The fields
-// of a frame are filtered together: ffmpeg's denoisers know none.
+// of a frame are filtered together: ffmpeg's denoisers do not know fields.
 func (f ffmpeg) run(ctx context.Context, in []*pipeline.Frame, filter string) (r result, err error) {
 	format := in[0].Format
 	info := format.Layout.Info()

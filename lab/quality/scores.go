@@ -11,7 +11,7 @@ import (
 type Scores struct {
 	PSNR    float64 `json:"psnr"`   // of luma, in dB; 100 for equal pictures
 	SSIM    float64 `json:"ssim"`   // of luma
-	Chroma  float64 `json:"chroma"` // PSNR of both planes, in dB; 0: there are none
+	Chroma  float64 `json:"chroma"` // PSNR of both planes, in dB, or 0
 	Flicker float64 `json:"flicker"`
 	Moving  float64 `json:"moving"` // PSNR of luma where the clean picture changes; 0: nowhere
 	KBytes  float64 `json:"kbytes"` // of the whole clip after x264 at crf 18; 0: not measured

@@ -65,7 +65,7 @@ func (r *Report) where(noise, method string) (cells []Cell) {
 	return cells
 }
 
-// mean returns the mean of a method, false if there is none.
+// mean returns the mean of a method, or false.
 func (r *Report) mean(noise, method string) (Scores, bool) {
 	var all []Scores
 	for _, c := range r.where(noise, method) {

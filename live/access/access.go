@@ -1,5 +1,5 @@
-// Package access decides who may look at a live session and who may control it, counts those who
-// look, and sends them away. Pages, players and cameras of every transport come through one Door.
+// Package access decides on the rights to look at a live session and to control it, counts the
+// viewers, and removes them. Pages, players and cameras of every transport come through one Door.
 package access
 
 import (
@@ -15,7 +15,7 @@ import (
 	"vidfilter/internal/site"
 )
 
-// Rights are what somebody may do. Each value allows what those before it do.
+// Rights are the rights of a visitor. Each value includes the earlier ones.
 type Rights uint8
 
 // The values of Rights.
@@ -32,23 +32,23 @@ func (r Rights) String() string {
 // MarshalText returns the name.
 func (r Rights) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// ViewToken derives the token of those who only look from the one that controls, so that one
-// secret is enough. It does not lead back.
+// ViewToken derives the viewers' token from the token for control, so that one secret is enough. It
+// does not lead back.
 func ViewToken(token string) string {
 	h := hmac.New(sha256.New, []byte(token))
 	h.Write([]byte("vidfilter live: look only"))
-	const length = 26 // characters of 5 bits, as those of rand.Text
+	const length = 26 // characters of 5 bits, as in rand.Text
 	return base32.StdEncoding.EncodeToString(h.Sum(nil))[:length]
 }
 
 // Options of New.
 type Options struct {
 	Token string // gives control
-	Once  string // replaces Token, once; "" for none
+	Once  string // replaces Token, once; or ""
 
 	MaxViewers int
 
-	Tell func(line string) // tells the person at the terminal of wrong tokens; nil for nobody
+	Tell func(line string) // reports wrong tokens at the terminal, or nil
 }
 
 // Door is the one way to a session. It is safe for concurrent use.

@@ -14,7 +14,7 @@ type Visitor struct {
 	Cookie  string // the browser's, or ""
 }
 
-// Viewer is a visitor who watches the session.
+// Viewer is a visitor of the session.
 type Viewer struct {
 	Visitor
 	ID        int64

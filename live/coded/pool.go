@@ -19,18 +19,18 @@ import (
 type EncoderKey struct {
 	Kind     preview.Kind
 	View     preview.View
-	Sides    bool // the original and filtered pictures are those of Pair.Sides
+	Sides    bool // the original and filtered pictures are Pair.Sides
 	Stamp    bool
 	Baseline bool // see preview.Options
 	Smaller  int  // steps, for viewers that do not keep up
 
-	// Display is that of the session for viewers that do not turn and stretch pictures themselves.
+	// Display is the session's for viewers that do not turn and stretch pictures themselves.
 	Display pipeline.Display
 }
 
 // Client is a viewer. Its methods may be called from any goroutine, and return at once.
 type Client interface {
-	// Want returns what it shows.
+	// Want returns the wanted pictures.
 	Want() EncoderKey
 	// Rate returns the bits a second that its line takes.
 	Rate() float64
@@ -40,22 +40,22 @@ type Client interface {
 	Room() bool
 	// Take takes a picture.
 	Take(p Picture)
-	// Refuse says that a picture cannot be encoded.
+	// Refuse reports that a picture cannot be encoded.
 	Refuse(err error)
-	// End says that the session has ended.
+	// End reports the end of the session.
 	End()
 }
 
 // Picture is an encoded picture, which is shared and read-only.
 type Picture struct {
-	preview.Packet // its Config is that of the picture, if the client does not have it yet
+	preview.Packet // its Config is the picture's, if the client does not have it yet
 
 	ID       int64         // of the pair
 	At       time.Duration // on the clock of the sound
 	Taken    time.Time
 	Stamp    float64
 	Foreign  bool
-	Compared bool // the sides are those of two settings
+	Compared bool // the sides have two settings
 	Again    bool // it was shown before
 	Took     time.Duration
 }
@@ -160,7 +160,7 @@ func (s *EncoderPool) Join(c Client) *Subscriber {
 	return m
 }
 
-// Changed says that the client wants something else.
+// Changed reports that the client wants other pictures.
 func (m *Subscriber) Changed() { m.pool.move(m, nil) }
 
 // Key asks for a key frame.
@@ -176,7 +176,7 @@ func (m *Subscriber) again() {
 	}
 }
 
-// Ready says that the client may have room again.
+// Ready reports that the client may have room again.
 func (m *Subscriber) Ready() {
 	if c := m.at.Load(); c != nil {
 		wake.Up(c.credit)
@@ -208,8 +208,8 @@ func (m *Subscriber) Leave() {
 // isAlone reports whether it must have an encoder of its own.
 func (m *Subscriber) isAlone() bool { return time.Now().UnixNano() < m.alone.Load() }
 
-// move takes a member from its coder, if it has one, to another that is as it wants: a new one if
-// there is none. With from, a member that has left it stays where it is.
+// move takes a member from its coder, if it has one, to another that is as it wants, or to a new
+// one. With from, a member that has left it stays where it is.
 func (s *EncoderPool) move(m *Subscriber, from *coder) {
 	w, rate := m.client.Want(), m.client.Rate()
 	s.mu.Lock()
@@ -251,7 +251,7 @@ func (s *EncoderPool) begin(w EncoderKey, rate float64) *coder {
 	return c
 }
 
-// end lets nobody join a coder any more, and returns its members.
+// end closes a coder for new members, and returns its members.
 func (s *EncoderPool) end(c *coder) []*Subscriber {
 	s.mu.Lock()
 	defer s.mu.Unlock()

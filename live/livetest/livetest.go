@@ -48,7 +48,7 @@ func Pool(tb testing.TB, frames int) *pipeline.Pool {
 	return pool
 }
 
-// WantFiles checks that a folder holds the named entries, in order, and nothing else.
+// WantFiles checks that a folder holds the named entries, in order, and no others.
 func WantFiles(t *testing.T, dir string, names ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)

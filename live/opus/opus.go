@@ -1,5 +1,5 @@
 // Package opus codes the sound of a session as one stream of Opus for any number of readers, while
-// there are any: 48 kHz, stereo, packets of 20 ms. A reader that falls behind loses packets; it
+// there are any: 48 kHz, stereo, packets of 20 ms. A reader that falls behind loses packets and
 // holds up neither the session nor the others.
 package opus
 
@@ -73,7 +73,7 @@ func (s *Stream) Join() *Reader {
 	return r
 }
 
-// Packets delivers the sound. It is never closed: at the end of the session nothing comes.
+// Packets delivers the sound. It is never closed, also at the end of the session.
 func (r *Reader) Packets() <-chan Packet { return r.queue }
 
 // Close ends the reader, and the coder with the last one.
@@ -163,7 +163,7 @@ func (c *coder) open(t *sound.Track) {
 	}
 	opus, err := audio.NewOpus(t.Parameters(), micro)
 	if err != nil {
-		return // nobody hears it, and the page does not offer it
+		return // it cannot be heard, and the page does not offer it
 	}
 	if c.packet = astiav.AllocPacket(); c.packet == nil {
 		opus.Close()

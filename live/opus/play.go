@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Play hands packets to send when pictures of their time are taken, until ctx ends: what comes
-// early waits, since it may be called off. at is the packet's time in samples of Unix time, as RTP
-// wants it; it always rises. gap marks the first packet, and the first from another place.
+// Play hands packets to send when pictures of their time are taken, until ctx ends: early packets
+// wait, since they may be called off. at is the packet's time in samples of Unix time, as RTP wants
+// it; it always rises. gap marks the first packet, and the first from another place.
 func (r *Reader) Play(ctx context.Context, send func(p Packet, at int64, gap bool)) {
 	var early []Packet
 	var c clock

@@ -16,8 +16,8 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Device is the device of a virtual camera, such as v4l2loopback makes: other programs see what is
-// written to it as the pictures of a camera. It is for one goroutine.
+// Device is the device of a virtual camera, such as v4l2loopback makes: other programs see its
+// input as the pictures of a camera. It is for one goroutine.
 type Device struct {
 	path string
 	fd   C.int
@@ -56,7 +56,7 @@ func (d *Device) Close() {
 type deviceFormat struct {
 	fourcc uint32
 	layout pipeline.Layout
-	packed bool // Y, U, Y, V; the layout is that before
+	packed bool // Y, U, Y, V; the layout before packing
 }
 
 func fourcc(s string) uint32 {
@@ -124,7 +124,7 @@ func (d *Device) begin(width, height int) error {
 	return fmt.Errorf("%s takes no pictures of %dx%d: %w", d.path, width, height, err)
 }
 
-// ask asks the device for a way, and returns what it has chosen.
+// ask asks the device for a way, and returns its choice.
 func (d *Device) ask(w deviceFormat, width, height int) (got deviceFormat, gotWidth, gotHeight int, err error) {
 	size, pitch := w.bytes(width, height)
 	code, x, y, p, n := C.uint32_t(w.fourcc), C.uint32_t(width), C.uint32_t(height), C.uint32_t(pitch), C.uint32_t(size)

@@ -14,8 +14,8 @@ import (
 )
 
 // newest calls put with each picture of a session and the session's state, unless put is still busy
-// with one before, and again with the last one when none has come for so long. It returns when ctx
-// or the session ends or put fails.
+// with one before, and again with the last one after a pause. It returns when ctx or the session
+// ends or put fails.
 func newest(ctx context.Context, s *live.Session, idle time.Duration, put func(*pipeline.Frame, live.State) error) error {
 	watch := s.Watch(1)
 	defer watch.Close()
@@ -48,8 +48,8 @@ func newest(ctx context.Context, s *live.Session, idle time.Duration, put func(*
 	}
 }
 
-// shaper makes pictures of any size, layout and display into those of one format. Other shapes get
-// black bars.
+// shaper converts pictures of any size, layout and display to one format. Other shapes get black
+// bars.
 type shaper struct {
 	canvas *av.Canvas // the whole
 	inner  *av.Canvas // the picture between bars, nil without
@@ -66,8 +66,7 @@ func newShaper(f pipeline.Format) (*shaper, error) {
 	return &shaper{canvas: c}, nil
 }
 
-// shape returns f in the shaper's format, turned and stretched as d says, valid until the next
-// call.
+// shape returns f in the shaper's format, turned and stretched by d, valid until the next call.
 func (s *shaper) shape(f *pipeline.Frame, d pipeline.Display) (*pipeline.Frame, error) {
 	if f.Format != s.from || d != s.shown {
 		s.placer.Turn = d.Turn
@@ -154,7 +153,7 @@ func limited(layout pipeline.Layout, width, height int) pipeline.Format {
 }
 
 // Pipe is a writer for one goroutine. A call that still waits for its reader when ctx ends is
-// abandoned, and returns ctx's cause; the bytes must not be changed then.
+// abandoned, and returns ctx's cause. The bytes must not be changed then.
 type Pipe struct {
 	ctx context.Context
 	w   io.Writer

@@ -14,7 +14,7 @@ import (
 // WriteY4M writes the pictures of a session as YUV4MPEG2, 8 bits of 4:2:0, each by one call of w,
 // until ctx or the session ends or w fails. The format has no times, only a rate, so a picture is
 // written again where the next one is late, and left out where it is early or w too slow. Pictures
-// are upright; the header has the shape of their pixels. The first picture's size stays; others are
+// are upright. The header has the shape of their pixels. The first picture's size stays; others are
 // scaled to it, which say tells.
 func WriteY4M(ctx context.Context, s *live.Session, w io.Writer, say func(string)) error {
 	y := &y4m{w: w, say: say}
@@ -125,7 +125,7 @@ func packed(b []byte, f *pipeline.Frame) []byte {
 	return b
 }
 
-// tellScaled tells of a change of size.
+// tellScaled reports a change of size.
 func tellScaled(say func(string), before, now, out pipeline.Format) {
 	if before.Width != now.Width || before.Height != now.Height {
 		say(fmt.Sprintf("the picture is now %dx%d: scaled to %dx%d for the output", now.Width, now.Height, out.Width, out.Height))

@@ -29,7 +29,7 @@ func (s *flusher) flush(f *os.File) {
 		return
 	}
 	go func() {
-		_ = unix.Fdatasync(fd) // the end of the recording syncs, too, and reports errors
+		_ = unix.Fdatasync(fd) // the end of the recording also syncs, and reports errors
 		_ = unix.Close(fd)
 		s.busy.Store(false)
 	}()

@@ -44,7 +44,7 @@ const (
 )
 
 // A killed program loses the last fragment and the frames in the encoder: together less than a
-// second. At low rates the encoder must hold none.
+// second. At low rates the encoder must not hold any.
 const (
 	fragmentLength = time.Second / 2
 	lookAhead      = "rc-lookahead=5:sync-lookahead=0"
@@ -127,19 +127,18 @@ func (r *Recorder) Seconds() float64 { return time.Duration(r.length.Load()).Sec
 // Bytes returns the size of the recording file; safe from any goroutine.
 func (r *Recorder) Bytes() int64 { return r.bytes.Load() }
 
-// Expect tells the frames to expect a second, before the first Put. Below 1 it is ignored.
+// Expect sets the expected frames a second, before the first Put. Below 1 it is ignored.
 func (r *Recorder) Expect(rate float64) {
 	if rate >= 1 {
 		r.opts.FrameRate = rate
 	}
 }
 
-// Put records a frame, which it takes, at a time since any fixed moment. Times that do not rise
-// are moved to the next possible one. The first frame fixes size, format and shape; others are
-// converted, and get black bars if their shape differs.
-// Put takes as long as encoding a frame. After an error, which wraps target.ErrOutput if the disk
-// is its cause, the recording is over: frames before it stay in the recording file, and every
-// further call returns the same error.
+// Put records a frame, which it takes, at a time since any fixed moment. Times that do not rise are
+// moved to the next possible one. The first frame fixes size, format and shape. Others are
+// converted, and get black bars if their shape differs. Put takes as long as encoding a frame.
+// After an error, which wraps target.ErrOutput if the disk is its cause, the recording is over:
+// frames before it stay in the recording file, and every further call returns the same error.
 func (r *Recorder) Put(ctx context.Context, f *pipeline.Frame, at time.Duration) error {
 	if err := r.over(); err != nil {
 		f.Release()
@@ -153,7 +152,7 @@ func (r *Recorder) Put(ctx context.Context, f *pipeline.Frame, at time.Duration)
 
 var errRecorded = errors.New("record: the recording is finished")
 
-// over returns an error once nothing can be recorded any more.
+// over returns an error once recording is impossible.
 func (r *Recorder) over() error {
 	if r.err == nil && (r.done || r.closed) {
 		return errRecorded
@@ -212,8 +211,7 @@ func (r *Recorder) flush(ctx context.Context) error {
 	return r.out.Finish(ctx)
 }
 
-// lastLength returns the duration of the last frame: that of the one before, unless that was a
-// pause.
+// lastLength returns the duration of the last frame: the duration before, unless that was a pause.
 func (r *Recorder) lastLength() int64 {
 	if r.last <= 0 {
 		return int64(second / r.opts.FrameRate)

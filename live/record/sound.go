@@ -9,7 +9,8 @@ import (
 	"vidfilter/live/sound"
 )
 
-// Sound has the recording take sound of a track, nil for none. It is called before the first Put.
+// Sound has the recording take sound of a track, which may be nil. It is called before the first
+// Put.
 func (r *Recorder) Sound(t *sound.Track) {
 	if r.out == nil {
 		r.track = t
@@ -29,7 +30,7 @@ func (r *Recorder) addSound() (all []*astiav.Stream, err error) {
 }
 
 // PutSound records sound, at a time on the clock of Put. Sound from before the first frame is left
-// out. Errors are as those of Put.
+// out. Errors are as of Put.
 func (r *Recorder) PutSound(p sound.Packet, at time.Duration) error {
 	if err := r.over(); err != nil {
 		return err

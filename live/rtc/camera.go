@@ -111,7 +111,7 @@ func equipCamera(media *webrtc.MediaEngine, registry *interceptor.Registry) erro
 // waiting is how many pictures may wait for the decoder.
 const waiting = 4
 
-// run takes pictures until ctx ends or none come any more.
+// run takes pictures until ctx or their source ends.
 func (c *camera) run(ctx context.Context) {
 	var track *webrtc.TrackRemote
 	select {

@@ -139,8 +139,8 @@ func (s *Server) view(ctx context.Context, o offer) (x *session, answer string, 
 	return s.begin(ctx, "whep", v.peer, o, v.run, func(error) { guest.Leave() })
 }
 
-// hears reports whether there is sound, or may be with the next camera. A track on which nothing
-// comes would hold up some players.
+// hears reports whether there is sound, or may be with the next camera. A silent track would hold
+// up some players.
 func (s *Server) hears() bool {
 	st, _ := s.o.Session.State()
 	return s.o.Sound != nil && (st.Sound || s.o.Remote != nil)

@@ -41,7 +41,7 @@ type lipSync struct {
 	first senderClock // of the sound, before there are reports
 }
 
-// reference is what a sender's report says.
+// reference is the content of a sender's report.
 type reference struct {
 	known bool
 	ntp   uint64 // 2^-32 s

@@ -35,8 +35,8 @@ type offer struct {
 	video  []format // H.264, in the peer's order
 	sends  bool     // it sends video
 	accept bool     // it takes video
-	audio  *audio   // nil: none that can be had with the video
-	used   *audio   // nil: none is had
+	audio  *audio   // nil: unavailable with the video
+	used   *audio   // nil: unavailable
 
 	description sdp.SessionDescription
 	mid         string // of the video
@@ -143,7 +143,7 @@ func inOrder(d *sdp.SessionDescription, a, b string) string {
 	return a + " " + b
 }
 
-// countCandidates counts those of a session or a section.
+// countCandidates counts the candidates of a session or a section.
 func (o *offer) countCandidates(all []sdp.Attribute) {
 	for _, a := range all {
 		if a.Key == "candidate" {
@@ -152,8 +152,8 @@ func (o *offer) countCandidates(all []sdp.Attribute) {
 	}
 }
 
-// bundle reduces an offer's bundles to that of the sections in use, and reports whether there
-// was none. pion refuses sections outside of bundles, sees the first group only, and takes the
+// bundle reduces an offer's bundles to the sections in use, and reports whether there was no
+// bundle. pion refuses sections outside of bundles, sees the first group only, and takes the
 // credentials of the first section, which may be a refused one.
 func bundle(d *sdp.SessionDescription, mids string) (loose bool) {
 	kept := []sdp.Attribute{{Key: "group", Value: "BUNDLE " + mids}}

@@ -129,7 +129,7 @@ func (p *peer) answer(ctx context.Context, o offer) (string, error) {
 
 // mend moves the candidates to the first accepted section. pion puts them in the first of all,
 // which may be a refused audio section, where players do not look. Without a bundle in the offer
-// the answer gets none.
+// the answer has no bundle.
 func mend(answer string, loose bool) (string, error) {
 	var d sdp.SessionDescription
 	if err := d.UnmarshalString(answer); err != nil {

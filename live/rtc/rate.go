@@ -12,7 +12,7 @@ import (
 
 const (
 	clockRate = 90000     // of RTP's times of pictures
-	soundRate = opus.Rate // of those of sound
+	soundRate = opus.Rate // of sound's
 
 	firstRate = 4_000_000
 	minRate   = 200_000

@@ -33,7 +33,7 @@ import (
 type Options struct {
 	Session  *live.Session
 	Encoders *coded.EncoderPool
-	Sound    *opus.Stream // nil: players get none
+	Sound    *opus.Stream // nil: players get no sound
 	Remote   *live.Remote // the browser camera, nil for other inputs
 	Input    string       // its name, for people
 	Servers  []ICEServer  // for peers and for this side

@@ -60,7 +60,7 @@ func (s *Server) configuration() webrtc.Configuration {
 	return c
 }
 
-// links returns the values of Link headers that tell peers of the servers.
+// links returns the values of Link headers that give peers the servers.
 func (s *Server) links() (all []string) {
 	for _, x := range s.o.Servers {
 		link := fmt.Sprintf("<%s>; rel=\"ice-server\"", x.text)

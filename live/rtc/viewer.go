@@ -27,7 +27,7 @@ type viewer struct {
 	peer     *peer
 	track    *webrtc.TrackLocalStaticRTP
 	sender   *webrtc.RTPSender
-	sound    *playerSound // nil: the player gets none
+	sound    *playerSound // nil: the player gets no sound
 	baseline bool
 	rate     *rate
 	queue    chan coded.Picture

@@ -43,7 +43,7 @@ func (v *playerSound) run(ctx context.Context, from *opus.Stream) {
 	r.Play(ctx, v.send)
 }
 
-// drain reads the player's reports, of which nothing follows.
+// drain reads the player's reports, and ignores them.
 func (v *playerSound) drain() {
 	for {
 		if _, _, err := v.sender.ReadRTCP(); err != nil {
@@ -62,7 +62,7 @@ func (v *playerSound) send(p opus.Packet, at int64, gap bool) {
 // samples returns a time in units of a rate, which is a multiple of 1000.
 func samples(d time.Duration, rate int64) int64 { return d.Microseconds() * (rate / 1000) / 1000 }
 
-// tally counts what was sent of a track, for reports.
+// tally counts the sent data of a track, for reports.
 type tally struct {
 	mu              sync.Mutex
 	packets, octets uint32
@@ -77,7 +77,7 @@ func (t *tally) add(octets int, offset int64) {
 	t.offset = offset
 }
 
-// report tells which RTP timestamp is that of the present; nil before the first packet.
+// report gives the RTP timestamp of the present, or nil before the first packet.
 func (t *tally) report(now time.Time, ssrc webrtc.SSRC, rate int64) *rtcp.SenderReport {
 	t.mu.Lock()
 	defer t.mu.Unlock()

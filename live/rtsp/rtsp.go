@@ -34,7 +34,7 @@ const (
 	// queue is how many packets wait for a player, more than a key frame has. Those beyond are
 	// lost, and the next key frame comes soon.
 	queue = 1024
-	// firstPicture is how long a player waits to be told the format.
+	// firstPicture is how long a player waits for the format.
 	firstPicture = 5 * time.Second
 )
 
@@ -205,7 +205,7 @@ func (x *show) setParams(units [][]byte) {
 	x.format.SafeSetParams(sps, pps)
 }
 
-// end ends the show; its players have gone.
+// end ends the show without players.
 func (x *show) end() {
 	x.stop()
 	x.reader.Close()
@@ -247,7 +247,7 @@ type handler Server
 func answer(code base.StatusCode) *base.Response { return &base.Response{StatusCode: code} }
 
 // who lets a request with a token through: as the password of any user, or as ?token=. Later
-// requests of the connection need none.
+// requests of the connection need no token.
 func (h *handler) who(c *gortsplib.ServerConn, r *base.Request, query string) (access.Visitor, bool) {
 	if v, known := c.UserData().(access.Visitor); known {
 		return v, true

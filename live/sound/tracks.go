@@ -7,7 +7,7 @@ import (
 	"github.com/asticode/go-astiav"
 )
 
-// opusHead is the header of stereo at 48 kHz, of which nothing is cut.
+// opusHead is the header of stereo at 48 kHz, without a cut.
 var opusHead = []byte{'O', 'p', 'u', 's', 'H', 'e', 'a', 'd', 1, 2, 0, 0, 0x80, 0xbb, 0, 0, 0, 0, 0}
 
 // OpusTrack describes Opus as browsers send it.
@@ -36,7 +36,7 @@ func stereo(codec astiav.CodecID, rate, frame int, header []byte) (*Track, error
 }
 
 // OpusLength returns how long a packet of Opus is heard, by its first bytes (RFC 6716, 3.1); 0 if
-// it is none.
+// it is invalid.
 func OpusLength(b []byte) time.Duration {
 	if len(b) == 0 {
 		return 0

@@ -59,7 +59,7 @@ func FormatPSNR(db float64) string {
 }
 
 // Compare measures two frames of the same format, which it borrows. It uses all cores for large
-// frames; the result does not depend on their number.
+// frames. The result does not depend on their number.
 func Compare(a, b *pipeline.Frame) (Score, error) {
 	if a.Format != b.Format {
 		return Score{}, fmt.Errorf("metrics: compare %v with %v: formats differ", a.Format, b.Format)
@@ -95,9 +95,9 @@ type Accumulator struct {
 	sum    Score
 }
 
-// Add measures a frame of one video against its frame in the other; it borrows both. If their
-// formats differ, or their layout is not that of the frames before, it fails and does not count
-// the frame.
+// Add measures a frame of one video against its frame in the other. It borrows both. If their
+// formats differ, or their layout differs from the frames before, it fails and does not count the
+// frame.
 func (acc *Accumulator) Add(a, b *pipeline.Frame) error {
 	if acc.frames > 0 && a.Layout != acc.layout {
 		return fmt.Errorf("metrics: a frame of %v after %d of %v", a.Layout, acc.frames, acc.layout)

@@ -121,7 +121,7 @@ type (
 	number interface{ int32 | int64 }
 )
 
-// rowReader returns row y of a plane with adjacent samples; it may use buf.
+// rowReader returns row y of a plane with adjacent samples, possibly in buf.
 type rowReader[T sample] func(v view, y int, buf []T) []T
 
 // measure returns the totals of each plane. Bands do not depend on the number of cores, and are

@@ -7,9 +7,9 @@ package quality
 //   - Windows are flat 8x8 squares, one every 4 samples each way, rather than a Gaussian of 11x11
 //     at each sample. Fewer than 4 samples left over at the right and bottom are in no window.
 //   - With integer sums over the n samples of a window in place of means, variance and covariance
-//     are those of the sample (n-1), and the constant of the luminance term is (0.01*255)^2*n
-//     where the formula has n^2: a 64th, which matters in dark windows only. Deeper samples have
-//     their largest one in place of 255.
+//     are the sample's (n-1), and the constant of the luminance term is (0.01*255)^2*n where the
+//     formula has n^2: a 64th, which matters in dark windows only. Deeper samples have their
+//     largest one in place of 255.
 //
 // A plane less than 8 samples wide or high, for which ffmpeg has no figure, has windows of its own
 // width or height that way, with the constants of as many samples. For a single sample, which has
@@ -26,7 +26,7 @@ type sums[N number] struct {
 	product N
 }
 
-// constants are those of similarity for windows of n samples of 0 to most.
+// constants are the constants of similarity for windows of n samples of 0 to most.
 func constants(n int64, most float64) (c1, c2 int64) {
 	unit := most * most * 1e-4
 	return int64(1*unit*float64(n) + 0.5), int64(9*unit*float64(n*max(n-1, 1)) + 0.5)

@@ -15,7 +15,7 @@ const (
 )
 
 // Tuning is the set for choosing the denoiser's constants, Proof for judging them, and Events has
-// what breaks filters in time. No scene or motion of one set is in another.
+// scenes that break filters in time. No scene or motion of one set is in another.
 const (
 	Tuning = "tuning"
 	Proof  = "proof"

@@ -15,7 +15,7 @@ type Config struct {
 	Frames           int
 	RateNum, RateDen int    // frames per second as a fraction
 	Noise            int    // deviation of mid-tone grain, in 1/256 code value; 0 to 64*256
-	Seed             uint64 // of the grain; the scene does not depend on it
+	Seed             uint64 // of the grain, independent of the scene
 	Bare             bool   // without the caption of frame number and time
 }
 
@@ -34,7 +34,7 @@ func (c Config) Check() error {
 	return nil
 }
 
-// Format is that of the frames: yuv420p, BT.709, limited range.
+// Format is the frames' format: yuv420p, BT.709, limited range.
 func (c Config) Format() pipeline.Format {
 	return pipeline.Format{Layout: pipeline.YUV420P, Width: c.Width, Height: c.Height, Matrix: pipeline.BT709}
 }

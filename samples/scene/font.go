@@ -2,7 +2,7 @@ package scene
 
 import "math"
 
-// glyphs is a font of 5x7 dots with the letters of the lake only. A byte is a row; the highest of
+// glyphs is a font of 5x7 dots with the letters of the lake only. A byte is a row. The highest of
 // its five bits is on the left.
 var glyphs = map[byte][7]uint8{
 	'0': {0x0e, 0x11, 0x13, 0x15, 0x19, 0x11, 0x0e},

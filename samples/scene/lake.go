@@ -15,7 +15,7 @@ const (
 func swing(t, period, size float64) float64 { return size * math.Sin(2*math.Pi*t/period) }
 
 // lake is a landscape at dusk: gradients, hard edges, saturated colours, fine and moving texture.
-// The camera moves slowly to and fro, and what is near moves more.
+// The camera moves slowly to and fro, and near things move more.
 func lake(t float64) Scene {
 	pan := swing(t, 20, 34)
 	const wide = 1 << 16

@@ -62,8 +62,7 @@ func wav(samples int) []byte {
 		note, at := notes[n/sampleRate%len(notes)], n%sampleRate
 		a := 2 * math.Pi * float64(at*note.hz%sampleRate) / sampleRate
 		v := 16384.0 / 9 * (6*math.Sin(a) + 2*math.Sin(2*a) + math.Sin(3*a))
-		// Struck within 5 ms, then decaying; silent at the end of the second, so that nothing
-		// clicks.
+		// Struck within 5 ms, then decaying; silent at the end of the second, without a click.
 		left := 1 - float64(at)/sampleRate
 		v *= min(float64(at)/240, left) * left
 		right := 0.25 + 0.5*float64(at)/sampleRate

@@ -13,10 +13,11 @@ import (
 type Admin struct {
 	keys *pki.Keys
 	dir  string
-	addr string // of the server; "" if none runs
+	addr string // of the server, or ""
 }
 
-// OpenAdmin opens a folder that Serve has made. addr is where its server listens, "" if none runs.
+// OpenAdmin opens a folder that Serve has made. addr is where its server listens, "" if it does not
+// run.
 func OpenAdmin(dir, addr string, own pki.Files) (*Admin, error) {
 	keys := filepath.Join(dir, "keys")
 	if _, err := os.Stat(keys); err != nil {

@@ -32,7 +32,7 @@ type attempt struct {
 	e      *Engine // nil at a client of a head, which has it
 	id     string
 	worker string // key of its presence
-	holds  string // attempt of the same worker that is at this task; "" if none is
+	holds  string // attempt of the same worker that is at this task, or ""
 	m      message
 	c      claim
 	t      queue.Task

@@ -18,7 +18,8 @@ import (
 // maxPayload is the largest message; the server's default is 1 MiB.
 const maxPayload = 8 << 20
 
-// mostConsumers limits those of a stream. A site has one for each class, while it is in use.
+// mostConsumers limits the consumers of a stream. A site has one for each class, while it is in
+// use.
 const mostConsumers = 1 << 16
 
 // Embedded opens the queue kept in dir, which it makes if need be, with a server inside the
@@ -33,7 +34,7 @@ func Embedded(dir string, o Options) (*Engine, error) {
 	e.alone = true
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	// The lock was free, so earlier workers are dead and nobody has a task.
+	// The lock was free, so earlier workers are dead and all tasks are free.
 	if err := errors.Join(e.forgetWorkers(ctx), e.dropOrphans(ctx, 0), e.dropSpoiled(ctx)); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}

@@ -96,7 +96,7 @@ func (e *Engine) setUp(ctx context.Context) (err error) {
 		Subjects:             []string{e.names.allTasks()},
 		Retention:            jetstream.WorkQueuePolicy,
 		Storage:              jetstream.FileStorage,
-		MaxMsgsPerSubject:    1, // queueing a task twice does nothing
+		MaxMsgsPerSubject:    1, // queueing a task twice has no effect
 		Discard:              jetstream.DiscardNew,
 		DiscardNewPerSubject: true,
 		Replicas:             max(1, e.o.Replicas),

@@ -31,7 +31,7 @@ func (e *Error) Unwrap() error { return e.err }
 // Is adds the class.
 func (e *Error) Is(target error) bool { return target == contract.Class(contract.ExitQueue) }
 
-// errorf returns an Error with a hint. Its text does not repeat that of the cause.
+// errorf returns an Error with a hint. Its text does not repeat the cause's.
 func errorf(advice string, cause error, format string, args ...any) error {
 	return hint.Wrap(&Error{fmt.Sprintf(format, args...), cause}, advice)
 }

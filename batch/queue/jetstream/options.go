@@ -24,7 +24,7 @@ type Options struct {
 	// how many workers may fall silent at a task before its job is quarantined: they were killed,
 	// or had no power, which is hardly the task's fault; 0 is 50
 	Silences int
-	Log      *slog.Logger // of trouble that the queue handles by itself; nil: none
+	Log      *slog.Logger // of trouble that the queue handles by itself; may be nil
 	// called, from any goroutine, when a write has failed for a while and is tried again, or an
 	// embedded server takes no more of them; may be nil
 	Failing func()

@@ -13,7 +13,7 @@ import (
 	"vidfilter/batch/queue"
 )
 
-// dropOrphans removes pieces of files that were never completed, if none was added for the time
+// dropOrphans removes pieces of files that were never completed, if no piece was added for the time
 // idle.
 func (e *Engine) dropOrphans(ctx context.Context, idle time.Duration) error {
 	pieces := "$O." + e.names.blobs() + ".C."

@@ -37,7 +37,7 @@ type desk interface {
 type workerPool struct {
 	l         *link
 	desk      desk
-	home      desk // for the tasks of queue.Worker.Home; nil if there are none
+	home      desk // for the tasks of queue.Worker.Home, or nil
 	id        string
 	w         queue.Worker
 	h         queue.Handler

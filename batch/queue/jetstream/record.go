@@ -29,7 +29,7 @@ type record struct {
 type group struct {
 	By   string   `json:"by,omitempty"`   // task of the outcome; "" for the job's first task
 	Left []string `json:"left"`           // tasks without a result
-	Then string   `json:"then,omitempty"` // follows when none is left
+	Then string   `json:"then,omitempty"` // follows when all are done
 }
 
 func newRecord(j queue.Job) *record {
@@ -215,7 +215,7 @@ func (e *Engine) Get(ctx context.Context, id string) (queue.Status, error) {
 	return r.Status, nil
 }
 
-// errKeep is returned by a change that changes nothing.
+// errKeep is returned by a change without effect.
 var errKeep = errors.New("queue: nothing to change")
 
 // update changes a job's record. It calls change again after a conflict.
@@ -250,7 +250,7 @@ func (e *Engine) write(ctx context.Context, r *record, revision uint64) error {
 }
 
 // store writes an entry if its key still has the revision; 0 creates it. An entry that cannot be
-// read, since the disk has spoiled it, counts as none.
+// read, since the disk has spoiled it, counts as missing.
 func (e *Engine) store(ctx context.Context, to jetstream.KeyValue, key string, v any, revision uint64) error {
 	b, err := json.Marshal(v)
 	if err != nil {

@@ -23,14 +23,14 @@ func (e *Engine) Sweep(ctx context.Context) error {
 			return fmt.Errorf("queue: forgotten jobs: %w", err)
 		}
 	}
-	// Messages before records: at worst a task is queued twice, which does nothing.
+	// Messages before records: at worst a task is queued twice, which has no effect.
 	there, err := e.queued(ctx)
 	if err != nil {
 		return fmt.Errorf("queue: tasks: %w", err)
 	}
 	return e.eachUnsettled(ctx, there, func(r *record) error {
 		err := e.mend(ctx, r, there)
-		if errors.Is(err, errNoResult) || errors.Is(err, errMalformed) { // nobody can continue it
+		if errors.Is(err, errNoResult) || errors.Is(err, errMalformed) { // it cannot be continued
 			reason := err.Error()
 			err = e.end(ctx, r.Job.ID, func(now *record) bool { return now.Epoch == r.Epoch }, func(now *record) { now.end(queue.Failed, reason) })
 		}

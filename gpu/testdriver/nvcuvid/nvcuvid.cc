@@ -1,7 +1,7 @@
-// A libnvcuvid for tests, beside the test driver's libcuda. It decodes nothing: the pictures that it
-// maps are those of a file, in the order in which they are mapped, which is that of their output. It
-// checks that its user follows the API, and complains as the test driver does. Options are in
-// VIDFILTER_TESTDECODER; testdriver.go lists them.
+// A libnvcuvid for tests, beside the test driver's libcuda. It does not decode: it maps the
+// pictures of a file, in the order of their output. It checks that its user follows the API, and
+// complains as the test driver does. Options are in VIDFILTER_TESTDECODER; testdriver.go lists
+// them.
 #include <cuda.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -71,7 +71,7 @@ Config &config() {
 
 // The header of the file. Pictures follow: the planes of a surface, without padding.
 struct Header {
-	int32_t width, height, left, top; // visible, and where it begins in what is coded
+	int32_t width, height, left, top; // the visible size, and its place in the coded one
 	int32_t bytes, planes;            // of a sample; 2: luma, pairs of chroma; 3: 4:4:4
 };
 
@@ -137,7 +137,7 @@ uint32_t hash_of(const unsigned char *data, unsigned size) {
 	return hash;
 }
 
-// Lays picture n of the file out as the decoder's surface. What is not visible is not black.
+// Lays picture n of the file out as the decoder's surface. The invisible part is not black.
 bool read_picture(const Decoder &d, long n, std::vector<uint8_t> &to) {
 	FILE *f = fopen(config().frames, "rb");
 	if (!f) return complain("no file %s", config().frames), false;

@@ -1,6 +1,6 @@
 // A libnvidia-encode for tests, beside the test driver's libcuda. Sessions code with x264, x265 and
-// SVT-AV1, by a libavcodec of their own, what is in the device's memory. It checks that its user
-// follows the API, and complains as the test driver does. Options are in VIDFILTER_TESTENCODER;
+// SVT-AV1, by a libavcodec of their own, from the device's memory. It checks that its user follows
+// the API, and complains as the test driver does. Options are in VIDFILTER_TESTENCODER;
 // testdriver.go lists them.
 #include <cuda.h>
 #include <fcntl.h>
@@ -76,7 +76,7 @@ struct Config {
 
 std::mutex lock; // taken before the driver's
 long calls, opened;
-bool refused_to_free; // by the option call: what is left is not the user's leak
+bool refused_to_free; // by the option call: the rest is not the user's leak
 
 // config returns the options. A process may change them, from which on calls count anew.
 Config &config() {
@@ -243,7 +243,7 @@ int cap(const GUID &codec, NV_ENC_CAPS which) {
 	}
 }
 
-// has_nvenc returns whether a context is that of the device that has NVENC alone, if one has.
+// has_nvenc returns whether a context belongs to the device with NVENC, if only one has it.
 bool has_nvenc(CUcontext context) {
 	return config().device < 0 || vf_device_of(context) == config().device;
 }
@@ -374,7 +374,7 @@ bool open_coder(Session &s) {
 		c->colorspace = (AVColorSpace)av1.matrixCoefficients;
 		c->color_range = av1.colorRange ? AVCOL_RANGE_JPEG : AVCOL_RANGE_MPEG;
 		if (av1.chromaSamplePosition) c->chroma_sample_location = av1.chromaSamplePosition == 1 ? AVCHROMA_LOC_LEFT : AVCHROMA_LOC_TOPLEFT;
-		if (c->bit_rate) { // SVT-AV1 takes none without a delay
+		if (c->bit_rate) { // SVT-AV1 takes no bit rate without a delay
 			c->bit_rate = 0;
 			av_opt_set_int(c->priv_data, "crf", 30, 0);
 		}
@@ -502,7 +502,7 @@ NVENCSTATUS NVENCAPI unregister_resource(void *handle, NV_ENC_REGISTERED_PTR whi
 	});
 }
 
-// A mapped resource has an address of its own, inside that of the resource.
+// A mapped resource has an address of its own, inside the resource's.
 void *mapped_as(Resource *r) { return (char *)r + 1; }
 Resource *mapped(Session &s, void *handle) {
 	auto found = s.resources.find((char *)handle - 1);

@@ -36,7 +36,7 @@ Fault fault(const char *text) {
 	return f;
 }
 
-// "90", or "61/90" if the devices differ; the last one applies to the rest.
+// "90", or "61/90" if the devices differ. The last one applies to the rest.
 void computes(int *compute, const char *text) {
 	for (int i = 0; i < 8; i++) {
 		const char *end;

@@ -27,7 +27,7 @@ bool ordered(const Stream &a, const Stream &b) {
 	return &a != &b && a.context == b.context && blocking(a) && blocking(b) && (&a == null || &b == null);
 }
 
-// A stream whose first work must be done before that of s; null if there is none.
+// A stream whose first work must be done before s's, or null.
 Stream *ahead_of(Stream &s) {
 	Work &work = *s.queue.front();
 	if (Stream *other = work.waits_for()) return other;
@@ -36,7 +36,7 @@ Stream *ahead_of(Stream &s) {
 	return nullptr;
 }
 
-// The stream whose first work must be done next to get to that of s.
+// The stream whose first work must be done next to get to s's.
 Stream &next(Stream &s) {
 	Stream *at = &s;
 	while (Stream *other = ahead_of(*at)) at = other;

@@ -13,7 +13,7 @@ static int unsupported(const char *name) {
 	int name() { return unsupported(#name); }
 #include "symbols.h"
 
-// FFmpeg looks for these, too.
+// FFmpeg also looks for these.
 SYMBOL(cuDeviceComputeCapability)
 SYMBOL(cuStreamAddCallback)
 SYMBOL(cuGLGetDevices_v2)

@@ -8,8 +8,7 @@ import (
 	"vidfilter/internal/units"
 )
 
-// All returns a unit of each kind, those of the nth picture of a video. Dolby Vision is of profile
-// 8.
+// All returns a unit of each kind, as of the nth picture of a video. Dolby Vision is of profile 8.
 func All(n int) []units.Unit {
 	return []units.Unit{
 		{Kind: units.MasteringDisplay, Payload: Mastering()},
@@ -205,7 +204,7 @@ func brightness(w *writer, n int) {
 	w.bits(4, 0)
 }
 
-// crc is that of MPEG-2.
+// crc is MPEG-2's.
 func crc(b []byte) uint32 {
 	c := ^uint32(0)
 	for _, x := range b {

@@ -22,7 +22,7 @@ type Files struct {
 	CA        string // signed the peer's certificate
 }
 
-// Credentials let a client in. The zero value is for servers that ask for none.
+// Credentials let a client in. The zero value is for servers that ask for no credentials.
 type Credentials struct {
 	file   string // for nats.go, which reads it at each connection: it may be rotated
 	claims *jwt.UserClaims
@@ -113,8 +113,7 @@ func (c Credentials) Options() []nats.Option {
 	return []nats.Option{nats.UserCredentials(c.file)}
 }
 
-// TLS returns a configuration with the certificates of the credentials and of files, or nil if
-// there are none.
+// TLS returns a configuration with the certificates of the credentials and of files, or nil.
 func (c Credentials) TLS(files Files) (*tls.Config, error) {
 	roots := c.roots
 	if files.CA != "" {

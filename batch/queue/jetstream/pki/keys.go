@@ -20,7 +20,7 @@ import (
 	"vidfilter/internal/hint"
 )
 
-// Keys are those of one server.
+// Keys are one server's.
 type Keys struct {
 	dir       string
 	realm     realm
@@ -104,8 +104,8 @@ func (k *Keys) useOwn(own Files) (err error) {
 	return err
 }
 
-// Secure makes a server ask its clients for a certificate and credentials of these keys, and
-// trust nothing else.
+// Secure makes a server ask its clients for a certificate and credentials of these keys, and trust
+// no others.
 func (k *Keys) Secure(so *server.Options) (err error) {
 	so.TLSConfig, so.TLSVerify, so.TLSTimeout = k.conf, true, 10
 	so.TrustedOperators = append(so.TrustedOperators, k.realm.operator)
@@ -127,7 +127,7 @@ func (k *Keys) Resolver(grants Grants, maxStore int64) (server.AccountResolver, 
 	if err != nil {
 		return nil, err
 	}
-	// Nobody else has accounts: an unknown one must be refused before the first ping, at 2 s.
+	// There are no other accounts: an unknown one must be refused before the first ping, at 2 s.
 	accounts, err := server.NewDirAccResolver(k.accounts(), 16, 0, server.NoDelete, server.FetchTimeout(time.Second/4))
 	if err != nil {
 		return nil, err
@@ -185,7 +185,7 @@ func (k *Keys) Issue(name string, role Role) (file []byte, err error) {
 	return file, err
 }
 
-// Rotate issues another file for a credential. The earlier ones let nobody in any more, except if
+// Rotate issues another file for a credential. The earlier ones are no longer accepted, except if
 // keep is set.
 func (k *Keys) Rotate(name string, keep bool) (file []byte, err error) {
 	err = k.existing(name, func(c *Credential) error {

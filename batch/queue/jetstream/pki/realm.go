@@ -72,7 +72,7 @@ func (r realm) accountToken(list Registry, grants Grants, maxStore int64, earlie
 	for _, s := range scopes {
 		account.SigningKeys.AddScopedSigner(s)
 	}
-	account.DefaultPermissions = Grant{}.permissions() // of users without a role: none
+	account.DefaultPermissions = Grant{}.permissions() // of users without a role: empty
 	account.Revocations = earlier
 	for _, key := range list.revoked() {
 		account.RevokeAt(key, time.Now().Add(time.Hour)) // clocks differ, and the key is not used again

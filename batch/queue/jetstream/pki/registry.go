@@ -57,7 +57,7 @@ func (r Registry) find(name string) int {
 	return slices.IndexFunc(r, func(c Credential) bool { return c.Name == name })
 }
 
-// revoked returns the public keys that let nobody in.
+// revoked returns the revoked public keys.
 func (r Registry) revoked() (keys []string) {
 	for _, c := range r {
 		for _, k := range c.Keys {

@@ -14,8 +14,8 @@ const (
 	Worker    Role = "worker"    // takes parts and returns them
 	Submitter Role = "submitter" // submits jobs, joins their parts, and works like a worker
 	Observer  Role = "observer"  // reads
-	Operator  Role = "operator"  // a submitter who also cancels, retries and drains those of others
-	Agent     Role = "agent"     // runs the batches of submitters, with their rights, and nothing else
+	Operator  Role = "operator"  // a submitter who also cancels, retries and drains others' jobs
+	Agent     Role = "agent"     // runs the batches of submitters, with their rights only
 )
 
 // Roles are all roles.
@@ -25,7 +25,7 @@ var Roles = []Role{Worker, Submitter, Observer, Operator, Agent}
 // name of the credential.
 type Grant struct{ Publish, Subscribe []string }
 
-// Grants are those of all roles.
+// Grants are all roles' grants.
 type Grants map[Role]Grant
 
 // nobody is a subject without traffic: NATS takes an empty list for permission.
@@ -37,8 +37,8 @@ func (g Grant) permissions() (p jwt.Permissions) {
 	return p
 }
 
-// scopes returns the signing keys of the roles with what their users may do. The server looks it
-// up in the account, so a new version of the program may grant more or less to existing users.
+// scopes returns the signing keys of the roles with their users' rights. The server looks it up in
+// the account, so a new version of the program may grant more or less to existing users.
 func (r realm) scopes(grants Grants) (all []*jwt.UserScope, err error) {
 	for _, role := range slices.Sorted(maps.Keys(r.roles)) {
 		s := jwt.NewUserScope()
