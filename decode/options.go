@@ -46,6 +46,7 @@ type Options struct {
 	Quantisers bool   // Frame.Quantiser is needed also where each block has its own
 
 	Start    time.Duration // skip all before it; times then count from here
+	FromKey  bool          // begin earlier, at the key frame that the search for Start finds
 	Duration time.Duration // 0 for all
 	Frames   int64         // 0 for all
 

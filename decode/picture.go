@@ -65,7 +65,7 @@ func (v *videoReader) convert() (*pipeline.Frame, error) {
 	if !v.times.started {
 		v.groups.decoded(c, pts)
 	}
-	switch wanted, err := v.wanted(pts); {
+	switch wanted, err := v.wanted(pts, c.flags&C.AV_FRAME_FLAG_KEY != 0); {
 	case err != nil:
 		return nil, err
 	case v.device != nil && concealed(c) && (wanted || v.reports.keyedBy(pts)):
@@ -150,7 +150,7 @@ func (v *videoReader) window() window {
 
 // wanted applies --start and --duration; times already count from the start. Frames outside are no
 // context: a filter treats the cut as a video's end.
-func (v *videoReader) wanted(pts int64) (bool, error) {
+func (v *videoReader) wanted(pts int64, key bool) (bool, error) {
 	if v.opts.Part != nil {
 		return v.wantedPart(pts)
 	}
@@ -158,7 +158,7 @@ func (v *videoReader) wanted(pts int64) (bool, error) {
 		return true, nil
 	}
 	switch t, w := toMicros(pts, v.video.TimeBase()), v.window(); {
-	case t < w.start:
+	case t < w.start && !(v.opts.FromKey && (key || v.times.started)):
 		return false, nil
 	case t >= w.end:
 		return false, errPastEnd

@@ -11,8 +11,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/asticode/go-astiav"
-
 	"vidfilter/decode"
 	"vidfilter/encode/video"
 	"vidfilter/internal/av"
@@ -58,7 +56,7 @@ func PreviewOf(ctx context.Context, before *Options, jobs []*Options, n int, u *
 	tell()
 	p := previewer{backend: b, pool: pipeline.NewPool(b.Input(), 1), ui: u, before: before, jobs: jobs}
 	defer p.pool.Close()
-	moments, err := p.scan(ctx)
+	moments, err := p.scan(ctx, n)
 	if err != nil {
 		return nil, err
 	}
@@ -74,8 +72,10 @@ func PreviewOf(ctx context.Context, before *Options, jobs []*Options, n int, u *
 		}
 	}
 	p.costs = make([]cost, len(jobs))
-	for i, m := range chosen(moments, n) {
-		if err := p.sample(ctx, m, i%eachCoded == 0); err != nil {
+	defer p.closePassages()
+	some := chosen(moments, n)
+	for i, m := range some {
+		if err := p.sample(ctx, m, i, len(some)); err != nil {
 			return nil, err
 		}
 	}
@@ -106,13 +106,16 @@ type previewer struct {
 	ui      *cli.UI
 	before  *Options
 	jobs    []*Options
-	costs   []cost // of the jobs
+	costs   []cost     // of the jobs
+	open    []*passage // at the latest sample
 	result  Preview
 }
 
 // moment is a frame of the video, seen from afar.
 type moment struct {
 	at     time.Duration
+	from   time.Duration // if keyed, a time whose key frame leads to the frame
+	keyed  bool          // the frame is soon after a key frame
 	why    string
 	look   [mapRows][mapColumns]float64 // mean brightness in places
 	mean   float64
@@ -121,40 +124,57 @@ type moment struct {
 
 const (
 	mapColumns, mapRows = 16, 9
-	fewFrames           = 1000 // all frames of shorter videos are moments; seeks would decode as many
+	briefFrames         = 200  // all frames of shorter videos are moments
+	fewFrames           = 1000 // and of these, if they have few key frames: seeks would decode as many
 	mostMoments         = 24   // of longer ones
 )
 
-// scan returns moments of the video in order of time.
-func (p *previewer) scan(ctx context.Context) (all []moment, err error) {
+// scan returns moments of the video in order of time. A frame soon after a key frame needs little
+// decoding, so it returns only such frames if there are n of them.
+func (p *previewer) scan(ctx context.Context, n int) (all []moment, err error) {
 	o := p.before.decoding(nil)
 	o.VideoOnly = true
-	all, err = p.moments(ctx, o, true)
-	if err != nil || len(all) > 0 {
+	if all, err = p.moments(ctx, o, briefFrames); err != nil || len(all) > 0 {
 		return all, err
 	}
+	if all, err = p.seekMoments(ctx, o, true); err != nil || len(all) >= n {
+		return all, err
+	}
+	if all, err = p.moments(ctx, o, fewFrames); err != nil || len(all) > 0 {
+		return all, err
+	}
+	if all, err = p.seekMoments(ctx, o, false); err == nil && len(all) == 0 {
+		err = decode.ErrUnreadable
+	}
+	return all, err
+}
+
+// seekMoments returns moments spread over the video, keyed or not.
+func (p *previewer) seekMoments(ctx context.Context, o decode.Options, keyed bool) (all []moment, err error) {
 	for i := range mostMoments {
 		at := p.result.Length * time.Duration(2*i+1) / (2 * mostMoments)
 		part := o
-		part.Start, part.Duration, part.Frames = o.Start+at, 0, 2
-		some, err := p.moments(ctx, part, false)
+		part.Start, part.Duration, part.Frames, part.FromKey = o.Start+at, 0, 2, keyed
+		some, err := p.moments(ctx, part, 0)
 		if err != nil && !errors.Is(err, decode.ErrUnreadable) { // damage, or a wrong duration in the header
 			return nil, err
 		}
 		for _, m := range some[:min(1, len(some))] {
-			m.at = at
-			all = append(all, m)
+			key := at + m.at
+			if m.at, m.from, m.keyed = at, at, keyed; keyed {
+				m.at = key + p.span(p.reach().Before)
+			}
+			if (!keyed || key > -early && m.at < p.result.Length) && (len(all) == 0 || m.at > all[len(all)-1].at) {
+				all = append(all, m)
+			}
 		}
-	}
-	if len(all) == 0 {
-		return nil, decode.ErrUnreadable
 	}
 	return all, nil
 }
 
-// moments decodes some frames. If they are to be the whole video, it sets the length, and returns
-// no moments of a long one.
-func (p *previewer) moments(ctx context.Context, o decode.Options, whole bool) (all []moment, err error) {
+// moments decodes some frames; of a whole video only if it has at most so many, and sets its length.
+func (p *previewer) moments(ctx context.Context, o decode.Options, most int64) (all []moment, err error) {
+	whole := most > 0
 	in, err := decode.Open(ctx, p.before.Input, p.pool, o)
 	if err != nil {
 		return nil, err
@@ -162,7 +182,7 @@ func (p *previewer) moments(ctx context.Context, o decode.Options, whole bool) (
 	defer in.Close()
 	if whole {
 		p.result.Frames, p.result.Length = in.Estimate()
-		if p.result.Length > 0 && p.result.Frames > fewFrames {
+		if p.result.Length > 0 && p.result.Frames > most {
 			return nil, nil
 		}
 	}
@@ -175,7 +195,7 @@ func (p *previewer) moments(ctx context.Context, o decode.Options, whole bool) (
 		if err != nil {
 			return all, err
 		}
-		if len(all) == 0 {
+		if len(all) == 0 && !o.FromKey {
 			first = f.PTS
 		}
 		m, err := momentOf(f)
@@ -271,40 +291,37 @@ const other = "other"
 // lead is the number of frames after which a scene's noise is known.
 const lead = 8
 
-// eachCoded is the distance between samples that are coded, to estimate the costs.
-const eachCoded = 3
-
-// sample filters the frame of a moment.
-func (p *previewer) sample(ctx context.Context, m moment, coded bool) error {
+// sample filters the frame of a moment, the i-th of n.
+func (p *previewer) sample(ctx context.Context, m moment, i, n int) error {
 	s := PreviewSample{At: m.at, Why: m.why}
 	if s.Why == other {
 		s.Why = ""
 	}
-	var from *passage
-	defer func() { from.close() }()
-	for i, o := range append([]*Options{p.before}, p.jobs...) {
-		if from == nil || !o.readsLike(from.of) {
-			from.close()
-			var err error
-			if from, err = p.passage(ctx, o, m, coded); err != nil {
-				return err
-			}
-		}
-		coded := coded && i > 0 && o.Input == p.before.Input
-		picture, c, noise, err := p.run(ctx, o, from, coded)
+	if m.keyed {
+		p.closePassages()
+	}
+	for k, o := range append([]*Options{p.before}, p.jobs...) {
+		from, err := p.passage(ctx, o, m)
 		if err != nil {
 			return err
 		}
-		if i == 0 {
-			s.Before = picture
+		to := &taker{at: from.at()}
+		noise, err := p.run(ctx, o, from, from.frames, to)
+		if err != nil {
+			return err
+		}
+		if k == 0 {
+			s.Before = to.picture
 			continue
 		}
-		if i == 1 {
+		if k == 1 {
 			s.Noise = noise
 		}
-		s.After = append(s.After, picture)
-		if coded {
-			p.costs[i-1] = p.costs[i-1].with(c)
+		s.After = append(s.After, to.picture)
+		if o.Input == p.before.Input {
+			if err := p.measureCost(ctx, o, from, &p.costs[k-1], i, n); err != nil {
+				return err
+			}
 		}
 	}
 	p.result.Samples = append(p.result.Samples, s)
@@ -317,15 +334,21 @@ type passage struct {
 	of     *Options
 	in     *decode.Input
 	frames []*pipeline.Frame
+	start  time.Duration // in the video, of the input's time zero
+	zero   int64         // PTS
+	ended  bool
 	target int           // index of the frame of the moment
-	decode time.Duration // of a frame
+	moment time.Duration // its time
+	decode time.Duration // of all frames so far
+	read   int
 }
 
-func (s *passage) close() {
-	if s != nil {
+func (p *previewer) closePassages() {
+	for _, s := range p.open {
 		releaseAll(s.frames)
 		s.in.Close()
 	}
+	p.open = nil
 }
 
 // at returns the time of the frame of the moment.
@@ -345,68 +368,97 @@ func (o *Options) readsLike(p *Options) bool {
 	return o.Input == p.Input && reflect.DeepEqual(d, e) && bits == others && !slices.ContainsFunc(pipeline.Layouts(), func(l pipeline.Layout) bool { return o.takes(l) != p.takes(l) })
 }
 
-// passage decodes the frames around a moment that the jobs need. If they are not coded, only the
-// frame of the moment has a result.
-func (p *previewer) passage(ctx context.Context, o *Options, m moment, coded bool) (s *passage, err error) {
-	from := time.Duration(0)
-	if rate := p.rate(); rate > 0 {
-		from = max(0, m.at-time.Duration(float64(p.reach().Before)/rate*float64(time.Second)))
+// passage returns the frames around a moment that the jobs need. Only the frame of the moment has a
+// result.
+func (p *previewer) passage(ctx context.Context, o *Options, m moment) (s *passage, err error) {
+	if i := slices.IndexFunc(p.open, func(s *passage) bool { return o.readsLike(s.of) }); i >= 0 {
+		s = p.open[i]
+	} else {
+		from := m.from
+		if rate := p.rate(); rate > 0 && !(m.keyed && o.Input == p.before.Input) {
+			from, m.keyed = max(0, m.at-p.span(p.reach().Before)), false
+		}
+		s, err = p.openPassage(ctx, o, from, m.keyed)
+		if err != nil && from > 0 && ctx.Err() == nil { // raw streams have no times to find
+			s, err = p.openPassage(ctx, o, 0, false)
+		}
+		if err != nil {
+			return nil, err
+		}
+		p.open = append(p.open, s)
 	}
-	s, err = p.passageFrom(ctx, o, m, from)
-	if err != nil && from > 0 && ctx.Err() == nil { // raw streams have no times to find
-		s, err = p.passageFrom(ctx, o, m, 0)
+	if s.moment == m.at {
+		return s, nil
 	}
-	if err != nil {
+	if err := s.advance(ctx, m, p.reach()); err != nil {
 		return nil, err
 	}
 	retimed := slices.ContainsFunc(p.jobs, (*Options).mayRetime)
 	for i, f := range s.frames {
-		f.Context = i != s.target && !coded && !retimed
+		f.Context = i != s.target && !retimed
 	}
 	return s, nil
 }
 
-// passageFrom is passage with the frames from a time on.
-func (p *previewer) passageFrom(ctx context.Context, o *Options, m moment, from time.Duration) (_ *passage, err error) {
+// openPassage opens a job's input at a time, or at the key frame to which it leads.
+func (p *previewer) openPassage(ctx context.Context, o *Options, from time.Duration, keyed bool) (s *passage, err error) {
 	d := o.decoding(nil)
-	d.VideoOnly, d.Duration, d.Frames = true, 0, 0
+	d.VideoOnly, d.Duration, d.Frames, d.FromKey = true, 0, 0, keyed
 	d.Start += from
-	s := &passage{of: o, target: -1}
+	s = &passage{of: o, start: from, moment: -1}
 	if s.in, err = decode.Open(ctx, o.Input, p.pool, d); err != nil {
 		return nil, err
 	}
-	reach := p.reach()
-	var first int64
-	var began time.Time
-	n := 0
-	for ; s.target < 0 || len(s.frames) <= s.target+reach.After; n++ {
+	f, err := s.in.Next(ctx)
+	if err != nil {
+		s.in.Close()
+		return nil, cmp.Or(ctx.Err(), decode.ErrUnreadable)
+	}
+	if !keyed {
+		s.zero = f.PTS
+	}
+	s.frames = append(s.frames, f)
+	return s, nil
+}
+
+// advance decodes up to the frames around a moment, which comes behind all moments before.
+func (s *passage) advance(ctx context.Context, m moment, reach pipeline.Window) error {
+	there := func(f *pipeline.Frame) bool {
+		return s.start+timeOf(f.PTS-s.zero, f.Video.TimeBase) >= m.at-early
+	}
+	s.moment, s.target = m.at, slices.IndexFunc(s.frames, there)
+	for !s.ended && (s.target < 0 || len(s.frames) <= s.target+reach.After) {
+		began := time.Now()
 		f, err := s.in.Next(ctx)
-		if err == io.EOF {
+		if err != nil && err != io.EOF {
+			return err
+		}
+		if s.ended = err == io.EOF; s.ended {
 			break
 		}
-		if err != nil {
-			s.close()
-			return nil, err
-		}
-		if n == 0 {
-			first, began = f.PTS, time.Now()
-		}
-		s.frames = append(s.frames, f)
-		switch {
-		case s.target >= 0:
-		case timeOf(f.PTS-first, f.Video.TimeBase) >= m.at-from-early:
+		s.decode, s.read = s.decode+time.Since(began), s.read+1
+		if s.frames = append(s.frames, f); s.target < 0 && there(f) {
 			s.target = len(s.frames) - 1
-		case len(s.frames) > reach.Before:
-			s.frames[0].Release()
-			s.frames = s.frames[1:]
+		} else if s.target < 0 && len(s.frames) > reach.Before {
+			s.drop()
 		}
 	}
-	if s.target < 0 {
-		s.close()
-		return nil, decode.ErrUnreadable
+	switch {
+	case s.target < 0 && m.keyed && len(s.frames) > 0: // the video is a little shorter than expected
+		s.target = len(s.frames) - 1
+	case s.target < 0:
+		return decode.ErrUnreadable
 	}
-	s.decode = time.Since(began) / time.Duration(max(1, n-1))
-	return s, nil
+	for ; s.target > reach.Before; s.target-- {
+		s.drop()
+	}
+	return nil
+}
+
+// drop releases the first frame.
+func (s *passage) drop() {
+	s.frames[0].Release()
+	s.frames = s.frames[1:]
 }
 
 // reach returns how many frames before and after a sample the jobs need.
@@ -426,39 +478,36 @@ func (o *Options) mayRetime() bool {
 	})
 }
 
-// run filters the frame of a passage in a job. If all frames are to be coded, the job's costs are
-// measured.
-func (p *previewer) run(ctx context.Context, o *Options, from *passage, coded bool) (picture image.Image, c cost, seen *contract.Noise, err error) {
+// run filters frames of a passage in a job.
+func (p *previewer) run(ctx context.Context, o *Options, from *passage, frames []*pipeline.Frame, to *taker) (*contract.Noise, error) {
 	j := &job{o: o, ui: p.ui, backend: p.backend, frames: p.pool, in: from.in, noise: &noiseSeen{}, flicker: &flickerSeen{}, repaired: &repairs{}}
 	defer func() {
 		j.backend, j.frames, j.in = nil, nil, nil // of the previewer
 		j.close()
 	}()
-	j.inFlight = len(from.frames)
-	if err = j.foresee(ctx); err != nil {
-		return nil, c, nil, err
+	j.inFlight = len(frames)
+	if err := j.foresee(ctx); err != nil {
+		return nil, err
 	}
 	f, err := j.filter()
 	if err != nil {
-		return nil, c, nil, err
+		return nil, err
 	}
-	to := &taker{at: from.at()}
 	to.turn, to.aspect = j.in.Display()
-	if coded {
+	if to.codes {
 		j.settleCodec()
 		to.coder = j.trialCoder(to.cost.add)
 		defer to.coder.Close()
 	}
-	if err = pipeline.Run(ctx, &replay{from.frames}, []pipeline.Filter{f}, to, pipeline.Options{Meters: &j.meters}); err != nil {
-		return nil, c, nil, err
+	if err = pipeline.Run(ctx, &replay{frames}, []pipeline.Filter{f}, to, pipeline.Options{Meters: &j.meters}); err != nil {
+		return nil, err
 	}
-	if to.picture == nil {
-		return nil, c, nil, decode.ErrUnreadable
+	if to.picture == nil && !to.codes {
+		return nil, decode.ErrUnreadable
 	}
 	p.result.HDR = cmp.Or(p.result.HDR, to.hdr)
-	c = to.cost
-	c.decode, c.filter = from.decode*time.Duration(len(from.frames)), j.meters.Filter.Busy()
-	return to.picture, c, j.noise.summary(), nil
+	to.cost.filter = j.meters.Filter.Busy()
+	return j.noise.summary(), nil
 }
 
 // replay is a source of frames, which it borrows.
@@ -471,6 +520,14 @@ func (r *replay) Next(context.Context) (*pipeline.Frame, error) {
 	f := r.frames[0]
 	r.frames = r.frames[1:]
 	return f.Retain(), nil
+}
+
+// span returns the time of some frames.
+func (p *previewer) span(frames int) time.Duration {
+	if p.rate() == 0 {
+		return 0
+	}
+	return time.Duration(float64(frames) / p.rate() * float64(time.Second))
 }
 
 // rate returns the frames a second of the video, 0 if unknown.
@@ -490,6 +547,7 @@ type taker struct {
 	at     time.Duration
 	turn   int
 	aspect float64
+	codes  bool         // frames are coded to measure the costs, and no picture is kept
 	coder  *video.Coder // nil: the frames are not coded
 
 	picture image.Image
@@ -507,7 +565,7 @@ func (t *taker) Put(ctx context.Context, f *pipeline.Frame) (err error) {
 		err = t.coder.Put(ctx, f.Retain())
 		t.cost.encode += time.Since(started)
 	}
-	if err != nil || t.picture != nil || timeOf(f.PTS, f.Video.TimeBase)+early < t.at {
+	if err != nil || t.codes || t.picture != nil || timeOf(f.PTS, f.Video.TimeBase)+early < t.at {
 		return err
 	}
 	width, height := pipeline.Display{Aspect: t.aspect}.Size(f.Width, f.Height)
@@ -524,57 +582,4 @@ func (t *taker) Finish(ctx context.Context) error {
 	err := t.coder.Finish(ctx)
 	t.cost.encode += time.Since(started)
 	return err
-}
-
-// cost is what a job has spent on frames.
-type cost struct {
-	frames                 int
-	key, other             coded
-	decode, filter, encode time.Duration
-}
-
-// coded counts an encoder's packets.
-type coded struct {
-	packets int
-	bytes   int64
-}
-
-func (c coded) with(o coded) coded { return coded{c.packets + o.packets, c.bytes + o.bytes} }
-
-func (c coded) mean() float64 { return float64(c.bytes) / float64(max(1, c.packets)) }
-
-// add counts a packet.
-func (c *cost) add(p *astiav.Packet) error {
-	to := &c.other
-	if p.Flags().Has(astiav.PacketFlagKey) {
-		to = &c.key
-	}
-	*to = to.with(coded{1, int64(p.Size())})
-	return nil
-}
-
-func (c cost) with(o cost) cost {
-	return cost{c.frames + o.frames, c.key.with(o.key), c.other.with(o.other), c.decode + o.decode, c.filter + o.filter, c.encode + o.encode}
-}
-
-// keyDistance is the usual distance between keyframes.
-const keyDistance = 250
-
-// whole estimates the cost of a whole job. On the CPU the stages share the cores.
-func (c cost) whole(p *Preview, b kernels.Backend) (j PreviewJob) {
-	if c.frames == 0 || p.Frames == 0 {
-		return j
-	}
-	frame := c.decode + c.filter + c.encode
-	if _, onGPU := b.(holder); onGPU {
-		frame = max(c.filter, c.decode+c.encode)
-	}
-	j.Time = time.Duration(float64(frame) / float64(c.frames) * float64(p.Frames))
-	if c.other.packets == 0 { // of an encoder with keyframes alone
-		j.Bytes = int64(c.key.mean() * float64(p.Frames))
-		return j
-	}
-	keys := 1 + float64(p.Frames)/keyDistance
-	j.Bytes = int64(c.key.mean()*keys + c.other.mean()*max(0, float64(p.Frames)-keys))
-	return j
 }
