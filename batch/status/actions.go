@@ -23,7 +23,7 @@ type verb struct {
 	change     string                                              // of the request of a batch; "" for none
 }
 
-// order is what a request adds to its verb.
+// order has the options of a verb.
 type order struct {
 	batch bool // for all jobs of the batch
 	value int

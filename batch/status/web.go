@@ -58,7 +58,8 @@ type Options struct {
 	// for the file in errors. If Submit is nil, the page takes no batches.
 	Submit func(ctx context.Context, name string, document []byte, check bool) (said string, err error)
 
-	// Acted is told of each change, such as "cancelled", and of the job or workers; may be nil.
+	// Acted is called after each change: what is its past tense, such as "cancelled", id the job or
+	// "worker:NAME". It may be nil.
 	Acted func(what, id, title string)
 
 	Note     func() string         // why the work is held up, or ""; may be nil
