@@ -70,7 +70,7 @@ DEVICE void add_now(line &l) {
 }
 
 // meet adds the weights between the pixels of the new line and of a line dy rows older to their
-// sums. within one line (dy = 0) each pair counts once. The older words are the outer loop, so only
+// sums. Within one line (dy = 0) each pair counts once. The older words are the outer loop, so only
 // one of them is unpacked at a time. Lines that are only read keep their sums.
 DEVICE void meet(line &old, line &fresh, int dy, const float (*tap)[2], bool old_counts, bool fresh_counts) {
 	UNROLL
