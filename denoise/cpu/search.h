@@ -416,7 +416,7 @@ INLINE void fetch_below(const batch *b, const vd_plane *half, int cell)
 static void find_row(const vd_search *s, int level, int y)
 {
 	const vd_plane *from = &s->from[level], *to = &s->to[level];
-	int width = cells(from->width, s->cell), unit = level == 0 ? 1 : 2;
+	int width = cells(from->width, s->cell), whole = level > 0;
 	vd_vector *out = s->field[level] + y * width;
 	batch b;
 	for (int x = 0; x < width; x += BATCH) {
@@ -431,7 +431,7 @@ static void find_row(const vd_search *s, int level, int y)
 			fetch_below(&b, s->half, s->cell);
 			try_halves(&b, s->half, s->penalty);
 		}
-		for (int i = 0; i < b.count; i++) out[x + i] = (vd_vector){b.cell[i].x / unit, b.cell[i].y / unit};
+		for (int i = 0; i < b.count; i++) out[x + i] = (vd_vector){b.cell[i].x >> whole, b.cell[i].y >> whole};
 	}
 }
 

@@ -86,14 +86,14 @@ func learnWhole(out *C.vi_whole_net, n *interlace.Net) {
 		for len(weights) > 0 { // a row of the field each time
 			row := weights[:min(C.VI_WIDTH, len(weights))]
 			for j, w := range row {
-				to[j] = C.int16_t(w * (1 << C.VI_NET_BITS))
+				to[j] = C.int16_t(w * interlace.NetUnit)
 			}
 			to, weights = to[(len(row)+1)/2*2:], weights[len(row):]
 		}
 	}
 	for i := range n.Flat {
 		fill(out.flat[i][:], n.Flat[i][:])
-		out.flat_bias[i] = C.int32_t(n.FlatBias[i] * (1 << C.VI_NET_BITS))
+		out.flat_bias[i] = C.int32_t(n.FlatBias[i] * interlace.NetUnit)
 	}
 	for i := range n.Filter {
 		fill(out.filter[i][:], n.Filter[i][:])
