@@ -87,8 +87,8 @@ func mustRequest(t *testing.T, c *client, id string) queue.RequestStatus {
 	return s
 }
 
-// A submitter holds its own batch. Without it, its agents go on; the same command takes it back from
-// the queue, but not from an agent.
+// A submitter holds its own batch. Without it, its agents go on. The same command takes it back
+// from the queue, but not from an agent.
 func TestRequestOfSubmitter(t *testing.T) {
 	f := newFleet(t, ServeOptions{Options: quick})
 	ctx := t.Context()
