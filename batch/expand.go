@@ -25,7 +25,7 @@ type Request struct {
 	// files are added later: names cannot depend on their number, and no sources are fine
 	Watch bool
 
-	// a folder below which all sources, outputs and files of options must be, absolute; "": anywhere
+	// a folder below which sources, outputs and files of options must be, absolute; "": anywhere
 	Within string
 
 	Dir   string         // base of relative names; absolute

@@ -70,10 +70,10 @@ const (
 // Requests are the batches of a queue. The methods may be called from any goroutine, and fail with
 // ErrRefused if the credential does not allow them.
 type Requests interface {
-	// AddRequest adds a batch. With a hold, an ID of the caller's, the caller runs it, and must call
-	// Hold. With "" an agent does, and Waits of the result is why none has taken it yet. A batch that
-	// another process runs, or another one for the same folder, is an ErrHeld. More than MostRequest,
-	// or too many requests, are an ErrQuota.
+	// AddRequest adds a batch. With a hold, an ID of the caller's, the caller runs it, and must
+	// call Hold. With "" an agent does, and Waits of the result is why none has taken it yet. A
+	// batch that another process runs, or another one for the same folder, is an ErrHeld. More
+	// than MostRequest, or too many requests, are an ErrQuota.
 	AddRequest(ctx context.Context, r Request, worker, hold string) (RequestStatus, error)
 
 	// Requests returns the batches in the order of their submission, also those that have ended
@@ -94,8 +94,9 @@ type Requests interface {
 	// EndRequest ends a request that the caller runs.
 	EndRequest(ctx context.Context, id, hold string, e Ending) error
 
-	// TakeRequest gives the caller, an agent that reaches a folder, a request to run, or ErrNoRequest
-	// if none waits for it. With "" as the hold it only tells the queue that the agent is there. The batch's own connection acts for its owner; see jetstream.Acting.
+	// TakeRequest gives the caller, an agent that reaches a folder, a request to run, or
+	// ErrNoRequest if none waits for it. With "" as the hold it only tells the queue that the
+	// agent is there. The batch's own connection acts for its owner; see jetstream.Acting.
 	TakeRequest(ctx context.Context, worker, folder, hold string) (RequestStatus, error)
 
 	// ReturnRequest lets others run a request that the caller holds. If why is not "", the caller

@@ -48,7 +48,7 @@ func TestCommands(t *testing.T) {
 		{"help bench", 0, "usage: vidfilter bench", ""},
 		{"help options", 0, "  --max-error-rate X", ""},
 		{"help bnech", 2, "", `did you mean "bench"?`},
-		{"help nonsense", 2, "", "hint: commands: batch, bench"},
+		{"help nonsense", 2, "", "hint: commands: agent, batch, bench"},
 		{"bench x", 2, "", "hint: vidfilter bench -i FILE"},
 		{"bench --size 4.5k", 2, "", "hint: a size is"},
 		{"bench --size 63x48", 2, "", "hint: both sides are even"},

@@ -75,7 +75,7 @@ func (o *Options) streamFlags(t cli.Table) {
 	t.Add(cli.NewSpecs(&o.Map), "map", "", "streams to keep, as in ffmpeg; repeatable")
 	piece := oneFilter.because("takes a piece of the input")
 	t.Add(cli.NewValue(&o.Start, "TIME", cli.ParseTime), "start", "", "start time: 90, 1:30.5, 200ms", cli.Basic, piece)
-	t.Add(cli.NewValue(&o.Duration, "TIME", cli.ParseLength), "duration", "", "length to filter", cli.Basic, piece)
+	t.Add(cli.NewValue(&o.Duration, "TIME", cli.ParseLength), "duration", "", "length to filter", piece)
 	t.Add(cli.NewValue(&o.Frames, "N", cli.Int64In(1, math.MaxInt64)), "frames", "", "stop after N frames", piece)
 	t.Add(cli.NewValue(&o.Part, "A:B:N:...", parsePart), "part", "", "frames with these timestamps only", cli.NotInBatch("a batch cuts videos into parts itself")).Hidden = true
 	t.Add(cli.Once(cli.String(&o.Join, "FILE")), "join", "", "join the parts listed in FILE", cli.NotInBatch("a batch joins parts itself")).Hidden = true
