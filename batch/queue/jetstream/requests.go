@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -198,7 +199,7 @@ func (r *requests) makeRoom(user string) (err error) {
 // give lets a process run the request.
 func (p *batchEntry) give(credential, worker, hold string) {
 	p.State, p.Holder, p.Token, p.seen = queue.Running, credential, hold, time.Now()
-	p.By, p.Worker, p.refused = fmt.Sprintf("%s (%s)", worker, credential), worker, nil
+	p.By, p.Worker = fmt.Sprintf("%s (%s)", worker, credential), worker
 }
 
 // take gives an agent the oldest request that it can run.
@@ -294,9 +295,9 @@ func (r *requests) release(by caller, id, hold, why string) error {
 		return err
 	}
 	now := *p
-	now.refused = map[string]refused{}
-	for key, of := range p.refused {
-		now.refused[key] = of
+	now.refused = maps.Clone(p.refused)
+	if now.refused == nil {
+		now.refused = map[string]refused{}
 	}
 	if why != "" {
 		now.refused[by.name+" "+p.Worker] = refused{clip(why), time.Now().Add(refusalEnds)}

@@ -114,6 +114,13 @@ func TestRequestOfSubmitter(t *testing.T) {
 	if s := mustRequest(t, ann, s.ID); !strings.Contains(s.Waits, "the agent w cannot run it: the disk is away") {
 		t.Errorf("%+v", s)
 	}
+	if _, err := ann.Requests().TakeRequest(ctx, "v", "/films", "h4"); err != nil {
+		t.Errorf("another agent does not get it: %v", err)
+	}
+	e2e.Must(t, ann.Requests().ReturnRequest(ctx, s.ID, "h4", "the disk is away, too"))
+	if _, err := ann.Requests().TakeRequest(ctx, "w", "/films", "h4"); !errors.Is(err, queue.ErrNoRequest) {
+		t.Errorf("an agent gets it again when another one cannot run it: %v", err)
+	}
 	if _, err := f.client("bob", pki.Submitter).Requests().TakeRequest(ctx, "w", "/films", "h5"); !errors.Is(err, queue.ErrNoRequest) {
 		t.Errorf("another submitter's agent gets it: %v", err)
 	}
