@@ -252,8 +252,8 @@ func TestPageInBrowser(t *testing.T) {
 	}
 }
 
-// A job file that is pasted or chosen is checked, with the line of an error selected, and submitted:
-// the batch waits for an agent, whose outputs are those of a batch, and is removed.
+// A job file is checked, with the line of an error selected, and submitted. The batch waits for an
+// agent, which makes its output, and is removed with its jobs.
 func TestPageSubmit(t *testing.T) {
 	e2e.Start(t, true)
 	s, _ := pageServer(t)
