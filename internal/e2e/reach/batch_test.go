@@ -42,14 +42,14 @@ jobs:
   - `+server.URL+`/in/four.mp4?sig=`+signature+`
   - s3://films/in/none.mp4
 `)
-	env := append(s.env("VIDFILTER_RADIUS=1"), trust(t, server)...)
+	env := append(s.env("VIDFILTER_RADIUS=1", "VIDFILTER_PRESET=ultrafast"), trust(t, server)...)
 	batch := func(code int, words ...string) {
 		t.Helper()
 		start(t, dir, env, "batch", job, "--segment", "1", "--report", "report.json", "--on-done", "cat >> notices").wants(code, words...)
 		silentBelow(t, dir)
 	}
 	batch(1, `there is no "in/none.mp4" in the bucket "films"`)
-	want := plain(t, "--radius", "1")
+	want := plain(t, "--radius", "1", "--preset", "ultrafast")
 	size := 0
 	for _, name := range []string{"one.mp4", "two.mp4", "three.mp4", "four.mp4"} {
 		got := e2e.Read(t, filepath.Join(dir, "out", name))

@@ -33,7 +33,7 @@ const (
 
 func clip(t *testing.T) string {
 	t.Helper()
-	return e2e.Clip(t, "film.mp4", "-f lavfi -i testsrc2=s=160x120:r=25 -f lavfi -i sine=300 -vf noise=alls=12:allf=t,format=yuv420p -t 4 -c:v libx264 -g 12 -c:a aac")
+	return e2e.Clip(t, "film.mp4", "-f lavfi -i testsrc2=s=160x120:r=25 -f lavfi -i sine=300 -vf noise=alls=12:allf=t,format=yuv420p -t 2 -c:v libx264 -g 12 -c:a aac")
 }
 
 // store is a store with the bucket "films".
