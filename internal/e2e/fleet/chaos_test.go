@@ -219,11 +219,10 @@ func (c *chaos) strike(blows []blow) {
 		if time.Since(c.began) > roundTime {
 			c.t.Fatalf("the batch does not end: %s", jobsText(c))
 		}
-		if len(blows) > 0 && time.Since(at) > blows[0].after {
-			if v := c.named(blows[0].victim); v.hurt == nil {
-				c.hit(blows[0], v)
-				at, blows = time.Now(), blows[1:]
-			}
+		well := func(b blow) bool { return c.named(b.victim).hurt == nil }
+		if i := slices.IndexFunc(blows, well); i >= 0 && time.Since(at) > blows[i].after {
+			c.hit(blows[i], c.named(blows[i].victim))
+			at, blows = time.Now(), slices.Delete(blows, i, i+1)
 		}
 		c.tend()
 		time.Sleep(10 * time.Millisecond)
