@@ -100,7 +100,12 @@ var kinds = []kind{
 	}},
 	{"cut", time.Second, 20 * time.Second, func(c *chaos, _ blow, v *victim) func() { return c.each(v, (*line).cut) }},
 	{"stall", time.Second, 20 * time.Second, func(c *chaos, _ blow, v *victim) func() { return c.each(v, (*line).stall) }},
-	{"full", 3 * time.Second, 10 * time.Second, func(_ *chaos, _ blow, v *victim) func() { return fill(v.t, v.disk) }},
+	{"full", 3 * time.Second, 10 * time.Second, func(_ *chaos, _ blow, v *victim) func() {
+		if !v.small {
+			return nil
+		}
+		return fill(v.t, v.disk)
+	}},
 	{"clock", time.Second, 20 * time.Second, func(_ *chaos, b blow, v *victim) func() { return v.clock.jump(v.t, b.jump) }},
 }
 
@@ -148,6 +153,7 @@ type victim struct {
 	name  string
 	args  []string
 	disk  string
+	small bool  // the disk is its own
 	line  *line // to the server; nil for the server
 	clock *clock
 	down  bool // not to be started now
@@ -169,7 +175,8 @@ func runRound(t *testing.T, blows []blow) {
 	}
 	c := &chaos{t: t, server: &server{Listen: freeAddress(t)}, began: time.Now()}
 	for _, d := range victims {
-		v := &victim{name: d.name, disk: smallDisk(t), clock: newClock(t)}
+		v := &victim{name: d.name, clock: newClock(t)}
+		v.disk, v.small = smallDisk(t)
 		if d.name == "serve" {
 			c.server.State = v.disk
 			c.server.Creds, c.server.Submitter = filepath.Join(v.disk, "worker.creds"), filepath.Join(v.disk, "submitter.creds")
@@ -212,11 +219,10 @@ func (c *chaos) strike(blows []blow) {
 		if time.Since(c.began) > roundTime {
 			c.t.Fatalf("the batch does not end: %s", jobsText(c))
 		}
-		if len(blows) > 0 && time.Since(at) > blows[0].after {
-			if v := c.named(blows[0].victim); v.hurt == nil {
-				c.hit(blows[0], v)
-				at, blows = time.Now(), blows[1:]
-			}
+		well := func(b blow) bool { return c.named(b.victim).hurt == nil }
+		if i := slices.IndexFunc(blows, well); i >= 0 && time.Since(at) > blows[i].after {
+			c.hit(blows[i], c.named(blows[i].victim))
+			at, blows = time.Now(), slices.Delete(blows, i, i+1)
 		}
 		c.tend()
 		time.Sleep(10 * time.Millisecond)
