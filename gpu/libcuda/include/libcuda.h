@@ -27,7 +27,7 @@ const struct vf_nvcuvid *vf_nvcuvid(void);
 typedef int vf_encode_version(unsigned *version); /* NVENCSTATUS */
 typedef int vf_encode_instance(void *functions);    /* NV_ENCODE_API_FUNCTION_LIST */
 
-/* The driver's library for encoding, libnvidia-encode. FFmpeg also finds it loaded. */
+/* The driver's library for encoding, libnvidia-encode. FFmpeg finds it loaded, too. */
 struct vf_nvenc {
 	const char *load_error; /* the loader's error; NULL if it was loaded */
 	vf_encode_version *version;

@@ -25,7 +25,7 @@ static struct vf_cuda_state state = {NULL, CUDA_ERROR_NOT_INITIALIZED};
 static char load_error[512];
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* gorgonia.org/cu calls cuInit at program start and exits if it fails. So ours is empty. The
+/* gorgonia.org/cu calls cuInit at program start and exits if it fails. So ours does nothing; the
  * driver's own is called when it is loaded, on first use. */
 CUresult cuInit(unsigned int flags)
 {
