@@ -109,36 +109,23 @@ bench: build ## time the CPU filter beside OpenCV and FFmpeg's bilateral
 samples: build setup-test ## check the sample clips, and make 4k.mp4 and 8k.mp4 for benchmarks
 	@$(RUN) go test -count=1 ./samples/... && samples/make.sh bench
 
-install: build ## install program, completions, manual, units and documents below PREFIX (/usr/local)
-	@scripts/package.sh install bin/vidfilter "$(PREFIX)" "$(DESTDIR)"
+install: build lib ## install program, library, completions, manual, units and documents below PREFIX (/usr/local)
+	@scripts/package.sh install bin/vidfilter bin/lib "$(PREFIX)" "$(DESTDIR)"
 
 uninstall: ## remove the files of install
 	@scripts/package.sh uninstall "$(PREFIX)" "$(DESTDIR)"
 
-deb: build ## pack a Debian package into bin, for this release of Debian and newer ones
-	@rm -f bin/vidfilter_*.deb && scripts/package.sh deb bin/vidfilter bin
+deb: build lib ## pack a Debian package into bin, for this release of Debian and newer ones
+	@rm -f bin/vidfilter_*.deb && scripts/package.sh deb bin/vidfilter bin/lib bin
 
-dist: build ## pack an archive for any Linux with glibc into bin
-	@rm -f bin/vidfilter-*.tar.xz && scripts/package.sh dist bin/vidfilter bin
+dist: build lib ## pack an archive for any Linux with glibc into bin
+	@rm -f bin/vidfilter-*.tar.xz && scripts/package.sh dist bin/vidfilter bin/lib bin
 
 BASE ?= debian:12-slim
 IMAGE ?= vidfilter
 BUILDER ?= $(firstword $(foreach p,podman docker buildah,$(shell command -v $(p))) podman)
 image: deb ## build a container image IMAGE on BASE (debian:12-slim), with BUILDER (podman, docker or buildah)
 	@$(BUILDER) build -f deploy/Containerfile --build-arg "BASE=$(BASE)" -t "$(IMAGE)" bin
-
-LIBRARY = libvidfilter.so.1 frei0r-1/vidfilter.so vapoursynth/vidfilter.so
-DEST = $(DESTDIR)$(PREFIX)
-SUDO = $$(mkdir -p "$(DEST)" 2>/dev/null; [ -w "$(DEST)" ] || echo sudo)
-
-install-lib: lib ## install the library, its header and the plugins below PREFIX
-	@sudo=$(SUDO); for f in $(LIBRARY); do $$sudo install -D -m 644 "bin/lib/$$f" "$(DEST)/lib/$$f" || exit 1; done; \
-	$$sudo ln -sf libvidfilter.so.1 "$(DEST)/lib/libvidfilter.so" && \
-		$$sudo install -D -m 644 bin/lib/vidfilter.h "$(DEST)/include/vidfilter.h"
-	@echo "installed $(DEST)/lib/libvidfilter.so"
-
-uninstall-lib: ## remove the files of install-lib
-	@sudo=$(SUDO); $$sudo rm -f $(addprefix "$(DEST)"/lib/,$(LIBRARY) libvidfilter.so) "$(DEST)/include/vidfilter.h"
 
 clean: ## remove the files built in the tree
 	rm -rf bin demo samples/4k.mp4 samples/8k.mp4

@@ -297,7 +297,7 @@ func (p *previewer) sample(ctx context.Context, m moment, i, n int) error {
 	if s.Why == other {
 		s.Why = ""
 	}
-	if m.keyed {
+	if m.keyed || p.result.Frames > fewFrames { // else one decoder goes through the video
 		p.closePassages()
 	}
 	for k, o := range append([]*Options{p.before}, p.jobs...) {

@@ -2,6 +2,7 @@ package job
 
 import (
 	"image"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -110,5 +111,34 @@ func TestChosen(t *testing.T) {
 	}
 	if all := chosen(all[:2], 6); len(all) != 2 {
 		t.Errorf("%d moments of 2", len(all))
+	}
+}
+
+// TestPreviewKeyed: frames soon after key frames are shown, at their own times.
+func TestPreviewKeyed(t *testing.T) {
+	folder := t.TempDir()
+	source, whole := filepath.Join(folder, "in.mkv"), filepath.Join(folder, "out.mkv")
+	if code, said := runJob(t, strings.Fields("-i ../../samples/noisy.mp4 -q --device=cpu -r 0 --before scale=160:90 --fps 96 --after noise=alls=30:allf=t --gop 20 --preset superfast -o "+source)...); code != 0 {
+		t.Fatal(said)
+	}
+	if code, said := runJob(t, "-i", source, "-q", "--device=cpu", "-r", "0", "--codec", "ffv1", "--start", "0.5", "-o", whole); code != 0 {
+		t.Fatal(said)
+	}
+	o, err := Parse([]string{"-i", source, "-o", "x.mkv", "--device=cpu", "-r", "0", "--start", "0.5"}, nil)
+	e2e.Must(t, err)
+	done, err := Parse([]string{"-i", whole, "-o", "x.mkv"}, nil)
+	e2e.Must(t, err)
+	v, err := PreviewOf(t.Context(), o.Unfiltered(), []*Options{done.Unfiltered()}, 4, cli.NewUI(cli.Stdio{}, cli.UIOptions{}))
+	e2e.Must(t, err)
+	for _, s := range v.Samples {
+		if d := difference(s.Before, s.After[0]); d > 0.01 {
+			t.Errorf("at %v the result differs by %.2f levels", s.At, d)
+		}
+		if frame := (s.At.Seconds() + 0.5) * 96; math.Mod(frame-lead+0.3, 20) > 0.6 { // times are rounded
+			t.Errorf("the frame at %v is not soon after a key frame", s.At)
+		}
+	}
+	if len(v.Samples) != 4 {
+		t.Errorf("%d samples", len(v.Samples))
 	}
 }

@@ -166,7 +166,35 @@ func deb(t *testing.T) string {
 		return names[0]
 	}
 	e2e.Must(t, os.MkdirAll(folder, 0o755))
-	return run(t, scripts+"package.sh", "deb", e2e.Program, folder)
+	return run(t, scripts+"package.sh", "deb", e2e.Program, lib(t), folder)
+}
+
+var lib = func() func(t *testing.T) string {
+	var once sync.Once
+	return func(t *testing.T) string {
+		t.Helper()
+		folder := filepath.Join(e2e.Work, "lib")
+		once.Do(func() { run(t, scripts+"lib.sh", folder) })
+		return folder
+	}
+}()
+
+// checkLibrary compiles the example in C against the installed files, and runs it in the machine.
+func checkLibrary(t *testing.T, m machine, prefix string) {
+	t.Helper()
+	flags := run(t, "env", "PKG_CONFIG_LIBDIR="+m.dir+prefix+"/lib/pkgconfig", "PKG_CONFIG_SYSROOT_DIR="+m.dir,
+		"PKG_CONFIG_ALLOW_SYSTEM_CFLAGS=1", "PKG_CONFIG_ALLOW_SYSTEM_LIBS=1", "pkg-config", "--cflags", "--libs", "vidfilter")
+	run(t, "gcc", append([]string{"-o", m.dir + "/tmp/denoise", "../../../capi/example/denoise.c"}, strings.Fields(flags)...)...)
+	m.put(t, "", "../../../samples/noisy.mp4")
+	m.run(t, "vidfilter noisy.mp4 -o in.y4m --frames 2 -r 0 && ./denoise <in.y4m >out.y4m && ! cmp -s in.y4m out.y4m")
+	if a, b := m.read(t, "tmp/in.y4m"), m.read(t, "tmp/out.y4m"); len(a) == 0 || len(a) != len(b) {
+		t.Errorf("the example in C made %d bytes of %d", len(b), len(a))
+	}
+	for _, plugin := range []string{"frei0r-1", "vapoursynth"} {
+		if needs := m.run(t, "ldd "+prefix+"/lib/"+plugin+"/vidfilter.so"); !strings.Contains(needs, "libvidfilter.so.1 => "+prefix+"/lib/") {
+			t.Errorf("the plugin for %s needs %s", plugin, needs)
+		}
+	}
 }
 
 // TestDeb installs the package, runs the demo with it, and removes it.
@@ -178,6 +206,7 @@ func TestDeb(t *testing.T) {
 	m.put(t, "", deb(t))
 	m.run(t, "dpkg -i *.deb && dpkg --verify vidfilter")
 	checkInstalled(t, m, "/usr", "zsh/vendor-completions/_vidfilter")
+	checkLibrary(t, m, "/usr")
 
 	m.put(t, "", scripts)
 	m.put(t, "samples/", "../../../samples/noisy.mp4", "../../../samples/clean.mp4")
@@ -193,7 +222,7 @@ func TestDeb(t *testing.T) {
 func TestDist(t *testing.T) {
 	needsRoot(t, "debootstrap", "systemd-analyze")
 	t.Parallel()
-	archive := run(t, scripts+"package.sh", "dist", e2e.Program, t.TempDir())
+	archive := run(t, scripts+"package.sh", "dist", e2e.Program, lib(t), t.TempDir())
 	m := newMachine(t)
 	before := listing(t, m.dir)
 	run(t, "tar", "-C", m.dir+"/tmp", "--strip-components=1", "-xf", archive)
@@ -204,12 +233,12 @@ func TestDist(t *testing.T) {
 	}
 	m.run(t, commands[0][1])
 	checkInstalled(t, m, "/usr/local", "zsh/site-functions/_vidfilter")
-	m.put(t, "", "../../../samples/noisy.mp4")
+	checkLibrary(t, m, "/usr/local")
 	m.run(t, "vidfilter noisy.mp4 -o out.mkv --frames 2 && vidfilter info out.mkv")
 
 	here := t.TempDir()
-	run(t, scripts+"package.sh", "install", e2e.Program, "/usr/local", here)
-	for _, folder := range []string{"bin", "lib", "share"} {
+	run(t, scripts+"package.sh", "install", e2e.Program, lib(t), "/usr/local", here)
+	for _, folder := range []string{"bin", "include", "lib", "share"} {
 		run(t, "diff", "-r", here+"/usr/local/"+folder, m.dir+"/tmp/"+folder)
 	}
 	run(t, scripts+"package.sh", "uninstall", "/usr/local", here)
