@@ -15,9 +15,6 @@ const (
 	netRows  = 6                  //
 )
 
-// NetUnit is the number of steps in a weight of 1.
-const NetUnit = 4096
-
 // Net holds the weights of the estimate. Rotating the rows by 180 degrees does not change the
 // result.
 //
@@ -25,9 +22,6 @@ const NetUnit = 4096
 // over three columns in the gap itself and in the gaps above and below. The estimate is a weighted
 // mean of linear filters of the sums. A filter's weight is its gate: a weighted sum of the units,
 // or 0 if that sum is negative.
-//
-// The weights of samples (Flat, FlatBias, Pair and Filter) are multiples of 1/NetUnit. Their sums
-// are exact in float32 for samples of 8 bits, and an engine may compute them as integers.
 type Net struct {
 	Flat     [netFlat][netSums]float32
 	FlatBias [netFlat]float32

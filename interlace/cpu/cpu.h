@@ -31,24 +31,14 @@ typedef struct {
 	int step, shift;
 } vi_place;
 
-enum { VI_REACH = 3, VI_WIDTH = 2 * VI_REACH + 1, VI_SUMS = 2 * VI_WIDTH + 3, VI_FLAT = 2, VI_PAIRS = 4, VI_GATES = 3 };
-
-// The weights of samples in interlace.Net, times 1 << VI_NET_BITS. Each row of the field has an
-// even number, the last of them 0.
-enum { VI_NET_BITS = 12, VI_EVEN = VI_WIDTH + 1 };
-typedef struct {
-	int16_t flat[VI_FLAT][2 * VI_EVEN + 4], filter[VI_GATES][2 * VI_EVEN + 4], pair[VI_PAIRS][VI_EVEN];
-	int32_t flat_bias[VI_FLAT];
-} vi_whole_net;
-
 // interlace.Net.
+enum { VI_REACH = 3, VI_WIDTH = 2 * VI_REACH + 1, VI_SUMS = 2 * VI_WIDTH + 3, VI_FLAT = 2, VI_PAIRS = 4, VI_GATES = 3 };
 typedef struct {
 	float flat[VI_FLAT][VI_SUMS], flat_bias[VI_FLAT];
 	float pair[VI_PAIRS][VI_WIDTH], centre[VI_PAIRS][2], outer[VI_PAIRS][3];
 	float gate[VI_GATES][VI_FLAT + VI_PAIRS], gate_bias[VI_GATES];
 	float filter[VI_GATES][VI_SUMS];
 	float mean, bias;
-	vi_whole_net whole; // not in interlace.Net
 } vi_net;
 
 typedef struct { int16_t x, y; } vi_vector; // in half-pels

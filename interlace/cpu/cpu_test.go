@@ -149,43 +149,6 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// TestExactNet checks that the C code may compute the net's sums of 8-bit samples as integers: the
-// weights are whole numbers of 16 bits in units of 1/NetUnit, the sums stay below 24 bits, and equal
-// samples give the same filtered sample and no contrast.
-func TestExactNet(t *testing.T) {
-	n := interlace.Learned().Net
-	check := func(name string, most, bias float64, weights []float32) (sum float64) {
-		total := math.Abs(bias)
-		for j, w := range weights {
-			if v := float64(w) * interlace.NetUnit; v != float64(int16(v)) {
-				t.Errorf("%s: weight %d is %g units", name, j, v)
-			}
-			total, sum = total+most*math.Abs(float64(w)), sum+float64(w)
-		}
-		if total >= 1<<24/interlace.NetUnit {
-			t.Errorf("%s: sums reach %g", name, total)
-		}
-		return sum
-	}
-	for i, w := range n.Flat {
-		bias := float64(n.FlatBias[i])
-		if v := bias * interlace.NetUnit; v != float64(int32(v)) {
-			t.Errorf("the bias of unit %d is %g units", i, v)
-		}
-		if sum := check(fmt.Sprint("unit ", i), 2*255, bias, w[:]); sum != 0 {
-			t.Errorf("the weights of unit %d add up to %g, not 0", i, sum)
-		}
-	}
-	for i, w := range n.Pair {
-		check(fmt.Sprint("pair ", i), 255, 0, w[:])
-	}
-	for i, w := range n.Filter {
-		if sum := check(fmt.Sprint("filter ", i), 2*255, 0, w[:]); sum != 0.5 {
-			t.Errorf("the weights of filter %d add up to %g, not 1/2", i, sum)
-		}
-	}
-}
-
 // TestCancelled cancels a run at each of its steps. The engine frees its memory, and makes the same
 // pictures in the next run.
 func TestCancelled(t *testing.T) {

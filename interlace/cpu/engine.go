@@ -62,7 +62,6 @@ func New(set isa.ISA, each Each, heap pipeline.Allocator) *Engine {
 var learn = sync.OnceFunc(func() {
 	t := interlace.Learned()
 	*(*interlace.Net)(unsafe.Pointer(&C.vi_learned.net)) = t.Net
-	learnWhole(&C.vi_learned.net.whole, &t.Net)
 	for pass := range t.Code {
 		p := &C.vi_learned.pass[pass]
 		for i, code := range t.Class[pass] {
@@ -79,29 +78,6 @@ var learn = sync.OnceFunc(func() {
 		}
 	}
 })
-
-// learnWhole converts the weights of samples to integers.
-func learnWhole(out *C.vi_whole_net, n *interlace.Net) {
-	fill := func(to []C.int16_t, weights []float32) {
-		for len(weights) > 0 { // a row of the field each time
-			row := weights[:min(C.VI_WIDTH, len(weights))]
-			for j, w := range row {
-				to[j] = C.int16_t(w * interlace.NetUnit)
-			}
-			to, weights = to[(len(row)+1)/2*2:], weights[len(row):]
-		}
-	}
-	for i := range n.Flat {
-		fill(out.flat[i][:], n.Flat[i][:])
-		out.flat_bias[i] = C.int32_t(n.FlatBias[i] * interlace.NetUnit)
-	}
-	for i := range n.Filter {
-		fill(out.filter[i][:], n.Filter[i][:])
-	}
-	for i := range n.Pair {
-		fill(out.pair[i][:], n.Pair[i][:])
-	}
-}
 
 const (
 	pad   = C.VI_PAD

@@ -81,7 +81,7 @@ func blurred(p plane.Plane, m int) plane.Plane {
 	return out
 }
 
-// trainer holds the net in training units and the state of a step.
+// trainer holds the net in training units and what a step computes.
 type trainer struct {
 	net, slope interlace.Net
 	middle     int // of the sums: the samples above and below
@@ -297,17 +297,10 @@ func sign32(v float32) float32 {
 	return 1
 }
 
-// product returns the net in levels, for sums with their mean. The weights of samples are rounded,
-// so that sums are exact: see interlace.Net.
+// product returns the net in levels, for sums with their mean.
 func (t *trainer) product() interlace.Net {
 	n := t.net
-	round := func(w []float32) {
-		for j, v := range w {
-			w[j] = float32(math.RoundToEven(float64(v)*interlace.NetUnit) / interlace.NetUnit)
-		}
-	}
 	centre := func(w []float32, sum float32) { // w gives the sum where all samples are equal to 1/2
-		round(w)
 		for j, v := range w {
 			if j != t.middle {
 				sum -= v
@@ -318,10 +311,6 @@ func (t *trainer) product() interlace.Net {
 	for i := range n.Flat {
 		centre(n.Flat[i][:], 0)
 		n.FlatBias[i] *= unit
-	}
-	round(n.FlatBias[:])
-	for i := range n.Pair {
-		round(n.Pair[i][:])
 	}
 	for i := range n.Gate {
 		for j := range n.Gate[i] {

@@ -103,7 +103,7 @@ func RunAgent(o *AgentOptions, s cli.Stdio) error {
 	}
 	a.lease = leaseOf(e)
 	var remove func()
-	if a.work, remove, err = openWork(o.Work); err != nil {
+	if a.work, remove, err = durable.TempFolder(o.Work, "vidfilter-agent"); err != nil {
 		return err
 	}
 	defer remove()
