@@ -74,7 +74,7 @@ test-fuzz: build setup-test ## each fuzz target for an hour (FUZZ=5m is shorter)
 	@$(RUN) scripts/fuzz.sh build && scripts/fuzz.sh $(FUZZ)
 
 test-gpu: build ## on a machine with an NVIDIA GPU: conformance, compute-sanitizer, bench
-	@$(RUN) go test -c -o bin/gpu.test ./gpu && go test -c -o bin/papers.test ./lab/papers && go test -c -o bin/job.test ./internal/job
+	@$(RUN) go test -c -o bin/gpu.test ./gpu && go test -c -o bin/papers.test ./lab/papers && go test -c -o bin/job.test ./internal/app/job
 	@VIDFILTER_TEST_CLIPS=$(CURDIR)/bin/clips bin/job.test -test.run TestDeviceClips
 	@scripts/test-gpu.sh
 

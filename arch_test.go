@@ -132,7 +132,8 @@ var rules = []rule{
 	{folder: "internal/wake", what: "lets goroutines sleep, and wakes them: once, or every so often",
 		why: "a few functions on channels, for any package"},
 	{folder: "internal/machine", what: "the memory, cores and threads that this process may use",
-		why: "reads files of the system and knows nothing of who uses it"},
+		imports: []string{sys},
+		why:     "reads files of the system and knows nothing of who uses it"},
 	{folder: "internal/durable", what: "files that survive a power cut: sync, rename without replacing; locks, free space",
 		imports: []string{sys},
 		why:     "handles files and names, whatever is in them"},
@@ -218,7 +219,7 @@ var rules = []rule{
 		imports: []string{"batch/queue", "internal/contract", "internal/rate", "internal/text"},
 		why:     "the terminal and the status page must show the same numbers"},
 	{folder: "batch/display", what: "a batch on the terminal, as log lines, as JSON",
-		imports: []string{"batch/queue", "batch/tally", "internal/cli", "internal/contract", "internal/text"},
+		imports: []string{"batch/queue", "batch/tally", "internal/terminal", "internal/contract", "internal/text"},
 		why:     "shows what it is told of a queue, on any screen"},
 	{folder: "batch/status", what: "the status page of a queue, and metrics for Prometheus",
 		imports: []string{"batch/queue", "batch/tally", "internal/rate", "internal/site", "internal/text", "golang.org/x/sync"},
@@ -226,8 +227,11 @@ var rules = []rule{
 	{folder: "internal/site", what: "the HTTP server of both pages: headers, checks of host, origin and tokens",
 		imports: []string{"internal/wake"},
 		why:     "strangers reach it first: it serves and refuses, and knows nothing of what is behind it"},
-	{folder: "internal/cli", what: "options, help, progress and signals of a terminal",
-		imports: []string{"internal/contract", "internal/hint", "internal/rate", "internal/sandbox", "internal/text", "internal/wake", "golang.org/x/term", pflag, sys},
+	{folder: "internal/cli", what: "options of the command line: flags, environment, values, advice",
+		imports: []string{"internal/contract", "internal/hint", "internal/text", pflag},
+		why:     "no codec, device or queue, so that every command can use it"},
+	{folder: "internal/terminal", what: "a terminal's messages, progress and signals",
+		imports: []string{"internal/cli", "internal/contract", "internal/hint", "internal/rate", "internal/sandbox", "internal/text", "internal/wake", "golang.org/x/term", sys},
 		why:     "no codec, device or queue, so that every command can use it"},
 	{folder: "live", what: "sessions: newest frame in, original and filtered pair out",
 		imports: []string{"decode", "denoise", "denoise/noise", "internal/hint", "internal/wake", "kernels", "live/sound", "pipeline", "pipeline/quality", "samples/scene", astiav},
@@ -293,20 +297,20 @@ var rules = []rule{
 	{folder: "internal/filters", what: "the options of filters as flags, and the device, for jobs, live and the library",
 		imports: []string{"gpu", "internal/cli", "internal/hint", "kernels", pflag},
 		why:     "the library shares it, which has no FFmpeg"},
-	{folder: "internal/job", what: "one job: options, input, filter, output, exit code",
-		imports: []string{"decode", "denoise", "denoise/grain", "denoise/noise", "encode", "encode/formats", "encode/spec", "encode/target", "encode/video", "enhance", "gpu", "interlace", "internal/av", "internal/cli", "internal/contract", "internal/fidelity", "internal/filters", "internal/hint", "internal/machine", "internal/netfile", "internal/sandbox", "internal/stages", "kernels", "pipeline", "pipeline/quality", "repair", astiav, pflag},
+	{folder: "internal/app/job", what: "one job: options, input, filter, output, exit code",
+		imports: []string{"decode", "denoise", "denoise/grain", "denoise/noise", "encode", "encode/formats", "encode/spec", "encode/target", "encode/video", "enhance", "gpu", "interlace", "internal/av", "internal/cli", "internal/contract", "internal/fidelity", "internal/filters", "internal/hint", "internal/machine", "internal/netfile", "internal/sandbox", "internal/stages", "internal/terminal", "kernels", "pipeline", "pipeline/quality", "repair", astiav, pflag},
 		why:     "filters one file: it starts no queue and no live session"},
 	{folder: "internal/licenses", what: "the licences of everything that is linked into the program",
 		why: "a text, for one command"},
 	{folder: "internal/licenses/gather", what: "writes the text of internal/licenses",
 		why: "a program for developers: the text must not change with the machine that builds"},
-	{folder: "internal/preview", what: "writes the page of vidfilter preview",
+	{folder: "internal/app/preview", what: "writes the page of vidfilter preview",
 		why: "takes pictures and words, whatever made them"},
-	{folder: "internal/batchrun", what: "connects a batch with its queue and screen",
-		imports: []string{"batch", "batch/display", "batch/queue", "batch/queue/jetstream", "batch/queue/jetstream/pki", "batch/status", "batch/tally", "batch/tasks", "decode", "encode", "encode/formats", "encode/target", "gpu", "internal/cli", "internal/contract", "internal/durable", "internal/hint", "internal/job", "internal/machine", "internal/netfile", "internal/sandbox", "internal/site", "internal/text", "internal/wake", "golang.org/x/sync", pflag},
+	{folder: "internal/app/batchrun", what: "connects a batch with its queue and screen",
+		imports: []string{"batch", "batch/display", "batch/queue", "batch/queue/jetstream", "batch/queue/jetstream/pki", "batch/status", "batch/tally", "batch/tasks", "decode", "encode", "encode/formats", "encode/target", "gpu", "internal/cli", "internal/contract", "internal/durable", "internal/filters", "internal/hint", "internal/app/job", "internal/machine", "internal/netfile", "internal/sandbox", "internal/site", "internal/terminal", "internal/text", "internal/wake", "golang.org/x/sync", pflag},
 		why:     "other processes filter the files"},
-	{folder: "internal/liverun", what: "connects a session with its source and viewers",
-		imports: []string{"batch", "decode", "encode/target", "gpu", "internal/cli", "internal/durable", "internal/filters", "internal/hint", "internal/job", "internal/sandbox", "internal/site", "internal/text", "kernels", "live", "live/access", "live/coded", "live/opus", "live/output", "live/record", "live/rtc", "live/rtsp", "live/web", pflag},
+	{folder: "internal/app/liverun", what: "connects a session with its source and viewers",
+		imports: []string{"batch", "decode", "encode/target", "gpu", "internal/cli", "internal/durable", "internal/filters", "internal/hint", "internal/app/job", "internal/sandbox", "internal/site", "internal/terminal", "internal/text", "kernels", "live", "live/access", "live/coded", "live/opus", "live/output", "live/record", "live/rtc", "live/rtsp", "live/web", pflag},
 		why:     "knows of batches only their job files, and no queue"},
 	{folder: "cmd/vidfilter", what: "the commands: options, terminal, signals, exit codes",
 		imports: []string{"...", cobra, pflag},
@@ -485,25 +489,34 @@ var update = flag.Bool("update", false, "write the table of packages in ARCHITEC
 const (
 	tableBegin = "<!-- The table is written by: go test -run Architecture -update . -->\n"
 	tableEnd   = "<!-- end of the table -->\n"
+
+	pictureBegin = "<!-- The picture is drawn from the imports by: go test -run Architecture -update . -->\n"
+	pictureEnd   = "<!-- end of the picture -->\n"
 )
 
-// TestArchitecture compares the table of ARCHITECTURE.md with the rules.
+// TestArchitecture compares the picture and the table of ARCHITECTURE.md with imports and rules.
 func TestArchitecture(t *testing.T) {
 	const name = "ARCHITECTURE.md"
 	data, err := os.ReadFile(name)
 	e2e.Must(t, err)
-	before, rest, ok := strings.Cut(string(data), tableBegin)
-	old, after, closed := strings.Cut(rest, tableEnd)
-	if !ok || !closed {
-		t.Fatalf("%s lacks the lines around the table:\n%s%s", name, tableBegin, tableEnd)
+	text := string(data)
+	for _, part := range []struct{ begin, end, want string }{
+		{pictureBegin, pictureEnd, "\n" + layered(roomImports(sources(t))) + "\n"},
+		{tableBegin, tableEnd, packageTable()},
+	} {
+		before, rest, ok := strings.Cut(text, part.begin)
+		_, after, closed := strings.Cut(rest, part.end)
+		if !ok || !closed {
+			t.Fatalf("%s lacks the lines %q and %q", name, part.begin, part.end)
+		}
+		text = before + part.begin + part.want + part.end + after
 	}
-	want := packageTable()
 	switch {
-	case old == want:
+	case text == string(data):
 	case *update:
-		e2e.Must(t, os.WriteFile(name, []byte(before+tableBegin+want+tableEnd+after), 0o666))
+		e2e.Must(t, os.WriteFile(name, []byte(text), 0o666))
 	default:
-		t.Errorf("the table of %s is not that of arch_test.go: go test -run Architecture -update . writes it", name)
+		t.Errorf("%s differs from the imports or from arch_test.go: go test -run Architecture -update . writes it", name)
 	}
 }
 
@@ -535,12 +548,12 @@ func skipFolder(name string) error {
 
 // A job links neither the queue nor live, through any package.
 func TestJobLinksNoServer(t *testing.T) {
-	out, err := exec.Command("go", "list", "-deps", "./internal/job").Output()
+	out, err := exec.Command("go", "list", "-deps", "./internal/app/job").Output()
 	e2e.Must(t, err)
 	for _, p := range strings.Fields(string(out)) {
 		for _, not := range []string{nats, pion, module + "/live", module + "/batch", module + "/lab"} {
 			if within(p, not+"/...") {
-				t.Errorf("internal/job links %s", p)
+				t.Errorf("internal/app/job links %s", p)
 			}
 		}
 	}
@@ -594,8 +607,8 @@ func TestImportRules(t *testing.T) {
 		{"cmd/vidfilter", astiav, false, false},
 		{"internal/cli", "vidfilter/decode", false, false},
 		{"internal/cli", "github.com/spf13/cobra", false, false},
-		{"internal/job", "vidfilter/decode", false, true},
-		{"internal/job", "vidfilter/internal/batchrun", false, false},
+		{"internal/app/job", "vidfilter/decode", false, true},
+		{"internal/app/job", "vidfilter/internal/app/batchrun", false, false},
 		{"cmd/vidfilter", cu, false, false},
 		{"cmd/vidfilter", "github.com/rogpeppe/go-internal/testscript", false, false},
 		{"cmd/vidfilter", "github.com/rogpeppe/go-internal/testscript", true, true},

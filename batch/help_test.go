@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+
 	"vidfilter/internal/cli"
 	"vidfilter/internal/e2e"
 	"vidfilter/internal/hint"

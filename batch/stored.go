@@ -21,7 +21,7 @@ import (
 // lookTime is how long a store or a web server may take to describe a file.
 const lookTime = time.Minute
 
-// PrintOf returns the fingerprint of a file at an address, by its size and what its server says of
+// PrintOf returns the fingerprint of a file at an address, by its size and its server's version of
 // its content. Outputs have the fingerprint of the file that was uploaded.
 func PrintOf(i netfile.Info) Fingerprint {
 	if i.Hash != "" {
@@ -45,7 +45,7 @@ func (i Item) Address() string {
 	return i.Source
 }
 
-// At returns the item with an address that Address has returned; "" changes nothing.
+// At returns the item with an address that Address has returned. "" is the item itself.
 func (i Item) At(address string) Item {
 	i.address = address
 	return i

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"vidfilter/decode/testcamera"
-	"vidfilter/internal/cli"
 	"vidfilter/internal/e2e"
+	"vidfilter/internal/terminal"
 	"vidfilter/live/livetest"
 	"vidfilter/pipeline"
 )
@@ -456,7 +456,7 @@ func testChanged(t *testing.T, on testcamera.Folder) {
 	for _, rates := range []string{"fixed", "unknown"} {
 		on.Plug(t, "video0", testcamera.Device{Modes: []string{"YUYV 640x480 15 30"}, Rates: rates})
 		var notes []string
-		c := openCamera(t, CameraOptions{FPS: 30, Log: cli.LogTo(slog.LevelDebug, func(_ slog.Level, msg string) { notes = append(notes, msg) })})
+		c := openCamera(t, CameraOptions{FPS: 30, Log: terminal.LogTo(slog.LevelDebug, func(_ slog.Level, msg string) { notes = append(notes, msg) })})
 		if c.Format().FPS != 15 {
 			t.Errorf("%s: %v", rates, c.Format())
 		}

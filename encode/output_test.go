@@ -22,9 +22,9 @@ import (
 	"vidfilter/encode/target"
 	"vidfilter/encode/video"
 	"vidfilter/internal/av"
-	"vidfilter/internal/cli"
 	"vidfilter/internal/e2e"
 	"vidfilter/internal/fidelity"
+	"vidfilter/internal/terminal"
 	"vidfilter/kernels"
 	"vidfilter/live/livetest"
 	"vidfilter/pipeline"
@@ -83,7 +83,7 @@ func (r *rig) create(t *testing.T, o encode.Options) *encode.Output {
 		o.Preset = "ultrafast"
 	}
 	o.Threads = max(1, o.Threads)
-	o.Log = cli.LogTo(slog.LevelDebug, func(_ slog.Level, msg string) { r.said = append(r.said, msg) })
+	o.Log = terminal.LogTo(slog.LevelDebug, func(_ slog.Level, msg string) { r.said = append(r.said, msg) })
 	out, err := encode.Create("file:"+r.path, encode.Template{Context: r.in.Context(), Video: r.in.Video(), Others: r.in.Others(), Facts: r.in.Facts, Look: r.in.Look}, o)
 	e2e.Must(t, err)
 	t.Cleanup(out.Close)

@@ -21,8 +21,8 @@ import (
 	"vidfilter/denoise/motion"
 	"vidfilter/denoise/noise"
 	"vidfilter/denoise/plane"
-	"vidfilter/internal/cli"
 	"vidfilter/internal/e2e"
+	"vidfilter/internal/terminal"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
 )
@@ -554,7 +554,7 @@ func TestDenoiseShortage(t *testing.T) {
 				return
 			}
 			var said []string
-			b := open(t, Options{Log: cli.LogTo(slog.LevelDebug, func(_ slog.Level, msg string) { said = append(said, msg) })})
+			b := open(t, Options{Log: terminal.LogTo(slog.LevelDebug, func(_ slog.Level, msg string) { said = append(said, msg) })})
 			clip := noisyClip{yuv(pipeline.YUV420P, 40, 32), 6, false}
 			got, err := onDevice(b, denoiseOptions(denoise.Fast), clip)
 			if err != nil || len(said) != 1 || !strings.HasSuffix(said[0], "out of memory; going on with "+want) {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"vidfilter/internal/cli"
+	"vidfilter/internal/terminal"
 	"vidfilter/kernels"
 )
 
@@ -106,7 +106,7 @@ func TestShortageOfOne(t *testing.T) {
 		return
 	}
 	var said []string
-	log := cli.LogTo(slog.LevelDebug, func(_ slog.Level, msg string) { said = append(said, msg) })
+	log := terminal.LogTo(slog.LevelDebug, func(_ slog.Level, msg string) { said = append(said, msg) })
 	n, err := runFault(t, Options{All: true, Log: log})
 	if n != 8 || err != nil || len(said) != 1 || !strings.Contains(said[0], "on cuda:1, of which 2147.5 MB are free: out of memory; going on with 1 of 5 buffers for frames") {
 		t.Errorf("%d frames, %v, said %q", n, err, said)

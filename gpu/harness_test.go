@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"vidfilter/gpu/testdriver"
-	"vidfilter/internal/cli"
 	"vidfilter/internal/e2e"
+	"vidfilter/internal/terminal"
 	"vidfilter/kernels"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
@@ -58,7 +58,7 @@ func compares(t *testing.T) {
 func open(t *testing.T, o Options) *Backend {
 	t.Helper()
 	if o.Log == nil {
-		o.Log = cli.LogTo(slog.LevelDebug, func(_ slog.Level, msg string) { t.Log(msg) })
+		o.Log = terminal.LogTo(slog.LevelDebug, func(_ slog.Level, msg string) { t.Log(msg) })
 	}
 	b, err := Open(o)
 	e2e.Must(t, err)

@@ -35,7 +35,7 @@ step() { # step NAME COMMAND...: output goes to the report; a failure does not s
 conformance() {
 	(export VIDFILTER_TEST_GPU=1
 		cd gpu && ../bin/gpu.test -test.v -test.count=1 && cd ../lab/papers && ../../bin/papers.test -test.v -test.count=1 &&
-		cd ../../internal/job && VIDFILTER_TEST_CLIPS=$PWD/../../bin/clips VIDFILTER_PROGRAM=$PWD/../../bin/vidfilter ../../bin/job.test -test.v -test.count=1 -test.run 'NVDEC|NVENC|TestPartsInOrder|TestPartsOnTheirGPU|TestEncoderFailsInOrder') >"$out.tests" 2>&1 || { cat "$out.tests"; rm "$out.tests"; return 1; }
+		cd ../../internal/app/job && VIDFILTER_TEST_CLIPS=$PWD/../../../bin/clips VIDFILTER_PROGRAM=$PWD/../../../bin/vidfilter ../../../bin/job.test -test.v -test.count=1 -test.run 'NVDEC|NVENC|TestPartsInOrder|TestPartsOnTheirGPU|TestEncoderFailsInOrder') >"$out.tests" 2>&1 || { cat "$out.tests"; rm "$out.tests"; return 1; }
 	grep -E '^(---|PASS|ok)' "$out.tests" | grep -v SKIP
 	skipped=$(grep -c -- '--- SKIP' "$out.tests") known=$(grep -c 'only the test driver has' "$out.tests")
 	echo "$skipped tests need faults, which only the test driver has"

@@ -8,13 +8,13 @@ import (
 
 	"vidfilter/batch/queue"
 	"vidfilter/batch/tally"
-	"vidfilter/internal/cli"
+	"vidfilter/internal/terminal"
 	"vidfilter/internal/text"
 )
 
 // lines returns the lines below the messages. In a small window the line of the whole has priority
 // over the note, and both over jobs.
-func (d *Display) lines(columns, rows int) (lines []cli.ScreenLine) {
+func (d *Display) lines(columns, rows int) (lines []terminal.ScreenLine) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	now := d.o.Now()
@@ -24,7 +24,7 @@ func (d *Display) lines(columns, rows int) (lines []cli.ScreenLine) {
 	}
 	rows = max(1, rows) - 1
 	if d.note != "" && rows > 0 {
-		lines = append(lines, cli.ScreenLine{Text: text.Clip(d.note, columns), Color: cli.Yellow})
+		lines = append(lines, terminal.ScreenLine{Text: text.Clip(d.note, columns), Color: terminal.Yellow})
 		rows--
 	}
 	g := gridOf(columns)
@@ -44,7 +44,7 @@ func (d *Display) running(now time.Time) []tally.Job {
 }
 
 // jobLines returns a line per job. If they exceed rows, the last one counts the rest.
-func jobLines(all []tally.Job, g grid, rows int) (lines []cli.ScreenLine) {
+func jobLines(all []tally.Job, g grid, rows int) (lines []terminal.ScreenLine) {
 	more := 0
 	if len(all) > rows {
 		more = len(all) - max(0, rows-1)
@@ -55,15 +55,15 @@ func jobLines(all []tally.Job, g grid, rows int) (lines []cli.ScreenLine) {
 	}
 	if more > 0 && rows > 0 {
 		rest := text.Cut(fmt.Sprintf("and %d more", more), g.columns)
-		lines = append(lines, cli.ScreenLine{Text: rest})
+		lines = append(lines, terminal.ScreenLine{Text: rest})
 	}
 	return lines
 }
 
-func jobLine(j tally.Job, g grid) cli.ScreenLine {
+func jobLine(j tally.Job, g grid) terminal.ScreenLine {
 	if n := j.Note(); n != "" {
 		line := text.Clip(text.Pad(name(j), g.name)+"  "+n, g.columns)
-		return cli.ScreenLine{Text: line, Color: cli.Yellow}
+		return terminal.ScreenLine{Text: line, Color: terminal.Yellow}
 	}
 	return g.line(jobRow(j))
 }
@@ -134,7 +134,7 @@ func gridOf(columns int) grid {
 	return g
 }
 
-func (g grid) line(r row) cli.ScreenLine {
+func (g grid) line(r row) terminal.ScreenLine {
 	s := r.names[0]
 	if text.Columns(s) > g.name {
 		s = r.names[len(r.names)-1]
@@ -160,5 +160,5 @@ func (g grid) line(r row) cli.ScreenLine {
 		}
 		s += "  " + text.Cut(f, widths[i])
 	}
-	return cli.ScreenLine{Text: strings.TrimRight(text.Cut(s, g.columns), " ")}
+	return terminal.ScreenLine{Text: strings.TrimRight(text.Cut(s, g.columns), " ")}
 }

@@ -7,8 +7,8 @@ import (
 
 	"vidfilter/batch/queue"
 	"vidfilter/batch/tally"
-	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
+	"vidfilter/internal/terminal"
 	"vidfilter/internal/text"
 )
 
@@ -23,7 +23,7 @@ type Options struct {
 // see json.go. Its methods may be called from any goroutine, and never wait for the terminal:
 // Ctrl-S stops no work.
 type Display struct {
-	*cli.Screen
+	*terminal.Screen
 	o     Options
 	start time.Time
 	stop  func()
@@ -36,7 +36,7 @@ type Display struct {
 }
 
 // New returns a display on a patient screen, until Close.
-func New(screen *cli.Screen, o Options) *Display {
+func New(screen *terminal.Screen, o Options) *Display {
 	d := newDisplay(screen, o)
 	every := time.Second
 	if d.Mode == "bar" {
@@ -50,7 +50,7 @@ func New(screen *cli.Screen, o Options) *Display {
 	return d
 }
 
-func newDisplay(screen *cli.Screen, o Options) *Display {
+func newDisplay(screen *terminal.Screen, o Options) *Display {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -159,7 +159,7 @@ func (d *Display) Close() {
 	totals := d.t.Totals(now, true)
 	switch {
 	case d.Mode == "json":
-		last = cli.Encoded(jsonDone{d.batchObject("done", totals, now), d.Warnings()})
+		last = terminal.Encoded(jsonDone{d.batchObject("done", totals, now), d.Warnings()})
 	case d.Mode != "none" && totals.Jobs > 0:
 		last = "vidfilter: " + closingLine(totals, d.t.Counters().Frames, now.Sub(d.start)) + "\n"
 	}

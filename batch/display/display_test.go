@@ -13,7 +13,6 @@ import (
 
 	"vidfilter/batch/queue"
 	"vidfilter/batch/tally"
-	"vidfilter/internal/cli"
 	"vidfilter/internal/text"
 )
 
@@ -25,8 +24,8 @@ type clock struct{ now time.Time }
 func (c *clock) at(seconds float64) { c.now = begin.Add(time.Duration(seconds * float64(time.Second))) }
 
 // testScreen returns a screen that shows nothing until it is flushed.
-func testScreen(w io.Writer, mode string) *cli.Screen {
-	c := cli.NewScreen(cli.Stdio{Err: w}, cli.ScreenOptions{Progress: mode, Patient: true})
+func testScreen(w io.Writer, mode string) *terminal.Screen {
+	c := terminal.NewScreen(terminal.Stdio{Err: w}, terminal.ScreenOptions{Progress: mode, Patient: true})
 	c.Mode = mode
 	return c
 }
@@ -83,7 +82,7 @@ func night(d *Display, c *clock) {
 	}
 }
 
-func joined(all []cli.ScreenLine) string {
+func joined(all []terminal.ScreenLine) string {
 	var b strings.Builder
 	for _, l := range all {
 		b.WriteString(l.Text + "\n")
@@ -161,8 +160,8 @@ func TestMoreJobsThanRows(t *testing.T) {
 	}
 }
 
-// terminal plays the output on a screen, as far as a Display needs.
-func terminal(s string) []string {
+// played shows the output on a screen, as far as a Display needs.
+func played(s string) []string {
 	rows, y := []string{""}, 0
 	for s != "" {
 		var n int
@@ -205,7 +204,7 @@ func TestBarStream(t *testing.T) {
 	again.Retried = 2
 	d.Update(again)
 	d.Flush()
-	rows := terminal(b.String())
+	rows := played(b.String())
 	want := []string{`vidfilter: warning: mind\u000athe gap`, "vidfilter: tried again: b.mkv (2 times so far)", "a.mkv", "b.mkv", "0/2 jobs", ""}
 	for i := range want {
 		if len(rows) != len(want) || !strings.HasPrefix(rows[i], want[i]) {
@@ -219,7 +218,7 @@ func TestBarStream(t *testing.T) {
 	d.Flush()
 	c.at(50)
 	d.Close()
-	rows = terminal(b.String())
+	rows = played(b.String())
 	text := strings.Join(rows[2:], "\n")
 	if text != "vidfilter: done: a.mkv, 100 frames in 0:50 (2.0 fps)\nvidfilter: failed: b.mkv: no video\\u001b[2J in it\n"+
 		"vidfilter: 1 of 2 jobs done, 1 failed, 100 frames in 0:50 (2.0 fps)\n" {

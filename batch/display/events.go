@@ -7,7 +7,7 @@ import (
 
 	"vidfilter/batch/queue"
 	"vidfilter/batch/tally"
-	"vidfilter/internal/cli"
+	"vidfilter/internal/terminal"
 	"vidfilter/internal/text"
 )
 
@@ -19,7 +19,7 @@ const plainInterval = 10 * time.Second
 func (d *Display) events(before, after tally.Job) (lines []string) {
 	title := name(after)
 	if after.Retried > before.Retried {
-		lines = append(lines, d.Paint(cli.Yellow, "tried again")+": "+title+" ("+times(after.Retried)+" so far)")
+		lines = append(lines, d.Paint(terminal.Yellow, "tried again")+": "+title+" ("+times(after.Retried)+" so far)")
 	}
 	if d.Mode == "plain" {
 		lines = append(lines, runs(before, after)...)
@@ -29,13 +29,13 @@ func (d *Display) events(before, after tally.Job) (lines []string) {
 	}
 	switch after.State {
 	case queue.Done:
-		return append(lines, d.Paint(cli.Green, "done")+": "+title+result(after))
+		return append(lines, d.Paint(terminal.Green, "done")+": "+title+result(after))
 	case queue.Failed:
-		return append(lines, d.Paint(cli.Red, "failed")+": "+title+reason(after))
+		return append(lines, d.Paint(terminal.Red, "failed")+": "+title+reason(after))
 	case queue.Quarantined:
-		return append(lines, d.Paint(cli.Red, "quarantined")+": "+title+reason(after))
+		return append(lines, d.Paint(terminal.Red, "quarantined")+": "+title+reason(after))
 	case queue.Cancelled:
-		return append(lines, d.Paint(cli.Yellow, "cancelled")+": "+title+reason(after))
+		return append(lines, d.Paint(terminal.Yellow, "cancelled")+": "+title+reason(after))
 	}
 	return lines
 }

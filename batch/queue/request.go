@@ -14,7 +14,7 @@ type Request struct {
 
 	Root     string // of the outputs, absolute
 	Document []byte // a job file with absolute names
-	Site     string `json:",omitempty"` // what names Root on its disk; "" if the submitter could not tell
+	Site     string `json:",omitempty"` // identifies Root on its disk; "" if unknown to the submitter
 	Files    []File `json:",omitempty"` // some of the sources, as the submitter has seen them
 
 	// options of the batch that a job file cannot have
@@ -54,7 +54,7 @@ type Ending struct {
 	State  State  // Done, Failed or Cancelled
 	Exit   int    // exit code of vidfilter batch
 	Reason string `json:",omitempty"` // its error
-	Hint   string `json:",omitempty"` // what to do about that
+	Hint   string `json:",omitempty"` // advice on the reason
 	Table  string `json:",omitempty"` // its files, for people
 }
 
@@ -71,7 +71,7 @@ const (
 // ErrRefused if the credential does not allow them.
 type Requests interface {
 	// AddRequest adds a batch. With a hold, an ID of the caller's, the caller runs it, and must
-	// call Hold. With "" an agent does, and Waits of the result is why none has taken it yet. A
+	// call Hold. With "" an agent does, and Waits of the result is why it waits. A
 	// batch that another process runs, or another one for the same folder, is an ErrHeld. More
 	// than MostRequest, or too many requests, are an ErrQuota.
 	AddRequest(ctx context.Context, r Request, worker, hold string) (RequestStatus, error)
@@ -84,7 +84,7 @@ type Requests interface {
 	Request(ctx context.Context, id string) (RequestStatus, error)
 
 	// ChangeRequest changes a batch of the caller's; operators change any. It does not change the
-	// batch's jobs. It is ErrNoRequest if there is none.
+	// batch's jobs. Without such a batch it is ErrNoRequest.
 	ChangeRequest(ctx context.Context, id, change string) error
 
 	// Hold keeps a request that the caller runs. It is ErrCancelled, ErrHeld or ErrNoRequest if
@@ -95,7 +95,7 @@ type Requests interface {
 	EndRequest(ctx context.Context, id, hold string, e Ending) error
 
 	// TakeRequest gives the caller, an agent that reaches a folder, a request to run, or
-	// ErrNoRequest if none waits for it. With "" as the hold it only tells the queue that the
+	// ErrNoRequest if none waits for it. With "" as the hold it only informs the queue that the
 	// agent is there. The batch's own connection acts for its owner; see jetstream.Acting.
 	TakeRequest(ctx context.Context, worker, folder, hold string) (RequestStatus, error)
 

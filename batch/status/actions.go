@@ -20,7 +20,7 @@ type verb struct {
 	only       string // the jobs to which it applies
 	applies    func(queue.State) bool
 	do         func(ctx context.Context, id string, o order) error // nil: the page lacks it
-	change     string                                              // of the request of a batch; "" for none
+	change     string                                              // of the request of a batch; may be ""
 }
 
 // order has the options of a verb.

@@ -32,7 +32,7 @@ func (s *server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// role is what a request may do.
+// role is the rights of a request.
 type role int
 
 const (

@@ -86,7 +86,7 @@ func newHistory() history {
 	return history{hour: series{step: time.Minute}, day: series{step: 24 * time.Hour / steps}}
 }
 
-// add takes the count of all frames, and the time at which a job was done, zero if none was.
+// add takes the count of all frames, and the time at which a job was done, or zero.
 func (h *history) add(now time.Time, frames int64, done time.Time) {
 	for _, s := range []*series{&h.hour, &h.day} {
 		s.add(now, now, sums{frames: frames - h.frames})

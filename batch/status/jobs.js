@@ -12,7 +12,7 @@ export class Jobs {
   #shown = 500;
   #workers = [];
 
-  // Forgets all jobs, and shows at most so many.
+  // Forgets all jobs, and shows at most a number of them.
   start(shown) {
     this.#shown = shown;
     this.#jobs.clear();

@@ -1,4 +1,4 @@
-// The reader's token, and what it allows. The form at the top takes and forgets it.
+// The reader's token and its rights. The form at the top takes and forgets it.
 import { $ } from "./util.js";
 
 let token = sessionStorage.getItem("token") || "";
@@ -15,7 +15,7 @@ const show = () => {
 export const hasToken = () => token !== "";
 export const headers = () => (token ? { Authorization: "Bearer " + token } : {});
 
-// Whether the reader may do something, as far as the page knows: the server decides.
+// Whether the page offers an action to the reader. The server decides.
 export const may = (verb) => token !== "" && !readOnly && can.includes(verb);
 export const maySeeLogs = () => token !== "" && !readOnly;
 

@@ -34,7 +34,7 @@ import (
 type Options struct {
 	Version string   // of the program
 	Token   string   // for changes and logs; "" forbids them
-	Viewer  string   // a token for reading alone; "" for none
+	Viewer  string   // a token for reading alone; may be ""
 	Private bool     // reading needs one of the tokens
 	Hosts   []string // names of the page besides localhost: its certificate's, or a proxy's
 
@@ -51,7 +51,7 @@ type Options struct {
 	PauseWorkers func(ctx context.Context, name string, on bool) error
 	Paused       func() []string
 
-	// Requests are the batches that agents run; nil if the queue has none.
+	// Requests are the batches that agents run; nil if the queue has no agents.
 	Requests queue.Requests
 
 	// Submit submits a job file, or only checks it, and returns the outcome in words. name stands

@@ -112,7 +112,7 @@ type Runner struct {
 	// Address returns the source of one of our jobs with the query that its spec lacks; may be nil.
 	Address func(id string) string
 
-	copying sync.Map // by job: a channel that has room while nobody fetches its source
+	copying sync.Map // by job: a channel that is full while its source is fetched
 
 	mu   sync.Mutex
 	busy map[string]int // tasks by device

@@ -3,12 +3,12 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"vidfilter/internal/batchrun"
-	"vidfilter/internal/cli"
+	"vidfilter/internal/app/batchrun"
 	"vidfilter/internal/contract"
+	"vidfilter/internal/terminal"
 )
 
-func newAgentCommand(s cli.Stdio) *cobra.Command {
+func newAgentCommand(s terminal.Stdio) *cobra.Command {
 	o := batchrun.NewAgentOptions()
 	return withFlags(&cobra.Command{
 		Use:   "agent DIR --server URL --creds FILE [options]",

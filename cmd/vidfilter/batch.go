@@ -3,12 +3,12 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"vidfilter/internal/batchrun"
-	"vidfilter/internal/cli"
+	"vidfilter/internal/app/batchrun"
 	"vidfilter/internal/contract"
+	"vidfilter/internal/terminal"
 )
 
-func newBatchCommand(s cli.Stdio) *cobra.Command {
+func newBatchCommand(s terminal.Stdio) *cobra.Command {
 	o := batchrun.NewBatchOptions()
 	return withFlags(&cobra.Command{
 		Use:   "batch FILES... -o DIR [options]",

@@ -3,11 +3,11 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
+	"vidfilter/internal/terminal"
 )
 
-func (a *app) newBenchCommand(s cli.Stdio) *cobra.Command {
+func (a *app) newBenchCommand(s terminal.Stdio) *cobra.Command {
 	o := newBenchOptions()
 	o.Program = a.program
 	return withFlags(&cobra.Command{

@@ -6,20 +6,20 @@ import (
 	"io"
 
 	"vidfilter/gpu"
-	"vidfilter/internal/cli"
 	"vidfilter/internal/hint"
+	"vidfilter/internal/terminal"
 	"vidfilter/internal/text"
 	"vidfilter/lab/bench"
 	"vidfilter/lab/report"
 )
 
 // runBench measures the filter, and prints the report.
-func runBench(o *benchOptions, s cli.Stdio) error {
+func runBench(o *benchOptions, s terminal.Stdio) error {
 	if err := o.resolve(); err != nil {
 		return err
 	}
-	if cli.IsTerminal(s.Err) {
-		o.Log = cli.NewLogger(s.Err, false)
+	if terminal.IsTerminal(s.Err) {
+		o.Log = terminal.NewLogger(s.Err, false)
 	}
 	report, err := interruptibly(func(ctx context.Context) (*bench.Report, error) { return bench.Run(ctx, o.Options) })
 	if err != nil {
@@ -64,8 +64,8 @@ func (p printing) printPart(w io.Writer, r documented) {
 
 // interruptibly cancels the measurement at the first signal; the second has its default effect.
 func interruptibly[T any](measure func(context.Context) (T, error)) (T, error) {
-	ctx, stop := cli.UntilSignal()
+	ctx, stop := terminal.UntilSignal()
 	defer stop()
 	report, err := measure(ctx)
-	return report, cli.WhyCancelled(ctx, err)
+	return report, terminal.WhyCancelled(ctx, err)
 }

@@ -11,14 +11,15 @@ import (
 	"github.com/spf13/pflag"
 
 	"vidfilter/decode"
+	"vidfilter/internal/app/job"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
-	"vidfilter/internal/job"
 	"vidfilter/internal/sandbox"
+	"vidfilter/internal/terminal"
 	"vidfilter/internal/text"
 )
 
-func newCompareCommand(s cli.Stdio) *cobra.Command {
+func newCompareCommand(s terminal.Stdio) *cobra.Command {
 	var streams bool
 	var mode string
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)

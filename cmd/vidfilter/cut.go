@@ -3,12 +3,12 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"vidfilter/internal/cli"
+	"vidfilter/internal/app/job"
 	"vidfilter/internal/contract"
-	"vidfilter/internal/job"
+	"vidfilter/internal/terminal"
 )
 
-func newCutCommand(s cli.Stdio) *cobra.Command {
+func newCutCommand(s terminal.Stdio) *cobra.Command {
 	o := job.NewSegmentOptions()
 	return withFlags(&cobra.Command{
 		Use: "cut -i FILE -o OUT.mov --part A:B:N [options]", Short: "Copy a part of a video", Hidden: true,

@@ -15,11 +15,12 @@ import (
 	"vidfilter/gpu"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
+	"vidfilter/internal/terminal"
 	"vidfilter/internal/text"
 	"vidfilter/kernels"
 )
 
-func newDevicesCommand(s cli.Stdio) *cobra.Command {
+func newDevicesCommand(s terminal.Stdio) *cobra.Command {
 	var compile bool
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	cli.NewTable(fs, "Options").Flag(&compile, "compile", "", "compile all GPU kernels now, and cache them")

@@ -14,11 +14,12 @@ import (
 
 	"vidfilter/decode"
 	"vidfilter/gpu"
+	"vidfilter/internal/app/job"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/hint"
-	"vidfilter/internal/job"
 	"vidfilter/internal/sandbox"
+	"vidfilter/internal/terminal"
 	"vidfilter/internal/text"
 	"vidfilter/kernels"
 	"vidfilter/lab/measure"
@@ -34,7 +35,7 @@ type findings struct {
 	OK      bool           `json:"ok"`
 }
 
-func (a *app) newDoctorCommand(s cli.Stdio) *cobra.Command {
+func (a *app) newDoctorCommand(s terminal.Stdio) *cobra.Command {
 	var asJSON, nvenc bool
 	var mode string
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)

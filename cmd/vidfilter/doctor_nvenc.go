@@ -16,10 +16,11 @@ import (
 	"vidfilter/batch/tasks"
 	"vidfilter/encode/video"
 	"vidfilter/gpu"
+	"vidfilter/internal/app/job"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/hint"
-	"vidfilter/internal/job"
 	"vidfilter/internal/sandbox"
+	"vidfilter/internal/terminal"
 	"vidfilter/internal/text"
 )
 
@@ -59,14 +60,14 @@ func (a *app) tryNVENC(mode string) error {
 	if err != nil {
 		return fmt.Errorf("doctor: %w", err)
 	}
-	ctx, stop := cli.UntilSignal()
+	ctx, stop := terminal.UntilSignal()
 	defer stop()
 	ours := func(v string) bool { return strings.HasPrefix(v, "VIDFILTER_") } // would be options of all tests
 	t := nvencTrial{tasks.Program{Path: self, Env: slices.DeleteFunc(slices.Clone(a.Env), ours), Stall: 2 * time.Minute}, nvencSettings(), a.Out}
 	if mode = job.SandboxMode(mode, a.Env); mode != "" {
 		t.program.Args = []string{"--sandbox", mode}
 	}
-	return cli.WhyCancelled(ctx, t.run(ctx))
+	return terminal.WhyCancelled(ctx, t.run(ctx))
 }
 
 // run prints a report on the first GPU that encodes. A test that fails is an error.

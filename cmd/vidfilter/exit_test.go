@@ -18,6 +18,7 @@ import (
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/hint"
+	"vidfilter/internal/terminal"
 )
 
 func TestExitCode(t *testing.T) {
@@ -44,11 +45,11 @@ func TestExitCode(t *testing.T) {
 		{fmt.Errorf("worker: %w", new(jetstream.Error)), 7},
 		{fmt.Errorf("worker: %w: %w", new(jetstream.Error), gpu.ErrDevice), 7},
 		{hint.Says("x", "", encode.ErrDamaged), 6},
-		{cli.Interruption{Signal: syscall.SIGINT}, 130},
-		{cli.Interruption{Signal: syscall.SIGQUIT}, 131},
-		{cli.Interruption{Signal: syscall.SIGTERM}, 143},
-		{cli.Interruption{Signal: syscall.SIGHUP}, 143},
-		{fmt.Errorf("%w: %w", target.ErrOutput, cli.Interruption{Signal: syscall.SIGINT}), 130},
+		{terminal.Interruption{Signal: syscall.SIGINT}, 130},
+		{terminal.Interruption{Signal: syscall.SIGQUIT}, 131},
+		{terminal.Interruption{Signal: syscall.SIGTERM}, 143},
+		{terminal.Interruption{Signal: syscall.SIGHUP}, 143},
+		{fmt.Errorf("%w: %w", target.ErrOutput, terminal.Interruption{Signal: syscall.SIGINT}), 130},
 	}
 	for _, test := range tests {
 		if got := contract.ExitCode(test.err); got != test.want {

@@ -15,22 +15,23 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
 	"vidfilter/decode"
 	"vidfilter/encode/target"
+	"vidfilter/internal/app/job"
 	"vidfilter/internal/av"
-	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/hint"
-	"vidfilter/internal/job"
 	"vidfilter/internal/netfile"
 	"vidfilter/internal/sandbox"
+	"vidfilter/internal/terminal"
 )
 
 // child is a command that runs in the sandbox, in a process of its own. This one keeps the rights
 // on the output's folder, passes signals on and reports a crash.
 type child struct {
 	about   string          // names the input in messages
-	ui      *cli.UI         // asks and reports for a job; nil: plain errors
+	ui      *terminal.UI    // asks and reports for a job; nil: plain errors
 	verbose bool            // print the last words of a crash
 	signals bool            // the child ends cleanly by them
 	broker  target.Broker   // of its outputs
@@ -54,9 +55,9 @@ func (a *app) guards(cmd *cobra.Command) bool {
 }
 
 // sayWithoutSandbox warns if a command reads files without the sandbox.
-func sayWithoutSandbox(mode string, s cli.Stdio) {
+func sayWithoutSandbox(mode string, s terminal.Stdio) {
 	if job.IsSandboxOff(mode, s.Env) {
-		cli.NewLogger(s.Err, false).Info(job.WithoutSandbox)
+		terminal.NewLogger(s.Err, false).Info(job.WithoutSandbox)
 	}
 }
 
@@ -124,7 +125,7 @@ func (a *app) runChild(c *child) (code int, err error) {
 	var signals chan os.Signal
 	if c.signals {
 		signals = make(chan os.Signal, 3)
-		signal.Notify(signals, cli.WantedSignals()...)
+		signal.Notify(signals, terminal.WantedSignals()...)
 		defer signal.Stop(signals)
 	}
 	runtime.LockOSThread() // Pdeathsig is of the thread
@@ -172,9 +173,9 @@ func pass(signals <-chan os.Signal, g *sandbox.Guard, p *os.Process, stop, ended
 			}
 			switch {
 			case n > 1 || last == syscall.SIGQUIT:
-				late = time.After(2 * cli.Patience)
+				late = time.After(2 * terminal.Patience)
 			case last == syscall.SIGTERM:
-				late = time.After(cli.Grace + 2*cli.Patience)
+				late = time.After(terminal.Grace + 2*terminal.Patience)
 			}
 		case <-late:
 			_ = p.Kill()
@@ -196,7 +197,7 @@ func (a *app) endChild(c *child, cmd *exec.Cmd, killed syscall.Signal, words str
 		_, _ = io.WriteString(a.Err, words) // of libraries
 		return cmd.ProcessState.ExitCode(), nil
 	case killed != 0:
-		crash = cli.Interruption{Signal: killed}
+		crash = terminal.Interruption{Signal: killed}
 	case c.stalled.Load():
 		crash = hint.Says(fmt.Sprintf("%s: no progress for %v", c.about, c.idle), "its decoder or its disk hangs; -v prints what it did last")
 	default:
@@ -211,9 +212,9 @@ func (a *app) endChild(c *child, cmd *exec.Cmd, killed syscall.Signal, words str
 // finish reports an error that the child has not.
 func (c *child) finish(a *app, err error) (int, error) {
 	if c.ui != nil {
-		return c.ui.Finish(cli.Result{}, err), nil
+		return c.ui.Finish(terminal.Result{}, err), nil
 	}
-	cli.PrintError(a.Err, err)
+	terminal.PrintError(a.Err, err)
 	return contract.ExitCode(err), nil
 }
 
@@ -223,7 +224,7 @@ func fetchInputs(inputs []string, tell func(string)) (remove func(), err error) 
 	if sandbox.Inside() != nil || len(decode.Copies()) > 0 { // the parent has
 		return func() {}, nil
 	}
-	ctx, stop := cli.UntilSignal()
+	ctx, stop := terminal.UntilSignal()
 	defer stop()
 	copies, remove, err := netfile.Copies(ctx, inputs, tell)
 	if err == nil {

@@ -7,10 +7,11 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"vidfilter/internal/batchrun"
+	"vidfilter/internal/app/batchrun"
+	"vidfilter/internal/app/job"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
-	"vidfilter/internal/job"
+	"vidfilter/internal/terminal"
 	"vidfilter/internal/text"
 
 	"github.com/spf13/cobra"
@@ -88,7 +89,7 @@ func groupedFlags(fs *pflag.FlagSet) string {
 }
 
 // newOptionsTopic is vidfilter help options.
-func newOptionsTopic(cli.Stdio) *cobra.Command {
+func newOptionsTopic(terminal.Stdio) *cobra.Command {
 	return &cobra.Command{
 		Use:   "options",
 		Short: "all options",
@@ -98,7 +99,7 @@ func newOptionsTopic(cli.Stdio) *cobra.Command {
 }
 
 // newFootageTopic is vidfilter help footage.
-func newFootageTopic(cli.Stdio) *cobra.Command {
+func newFootageTopic(terminal.Stdio) *cobra.Command {
 	b := new(strings.Builder)
 	fmt.Fprint(b, text.Wrap("--footage NAME sets the options that suit a kind of video. Options that you set take precedence. "+
 		"It is not required for a good result.", helpWidth))

@@ -10,10 +10,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"vidfilter/encode/formats"
+	"vidfilter/internal/app/job"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/filters"
-	"vidfilter/internal/job"
 	"vidfilter/kernels"
 )
 

@@ -18,16 +18,17 @@ import (
 	"vidfilter/denoise/noise"
 	"vidfilter/encode/target"
 	"vidfilter/interlace"
+	"vidfilter/internal/app/job"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
-	"vidfilter/internal/job"
 	"vidfilter/internal/sandbox"
+	"vidfilter/internal/terminal"
 	"vidfilter/internal/text"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
 )
 
-func newInfoCommand(s cli.Stdio) *cobra.Command {
+func newInfoCommand(s terminal.Stdio) *cobra.Command {
 	var o infoOptions
 	var mode string
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"vidfilter/internal/app/job"
 	"vidfilter/internal/e2e"
-	"vidfilter/internal/job"
 	"vidfilter/samples/scene"
 )
 

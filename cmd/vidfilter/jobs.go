@@ -3,12 +3,12 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"vidfilter/internal/batchrun"
-	"vidfilter/internal/cli"
+	"vidfilter/internal/app/batchrun"
 	"vidfilter/internal/contract"
+	"vidfilter/internal/terminal"
 )
 
-func newJobsCommand(s cli.Stdio) *cobra.Command {
+func newJobsCommand(s terminal.Stdio) *cobra.Command {
 	o := new(batchrun.JobsOptions)
 	return withFlags(&cobra.Command{
 		Use:   "jobs DIR | --server URL [options]",

@@ -3,11 +3,11 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
+	"vidfilter/internal/terminal"
 )
 
-func (a *app) newLabCommand(s cli.Stdio) *cobra.Command {
+func (a *app) newLabCommand(s terminal.Stdio) *cobra.Command {
 	o := newLabOptions()
 	return withFlags(&cobra.Command{
 		Use:   "lab [options] [CLIPS]",

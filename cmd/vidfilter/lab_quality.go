@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"vidfilter/internal/cli"
+	"vidfilter/internal/terminal"
 	"vidfilter/lab/quality"
 )
 
@@ -63,7 +64,7 @@ func parseMethods(glob string) (string, error) {
 }
 
 // runQuality measures the denoiser, or shows a file of --json.
-func runQuality(o *labOptions, s cli.Stdio) error {
+func runQuality(o *labOptions, s terminal.Stdio) error {
 	if o.From != "" {
 		r, err := readReport(o.From, "vidfilter lab --quality", func(r *quality.Report) int { return len(r.Cells) + len(r.Footage) }, "no clip is in it")
 		if err != nil {
@@ -72,8 +73,8 @@ func runQuality(o *labOptions, s cli.Stdio) error {
 		return o.print(s.Out, r)
 	}
 	o.quality.Quick, o.quality.Version = o.Quick, o.Version
-	if cli.IsTerminal(s.Err) {
-		o.quality.Log = cli.NewLogger(s.Err, false)
+	if terminal.IsTerminal(s.Err) {
+		o.quality.Log = terminal.NewLogger(s.Err, false)
 	}
 	r, err := interruptibly(func(ctx context.Context) (*quality.Report, error) { return quality.Run(ctx, o.quality) })
 	if err != nil {

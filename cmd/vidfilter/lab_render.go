@@ -11,10 +11,11 @@ import (
 
 	"vidfilter/encode/formats"
 	"vidfilter/encode/target"
+	"vidfilter/internal/app/job"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/filters"
-	"vidfilter/internal/job"
 	"vidfilter/internal/sandbox"
+	"vidfilter/internal/terminal"
 	"vidfilter/kernels"
 	"vidfilter/lab"
 )
@@ -116,7 +117,7 @@ func (o *labOptions) checkPlace() error {
 }
 
 // runRender filters a file in the sandbox.
-func (a *app) runRender(cmd *cobra.Command, o *labOptions, s cli.Stdio) error {
+func (a *app) runRender(cmd *cobra.Command, o *labOptions, s terminal.Stdio) error {
 	r := &o.render
 	if err := o.resolveRender(cmd.Flags()); err != nil {
 		return err
@@ -135,7 +136,7 @@ func (a *app) runRender(cmd *cobra.Command, o *labOptions, s cli.Stdio) error {
 	if r.Output, err = target.Prepare(r.output, policy, []string{r.Input}); err != nil {
 		return err
 	}
-	r.Log = cli.NewLogger(s.Err, false)
+	r.Log = terminal.NewLogger(s.Err, false)
 	r.Enter = func() error {
 		return job.EnterSandbox(func(string) {}, sandbox.Policy{Write: []string{r.Output.Path()}}, r.DecodeOptions(), r.Input)
 	}

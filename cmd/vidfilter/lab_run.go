@@ -10,14 +10,14 @@ import (
 
 	"vidfilter/decode"
 	"vidfilter/gpu"
-	"vidfilter/internal/cli"
 	"vidfilter/internal/hint"
+	"vidfilter/internal/terminal"
 	"vidfilter/internal/text"
 	"vidfilter/lab"
 )
 
 // runLab runs the papers' experiments here, and prints them beside the papers' figures.
-func runLab(o *labOptions, s cli.Stdio) error {
+func runLab(o *labOptions, s terminal.Stdio) error {
 	switch {
 	case o.List:
 		return o.list(s.Out)
@@ -28,8 +28,8 @@ func runLab(o *labOptions, s cli.Stdio) error {
 		}
 		return o.print(s.Out, report)
 	}
-	if cli.IsTerminal(s.Err) {
-		o.Log = cli.NewLogger(s.Err, false)
+	if terminal.IsTerminal(s.Err) {
+		o.Log = terminal.NewLogger(s.Err, false)
 	}
 	report, err := interruptibly(func(ctx context.Context) (*lab.Report, error) { return lab.Run(ctx, o.Options) })
 	if err != nil {

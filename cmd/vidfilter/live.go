@@ -3,13 +3,14 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"vidfilter/internal/app/liverun"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
-	"vidfilter/internal/liverun"
+	"vidfilter/internal/terminal"
 	"vidfilter/internal/text"
 )
 
-func (a *app) newLiveCommand(s cli.Stdio) *cobra.Command {
+func (a *app) newLiveCommand(s terminal.Stdio) *cobra.Command {
 	o := liverun.NewOptions()
 	return withFlags(&cobra.Command{
 		Use:   "live [-i INPUT] [options]",

@@ -10,11 +10,12 @@ import (
 	"strings"
 
 	"vidfilter/decode"
+	"vidfilter/internal/app/job"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
-	"vidfilter/internal/job"
 	"vidfilter/internal/netfile"
 	"vidfilter/internal/sandbox"
+	"vidfilter/internal/terminal"
 
 	"github.com/spf13/cobra"
 )
@@ -22,12 +23,12 @@ import (
 func main() {
 	env, err := sandbox.Inherit(os.Environ())
 	if err != nil {
-		cli.PrintError(os.Stderr, err)
+		terminal.PrintError(os.Stderr, err)
 		os.Exit(contract.ExitFailed)
 	}
 	copies, env := netfile.TakeCopies(env)
 	decode.UseCopies(copies)
-	a := &app{Stdio: cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: env}, program: true}
+	a := &app{Stdio: terminal.Stdio{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Env: env}, program: true}
 	if box := sandbox.Inside(); box != nil {
 		a.Err = box.Err
 	}
@@ -35,10 +36,10 @@ func main() {
 }
 
 // run executes a command line in this process and returns the exit code.
-func run(args []string, s cli.Stdio) int { return (&app{Stdio: s}).run(args) }
+func run(args []string, s terminal.Stdio) int { return (&app{Stdio: s}).run(args) }
 
 func (a *app) run(args []string) int {
-	cli.IgnoreWriteSignals()
+	terminal.IgnoreWriteSignals()
 	job.QuietLibraries()
 	root := a.command()
 	args = a.batchOf(args)
@@ -56,9 +57,9 @@ func (a *app) run(args []string) int {
 	case cmd == root && cli.WantsJSON(args, a.Env):
 		o := job.NewOptions()
 		o.Progress = "json"
-		return o.OpenUI(a.Stdio).Finish(cli.Result{}, err)
+		return o.OpenUI(a.Stdio).Finish(terminal.Result{}, err)
 	}
-	cli.PrintError(a.Err, err)
+	terminal.PrintError(a.Err, err)
 	return contract.ExitCode(err)
 }
 

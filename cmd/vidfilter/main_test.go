@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/e2e"
+	"vidfilter/internal/terminal"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -22,7 +22,7 @@ import (
 // try runs the program in this process.
 func try(env []string, args ...string) (code int, stdout, stderr string) {
 	var out, err bytes.Buffer
-	code = run(args, cli.Stdio{In: strings.NewReader(""), Out: &out, Err: &err, Env: env})
+	code = run(args, terminal.Stdio{In: strings.NewReader(""), Out: &out, Err: &err, Env: env})
 	return code, out.String(), err.String()
 }
 

@@ -11,9 +11,10 @@ import (
 	"vidfilter/encode/target"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
+	"vidfilter/internal/terminal"
 )
 
-func newManCommand(cli.Stdio) *cobra.Command {
+func newManCommand(terminal.Stdio) *cobra.Command {
 	return withFlags(&cobra.Command{
 		Use: "man DIR", Short: "Write manual pages into a folder", Hidden: true,
 		Long:    withExits("Write a manual page for each command into DIR, which is created where needed.", contract.ExitOutput),

@@ -16,11 +16,12 @@ import (
 	"github.com/spf13/pflag"
 
 	"vidfilter/encode/target"
+	"vidfilter/internal/app/job"
+	"vidfilter/internal/app/preview"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
-	"vidfilter/internal/job"
-	"vidfilter/internal/preview"
 	"vidfilter/internal/sandbox"
+	"vidfilter/internal/terminal"
 	"vidfilter/internal/text"
 	"vidfilter/kernels"
 )
@@ -38,7 +39,7 @@ type previewOptions struct {
 	sandbox   string
 }
 
-func (a *app) newPreviewCommand(s cli.Stdio) *cobra.Command {
+func (a *app) newPreviewCommand(s terminal.Stdio) *cobra.Command {
 	o := previewOptions{frames: 6}
 	fs := cli.NewFlagSet()
 	t := cli.NewTable(fs, previewGroup)
@@ -86,7 +87,7 @@ func openPage(name string) {
 }
 
 // run writes the page.
-func (o *previewOptions) run(fs *pflag.FlagSet, file string, s cli.Stdio) (err error) {
+func (o *previewOptions) run(fs *pflag.FlagSet, file string, s terminal.Stdio) (err error) {
 	before, jobs, labels, err := o.jobs(fs, file, s.Env)
 	if err != nil {
 		return err

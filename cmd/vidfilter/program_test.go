@@ -13,9 +13,9 @@ import (
 	"testing"
 	"time"
 
-	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/e2e"
+	"vidfilter/internal/terminal"
 
 	"golang.org/x/sys/unix"
 )
@@ -330,7 +330,7 @@ func TestSignalsEndAStuckWrite(t *testing.T) {
 	p.signal(syscall.SIGINT)
 	p.await("ending the file here")
 	p.signal(syscall.SIGINT)
-	if code := p.exit(cli.Patience + 5*time.Second); code != 130 {
+	if code := p.exit(terminal.Patience + 5*time.Second); code != 130 {
 		t.Errorf("exit code %d", code)
 	}
 	e2e.JSONLines(t, p.stderr.String(), 130)
@@ -496,7 +496,7 @@ func TestClosedPipeIsQuiet(t *testing.T) {
 		t.Fatal(err)
 	}
 	said := new(strings.Builder)
-	code := run([]string{"help"}, cli.Stdio{In: os.Stdin, Out: os.Stdout, Err: said, Env: nil})
+	code := run([]string{"help"}, terminal.Stdio{In: os.Stdin, Out: os.Stdout, Err: said, Env: nil})
 	e2e.Must(t, syscall.Dup3(old, 1, 0))
 	if code != contract.ExitPipe || said.Len() > 0 {
 		t.Errorf("exit code %d, want %d; it says %q", code, contract.ExitPipe, said.String())
@@ -534,7 +534,7 @@ func TestMediaAndTerminals(t *testing.T) {
 	defer tty.Close()
 	for _, args := range [][]string{{"-i", "-", "-o", "x.mp4"}, {"-i", "x.mp4", "-o", "-", "--format", "ts"}} {
 		var s strings.Builder
-		code := run(args, cli.Stdio{In: tty, Out: tty, Err: &s, Env: nil})
+		code := run(args, terminal.Stdio{In: tty, Out: tty, Err: &s, Env: nil})
 		if code != contract.ExitUsage || !strings.Contains(s.String(), "is a terminal") {
 			t.Errorf("%q: exit code %d, %q", args, code, s.String())
 		}

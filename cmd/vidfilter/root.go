@@ -11,20 +11,21 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"vidfilter/internal/batchrun"
+	"vidfilter/internal/app/batchrun"
+	"vidfilter/internal/app/job"
+	"vidfilter/internal/app/liverun"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/durable"
-	"vidfilter/internal/job"
-	"vidfilter/internal/liverun"
 	"vidfilter/internal/netfile"
 	"vidfilter/internal/sandbox"
+	"vidfilter/internal/terminal"
 	"vidfilter/internal/text"
 )
 
 // app is one run of vidfilter.
 type app struct {
-	cli.Stdio
+	terminal.Stdio
 	program bool  // this process is the program, and no test of it
 	code    int   // exit code of a job, which reports its errors by itself
 	helpErr error // of printing help
@@ -32,11 +33,11 @@ type app struct {
 
 // commands build the commands below the root. A start builds those that its arguments name: the
 // options of all take longer than a small job.
-func (a *app) commands() map[string]func(cli.Stdio) *cobra.Command {
-	guarded := func(build func(cli.Stdio) *cobra.Command) func(cli.Stdio) *cobra.Command {
-		return func(s cli.Stdio) *cobra.Command { return a.guard(build(s)) }
+func (a *app) commands() map[string]func(terminal.Stdio) *cobra.Command {
+	guarded := func(build func(terminal.Stdio) *cobra.Command) func(terminal.Stdio) *cobra.Command {
+		return func(s terminal.Stdio) *cobra.Command { return a.guard(build(s)) }
 	}
-	return map[string]func(cli.Stdio) *cobra.Command{
+	return map[string]func(terminal.Stdio) *cobra.Command{
 		"agent": newAgentCommand, "batch": newBatchCommand, "bench": a.newBenchCommand, "compare": guarded(newCompareCommand), "cut": guarded(newCutCommand),
 		"devices": newDevicesCommand, "doctor": a.newDoctorCommand, "footage": newFootageTopic, "info": guarded(newInfoCommand),
 		"jobs": newJobsCommand, "lab": a.newLabCommand, "live": a.newLiveCommand, "man": newManCommand, "options": newOptionsTopic, "preview": a.newPreviewCommand,
@@ -135,19 +136,19 @@ func (a *app) runJob(cmd *cobra.Command, o *job.Options, complete func() error) 
 	u := o.OpenUI(s)
 	remove, err := fetchInputs([]string{o.Input}, func(s string) { u.Info(s) })
 	if err != nil {
-		return u.Finish(cli.Result{}, err), nil
+		return u.Finish(terminal.Result{}, err), nil
 	}
 	defer remove()
 	if netfile.Fetches(o.Input) {
 		o.Input = netfile.Shown(o.Input)
 	}
 	if err := job.CheckPipes(o, s); err != nil {
-		return u.Finish(cli.Result{}, err), nil
+		return u.Finish(terminal.Result{}, err), nil
 	}
 	for _, line := range unknownEnvironment(s.Env) {
 		u.Warn(line)
 	}
-	return u.Finish(cli.Interruptible(u, func(ctx context.Context, stop <-chan struct{}) (cli.Result, error) {
+	return u.Finish(terminal.Interruptible(u, func(ctx context.Context, stop <-chan struct{}) (terminal.Result, error) {
 		return job.Run(ctx, o, u, stop)
 	})), nil
 }

@@ -3,13 +3,13 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"vidfilter/internal/cli"
+	"vidfilter/internal/app/job"
 	"vidfilter/internal/contract"
-	"vidfilter/internal/job"
+	"vidfilter/internal/terminal"
 	"vidfilter/internal/text"
 )
 
-func newSegmentsCommand(s cli.Stdio) *cobra.Command {
+func newSegmentsCommand(s terminal.Stdio) *cobra.Command {
 	o := job.NewSegmentOptions()
 	return withFlags(&cobra.Command{
 		Use: "segments -i FILE [options]", Short: "List the parts of a video", Hidden: true,

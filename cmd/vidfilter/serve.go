@@ -3,12 +3,13 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"vidfilter/internal/batchrun"
+	"vidfilter/internal/app/batchrun"
 	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
+	"vidfilter/internal/terminal"
 )
 
-func newServeCommand(s cli.Stdio) *cobra.Command {
+func newServeCommand(s terminal.Stdio) *cobra.Command {
 	o := new(batchrun.ServeOptions)
 	serve := withFlags(&cobra.Command{
 		Use:   "serve --state DIR [options]",
@@ -32,7 +33,7 @@ credential of its own: vidfilter serve credentials.`, contract.ExitOutput, contr
 	return serve
 }
 
-func newCredentialsCommand(s cli.Stdio) *cobra.Command {
+func newCredentialsCommand(s terminal.Stdio) *cobra.Command {
 	c := withFlags(&cobra.Command{
 		Use:   "credentials issue | list | revoke | rotate",
 		Short: "Say which machines may do what",
@@ -51,7 +52,7 @@ reads; an operator may change all jobs, and drain workers.`,
 	return c
 }
 
-func newAdminCommand(s cli.Stdio, action, use, short string) *cobra.Command {
+func newAdminCommand(s terminal.Stdio, action, use, short string) *cobra.Command {
 	o := new(batchrun.CredentialOptions)
 	return withFlags(&cobra.Command{
 		Use: use, Short: short, Long: withExits(short+".", contract.ExitQueue),

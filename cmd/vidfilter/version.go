@@ -7,12 +7,13 @@ import (
 
 	"vidfilter/internal/cli"
 	"vidfilter/internal/licenses"
+	"vidfilter/internal/terminal"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
 
-func newVersionCommand(s cli.Stdio) *cobra.Command {
+func newVersionCommand(s terminal.Stdio) *cobra.Command {
 	var all bool
 	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
 	cli.NewTable(fs, "Options").Flag(&all, "licenses", "", "print the licences of all parts of the program")

@@ -3,12 +3,12 @@ package main
 import (
 	"github.com/spf13/cobra"
 
-	"vidfilter/internal/batchrun"
-	"vidfilter/internal/cli"
+	"vidfilter/internal/app/batchrun"
 	"vidfilter/internal/contract"
+	"vidfilter/internal/terminal"
 )
 
-func newWorkerCommand(s cli.Stdio) *cobra.Command {
+func newWorkerCommand(s terminal.Stdio) *cobra.Command {
 	o := batchrun.NewWorkerOptions()
 	return withFlags(&cobra.Command{
 		Use:   "worker --server URL --creds FILE [options]",

@@ -12,7 +12,7 @@ import (
 // A process in a sandbox writes the temporary files of its targets, and its parent's Broker acts
 // where rights on their folders are needed. The process names its targets before it enters the
 // sandbox. Later ones are refused, except in the working folder of a Folder: all that it can then
-// do is to put what it has written where it was told to, or to leave it.
+// do is to move its file to the target, or to leave it.
 
 // request is a process's to its Broker.
 type request struct {

@@ -27,7 +27,7 @@ type files struct {
 	policy Policy
 	inputs []string
 
-	uploads context.Context // ends uploads to a store; nil if the target is none in a store
+	uploads context.Context // ends uploads to a store; nil if the target is not in a store
 	replace bool            // the file in the store may be replaced
 	remove  func()          // removes the folder of temp, of a target in a store
 }

@@ -2,11 +2,9 @@ package cli
 
 import (
 	"fmt"
-	"io"
 
 	"vidfilter/internal/contract"
 	"vidfilter/internal/hint"
-	"vidfilter/internal/text"
 )
 
 // UsageError is a mistake on the command line or in the environment.
@@ -21,18 +19,6 @@ func (e *UsageError) Unwrap() error { return contract.Class(contract.ExitUsage) 
 // Usagef returns a UsageError. The hint comes first so that it is not forgotten.
 func Usagef(hint, format string, args ...any) error {
 	return &UsageError{fmt.Sprintf(format, args...), hint}
-}
-
-// PrintError prints an error and its advice. It is silent where the reader of the output has gone:
-// programs in a pipeline end silently then.
-func PrintError(w io.Writer, err error) {
-	if contract.ExitCode(err) == contract.ExitPipe {
-		return
-	}
-	fmt.Fprintf(w, "vidfilter: %s\n", text.OneLine(err.Error()))
-	if h := hint.Of(err); h != "" {
-		fmt.Fprintf(w, "hint: %s\n", text.OneLine(h))
-	}
 }
 
 // BadOption turns an error that another package found in an option into a UsageError.

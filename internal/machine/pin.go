@@ -85,7 +85,7 @@ func leastBound(root fs.FS, may unix.CPUSet, n int) []int {
 	return cores[:n]
 }
 
-// boundTo returns the cores of a process; none for a thread of the kernel, which has no memory.
+// boundTo returns the cores of a process; no cores for a thread of the kernel, which has no memory.
 func boundTo(root fs.FS, status string) map[int]bool {
 	cores, ofUser := map[int]bool{}, false
 	b, _ := fs.ReadFile(root, status)

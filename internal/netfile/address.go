@@ -31,7 +31,7 @@ func Shown(name string) string {
 		return name
 	}
 	u, err := url.Parse(name)
-	if err != nil { // keep what cannot hold a secret
+	if err != nil { // keep the parts without secrets
 		name, _, _ = strings.Cut(name, "?")
 		return name[strings.LastIndex(name, "@")+1:]
 	}
@@ -61,7 +61,7 @@ func ShowFetched(args []string) []string {
 	return shown
 }
 
-// Base returns the file name of an address, "" if it has none.
+// Base returns the file name of an address, possibly "".
 func Base(address string) string {
 	_, key := split(address)
 	if base := path.Base(key); base != "." && base != "/" && !strings.HasSuffix(key, "/") {
@@ -70,7 +70,7 @@ func Base(address string) string {
 	return ""
 }
 
-// Dir returns the name of the folder of an address, "" if it has none.
+// Dir returns the name of the folder of an address, possibly "".
 func Dir(address string) string {
 	_, key := split(address)
 	if dir := path.Base(path.Dir(key)); dir != "." && dir != "/" {

@@ -22,8 +22,8 @@ import (
 // fs.ErrExist or ErrChanged where they apply.
 type Error struct {
 	op, address string
-	err         error // what the server or the network says
-	kind        error // nil: none of those
+	err         error // of the server or the network
+	kind        error // nil: another kind
 	hint        string
 	passing     bool
 }

@@ -17,15 +17,15 @@ import (
 
 // Info describes the content of a file at an address.
 type Info struct {
-	Size int64  // bytes; -1 if the server does not say
-	Tag  string // another for other content; "" if the server does not say
+	Size int64  // bytes; -1 if unknown
+	Tag  string // another for other content; "" if unknown
 	Hash string // of Upload; "" for files that Store has not written
 }
 
 func (i Info) same(known Info) bool { return i.Size == known.Size && i.Tag == known.Tag }
 
 // reader opens the content of a file from an offset. It returns where the content begins, which is
-// 0 if the server knows no offsets. known is what an earlier call has returned, or zero.
+// 0 if the server knows no offsets. known is the result of an earlier call, or zero.
 type reader interface {
 	open(ctx context.Context, from int64, known Info) (body io.ReadCloser, now Info, start int64, err error)
 }
@@ -74,7 +74,7 @@ func rest(ctx context.Context, try int) bool {
 	}
 }
 
-// Fetch copies a file to name, which it creates, and returns what it has read. It goes on where a
+// Fetch copies a file to name, which it creates, and returns the version read. It goes on where a
 // connection broke off, and fails if the content changed meanwhile. It fails before the first byte
 // if the disk has no room. After an error there is no file.
 func Fetch(ctx context.Context, address, name string) (Info, error) {

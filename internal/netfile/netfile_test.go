@@ -19,7 +19,7 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// TestShown: what is shown of an address names the file and holds no user, password or query.
+// A shown address names the file and holds no user, password or query.
 func TestShown(t *testing.T) {
 	for name, want := range map[string]string{
 		"https://me:word@host:8443/a/b%20c.mp4?X-Amz-Signature=word#word": "https://host:8443/a/b%20c.mp4",

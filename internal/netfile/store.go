@@ -103,7 +103,7 @@ var smallestPart int64 = 16 << 20 // a variable for tests
 type Upload struct {
 	Replace bool   // an existing file; else Store fails with fs.ErrExist
 	Hash    string // becomes Info.Hash; "" for one of its own
-	// no other process writes the file: what a killed one has left is removed at once, not after a
+	// no other process writes the file: parts of a killed upload are removed at once, not after a
 	// day
 	Alone bool
 }
@@ -195,7 +195,7 @@ func (s *stored) options(hash string) minio.PutObjectOptions {
 	}
 }
 
-// md5Of returns what the store compares a part with. The usual signature of the content instead is
+// md5Of returns the checksum that the store compares a part with. The usual signature of the content instead is
 // sent between its bytes, which some stores do not understand.
 func md5Of(file io.ReaderAt, at, size int64) (string, error) {
 	h := md5.New()

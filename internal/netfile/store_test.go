@@ -19,7 +19,7 @@ import (
 )
 
 // TestStore: a file of several parts arrives as it is, with its hash. A part that the store refuses
-// leaves no file and no parts, nor does a file that exists, and what a killed upload has left is
+// leaves no file and no parts, nor does a file that exists, and the parts of a killed upload are
 // removed. The client is one for the process, so all of it is one test.
 func TestStore(t *testing.T) {
 	quick(t)

@@ -118,7 +118,7 @@ func (w *web) open(ctx context.Context, from int64, known Info) (io.ReadCloser, 
 	return nil, Info{}, 0, err
 }
 
-// tagOf returns what tells one content from another, "" if the server does not say. A weak tag may
+// tagOf returns the version of the content, "" if unknown. A weak tag may
 // stay the same, so the date joins it.
 func tagOf(h http.Header) string {
 	tag := h.Get("ETag")

@@ -10,7 +10,7 @@ import (
 
 // Exists reports whether there is a file at an address of a store. It fails if these credentials
 // cannot write there, so that no work is done in vain. A file that they may not read counts as
-// none: Store replaces it no more than others.
+// missing: Store never replaces it.
 func Exists(ctx context.Context, address string) (bool, error) {
 	s, err := newStored(opWrite, address)
 	if err != nil {

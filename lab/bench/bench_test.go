@@ -17,8 +17,8 @@ import (
 	"vidfilter/decode"
 	"vidfilter/gpu"
 	"vidfilter/gpu/testdriver"
-	"vidfilter/internal/cli"
 	"vidfilter/internal/e2e"
+	"vidfilter/internal/terminal"
 	"vidfilter/kernels"
 	"vidfilter/lab/measure"
 	"vidfilter/pipeline"
@@ -330,7 +330,7 @@ func TestCancelled(t *testing.T) {
 		o := tiny
 		o.CPU = true
 		met := false
-		o.Log = cli.LogTo(slog.LevelInfo, func(_ slog.Level, msg string) {
+		o.Log = terminal.LogTo(slog.LevelInfo, func(_ slog.Level, msg string) {
 			if strings.Contains(msg, at) {
 				met = true
 				cancel(why)

@@ -22,8 +22,8 @@ import (
 
 	"vidfilter/encode/target"
 	"vidfilter/internal/av"
-	"vidfilter/internal/cli"
 	"vidfilter/internal/e2e"
+	"vidfilter/internal/terminal"
 	"vidfilter/live/livetest"
 	"vidfilter/live/record"
 	"vidfilter/pipeline"
@@ -45,7 +45,7 @@ func newTape(tb testing.TB, path string, o record.Options) *tape {
 	tb.Helper()
 	t := &tape{tb: tb}
 	o.Preset, o.Threads = "superfast", 2
-	o.Log = cli.LogTo(slog.LevelDebug, func(_ slog.Level, msg string) { t.said = append(t.said, msg) })
+	o.Log = terminal.LogTo(slog.LevelDebug, func(_ slog.Level, msg string) { t.said = append(t.said, msg) })
 	r, err := record.New(path, o)
 	e2e.Must(tb, err)
 	tb.Cleanup(r.Close)

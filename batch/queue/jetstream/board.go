@@ -51,7 +51,7 @@ type posting struct {
 	shown   []byte // to others than its owner; nil until requested
 }
 
-// summary is what the head needs to know of every job.
+// summary is the part of every job's record that the head keeps.
 type summary struct {
 	user        string
 	site, first string // of the job and of its first task

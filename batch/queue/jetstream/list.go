@@ -19,7 +19,7 @@ type listing struct {
 	size   int // bytes, about
 	most   int // of jobs that are done or cancelled, the latest; 0 for all
 	by     caller
-	public func(queue.Job) queue.Job // takes away what others may not see; may be nil
+	public func(queue.Job) queue.Job // removes the fields that only owners see; may be nil
 }
 
 // page is an answer to a listing.
@@ -33,7 +33,7 @@ type page struct {
 // short is a place in a page whose record the board does not have.
 type short struct {
 	at     int
-	hidden bool // only what is public of it may be shown
+	hidden bool // only its public fields may be shown
 }
 
 // list answers a listing.
@@ -42,7 +42,7 @@ func (b *board) list(ctx context.Context, l listing) (page, error) {
 	return p, b.fill(ctx, &p, l.public)
 }
 
-// look lists what the board has.
+// look lists the jobs of the board.
 func (b *board) look(l listing) (found page) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -29,7 +29,7 @@ func ended(t *testing.T, n int) (*fleet, *board) {
 	return f, b
 }
 
-// Jobs that ended long ago are listed with their records, and others see only what is public.
+// Jobs that ended long ago are listed with their records, and others see only public fields.
 func TestListEnded(t *testing.T) {
 	public := func(j queue.Job) queue.Job { j.Title = "hidden"; return j }
 	for _, n := range []int{2, dense + 4} { // one by one, and many at a time

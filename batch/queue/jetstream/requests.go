@@ -245,7 +245,7 @@ func (r *requests) take(by caller, worker, folder, hold string) (*batchEntry, er
 	return nil, queue.ErrNoRequest
 }
 
-// reaches reports whether an agent may run a request, as far as its folder and credential tell.
+// reaches reports whether an agent may run a request, by its folder and credential.
 func (a agentSeen) reaches(p *batchEntry) bool {
 	rel, err := filepath.Rel(a.folder, p.Root)
 	return err == nil && filepath.IsLocal(rel) && (a.all || a.credential == p.User)
@@ -386,7 +386,7 @@ func (r *requests) live() map[string]int {
 	return n
 }
 
-// expire removes requests that ended before a time, and cancels those that nobody has run since.
+// expire removes requests that ended before a time, and cancels requests that have not run since.
 func (r *requests) expire(before time.Time, why string) (err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 )
 
 // turns decides whose task is next at a site: the credentials that wait take turns, in proportion
-// to their shares. One that waited for nothing in between has no turns to catch up on.
+// to their shares. A credential that was idle in between has no turns to catch up on.
 type turns struct {
 	share map[string]int // by credential; others have 1
 

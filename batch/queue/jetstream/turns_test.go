@@ -52,7 +52,7 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// A credential that waits for nothing saves up no turns, and its state goes with its jobs.
+// An idle credential saves up no turns, and its state goes with its jobs.
 func TestTurnsNotSaved(t *testing.T) {
 	r := turns{at: map[string]*round{}}
 	take := func(waiting ...string) string {

@@ -86,7 +86,7 @@ func Look(t *testing.T, ctx context.Context, width, height int64, touch, dark bo
 	e2e.Must(t, err)
 }
 
-// Axe installs axe-core by npm once, and returns its source, or "" and why there is none.
+// Axe installs axe-core by npm once, and returns its source, or "" and the reason.
 var Axe = sync.OnceValues(func() (source, why string) {
 	npm, err := exec.LookPath("npm")
 	if err != nil {

@@ -78,7 +78,7 @@ func TestDetach(t *testing.T) {
 	a.exit(130)
 }
 
-// A batch whose folder no agent reaches waits, and says so at once. It can be cancelled. Files
+// A batch whose folder no agent reaches waits, with a message at once. It can be cancelled. Files
 // elsewhere are not touched, and a folder of the same name is not taken for the submitter's.
 func TestDetachOutside(t *testing.T) {
 	e2e.Start(t, false)

@@ -23,7 +23,7 @@ import (
 const roundTime = 10 * time.Minute
 
 // Kills, freezes, cuts, full disks and clocks that jump, at the server, workers and batch: the
-// outputs are those of an undisturbed batch, none is missing, and nothing is left over.
+// outputs equal an undisturbed batch's, all are there, and no other file is left.
 // VIDFILTER_CHAOS is the number of rounds, and VIDFILTER_CHAOS_SEED the number of the first.
 func TestChaos(t *testing.T) {
 	rounds, err := strconv.Atoi(os.Getenv("VIDFILTER_CHAOS"))
@@ -81,7 +81,7 @@ func plan(r *rand.Rand) (all []blow) {
 	return all
 }
 
-// kind is a kind of blow. hit returns what ends it, or nil if the victim cannot take it.
+// kind is a kind of blow. hit returns its end, or nil if the victim cannot take it.
 type kind struct {
 	name        string
 	least, most time.Duration
@@ -257,7 +257,7 @@ func (c *chaos) hit(b blow, v *victim) {
 	c.logf("%s of %s", k.name, v.name)
 }
 
-// tend ends blows, and starts what has ended.
+// tend ends blows, and restarts ended processes.
 func (c *chaos) tend() {
 	for _, v := range c.victims {
 		if v.hurt != nil && time.Now().After(v.until) {
@@ -292,7 +292,7 @@ func (v *victim) heal() {
 	v.hurt = nil
 }
 
-// check checks what the round has left, and ends the processes.
+// check checks the files of the round, and ends the processes.
 func (c *chaos) check() {
 	t, batch := c.t, c.named("batch")
 	whole(t, filepath.Join(batch.disk, "out"))
