@@ -195,8 +195,8 @@ func (s *stored) options(hash string) minio.PutObjectOptions {
 	}
 }
 
-// md5Of returns the checksum that the store compares a part with. The usual signature of the content instead is
-// sent between its bytes, which some stores do not understand.
+// md5Of returns the checksum that the store compares a part with. The usual signature of the
+// content instead is sent between its bytes, which some stores do not understand.
 func md5Of(file io.ReaderAt, at, size int64) (string, error) {
 	h := md5.New()
 	_, err := io.Copy(h, io.NewSectionReader(file, at, size))

@@ -37,7 +37,7 @@ func TestManyFolders(t *testing.T) {
 	owner, evil := f.client("owner", pki.Submitter), f.client("evil", pki.Submitter)
 	ctx := t.Context()
 	for i := range 1100 {
-		_, err := (&counter{c: owner}).open(ctx, queue.Worker{Sites: []string{fmt.Sprint("folder-", i), "parts"}})
+		_, err := (&clientSource{c: owner}).open(ctx, queue.Worker{Sites: []string{fmt.Sprint("folder-", i), "parts"}})
 		e2e.Must(t, err)
 	}
 	refused := 0
@@ -50,7 +50,7 @@ func TestManyFolders(t *testing.T) {
 		}
 		e2e.Must(t, err)
 		if i%16 == 0 {
-			_, err := (&counter{c: evil, w: queue.Worker{Sites: []string{site, "folder-1"}}}).next(ctx)
+			_, err := (&clientSource{c: evil, w: queue.Worker{Sites: []string{site, "folder-1"}}}).next(ctx)
 			e2e.Must(t, err)
 		}
 	}
@@ -115,7 +115,7 @@ func TestDeadTickets(t *testing.T) {
 	}
 	fetch := func(c *client) *attempt {
 		t.Helper()
-		d := &counter{c: c, w: queue.Worker{Sites: []string{"parts"}}}
+		d := &clientSource{c: c, w: queue.Worker{Sites: []string{"parts"}}}
 		var m message
 		waitFor(t, "a task", func() bool {
 			var err error
@@ -129,28 +129,28 @@ func TestDeadTickets(t *testing.T) {
 	}
 	first := fetch(evil)
 	refused("not taken", verbs(evil, first), "return") // that gives it back
-	if err := (&counter{c: evil}).take(ctx, first); !errors.Is(err, ErrRefused) {
+	if err := (&clientSource{c: evil}).take(ctx, first); !errors.Is(err, ErrRefused) {
 		t.Errorf("given back, and taken: %v", err)
 	}
 	refused("given back", verbs(evil, first))
 	a := f.give(good)
 	refused("another has it", verbs(evil, first))
-	if _, err := (&counter{c: good}).c.ask(ctx, "extend", &request{Ticket: a.m.(*posted).t}); err != nil {
+	if _, err := (&clientSource{c: good}).c.ask(ctx, "extend", &request{Ticket: a.m.(*posted).t}); err != nil {
 		t.Errorf("the holder extends it: %v", err)
 	}
-	e2e.Must(t, (&counter{c: good}).settle(ctx, a, ending{How: endBack, Delay: 1000 * time.Hour}))
+	e2e.Must(t, (&clientSource{c: good}).settle(ctx, a, ending{How: endBack, Delay: 1000 * time.Hour}))
 	refused("put back", verbs(good, a))
 	// A submitter may do another's part, but not end the job with it.
 	second := f.give(evil)
 	end := ending{How: endDone, Outcome: whole}
-	if err := (&counter{c: evil}).settle(ctx, second, end); !errors.Is(err, ErrRefused) {
+	if err := (&clientSource{c: evil}).settle(ctx, second, end); !errors.Is(err, ErrRefused) {
 		t.Errorf("a part ends the job: %v", err)
 	}
 	more := ending{How: endDone, Outcome: &queue.Outcome{Next: []queue.Task{{Name: "part-0009"}}}}
-	if err := (&counter{c: evil}).settle(ctx, second, more); !errors.Is(err, ErrRefused) {
+	if err := (&clientSource{c: evil}).settle(ctx, second, more); !errors.Is(err, ErrRefused) {
 		t.Errorf("a part names another: %v", err)
 	}
-	e2e.Must(t, (&counter{c: evil}).settle(ctx, second, ending{How: endDone, Outcome: &queue.Outcome{Result: json.RawMessage(`"mine"`)}}))
+	e2e.Must(t, (&clientSource{c: evil}).settle(ctx, second, ending{How: endDone, Outcome: &queue.Outcome{Result: json.RawMessage(`"mine"`)}}))
 	refused("done", verbs(evil, second), "settle", "settle ", "extend", "progress")
 	if s, err := owner.Get(ctx, "a"); err != nil || s.State == queue.Done {
 		t.Errorf("%+v, %v", s, err)
@@ -179,7 +179,7 @@ func TestOwnIDs(t *testing.T) {
 		}
 	}
 	e2e.Must(t, owner.Submit(ctx, job, false))
-	d := &counter{c: heir, w: queue.Worker{Sites: []string{"there"}}}
+	d := &clientSource{c: heir, w: queue.Worker{Sites: []string{"there"}}}
 	if m, err := d.next(ctx); m != nil || err != nil {
 		t.Errorf("another's task: %v, %v", m, err)
 	}
@@ -354,7 +354,7 @@ func TestProgressOfOthers(t *testing.T) {
 	for _, w := range []queue.WorkerStatus{
 		{Worker: queue.Worker{Name: long}}, {Worker: queue.Worker{Slots: 1 << 30}}, {Worker: queue.Worker{Sites: make([]string, 100)}},
 	} {
-		if err := (&counter{c: good}).present(ctx, "w", &w); !errors.Is(err, errMalformed) {
+		if err := (&clientSource{c: good}).present(ctx, "w", &w); !errors.Is(err, errMalformed) {
 			t.Errorf("a worker: %v", err)
 		}
 	}

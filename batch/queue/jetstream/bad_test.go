@@ -24,7 +24,7 @@ func TestBadResults(t *testing.T) {
 	returns := func(c *client, id, result string) {
 		f.task(owner, id)
 		a := f.give(c)
-		e2e.Must(t, (&counter{c: c}).settle(t.Context(), a, ending{How: endDone, Outcome: &queue.Outcome{Result: []byte(result)}}))
+		e2e.Must(t, (&clientSource{c: c}).settle(t.Context(), a, ending{How: endDone, Outcome: &queue.Outcome{Result: []byte(result)}}))
 	}
 	returns(good, queue.OwnedID("one", "owner"), `"good"`)
 	returns(bad, queue.OwnedID("two", "owner"), `"bad"`)

@@ -295,18 +295,18 @@ func (c *client) changes(ctx context.Context, w *watcher, since *uint64) error {
 // Work implements queue.Engine.
 func (c *client) Work(ctx context.Context, w queue.Worker, h queue.Handler) error {
 	w.Version = c.version
-	p := newPool(&c.link, &counter{c: c}, newID(), w, h)
-	p.home = &counter{c: c}
+	p := newPool(&c.link, &clientSource{c: c}, newID(), w, h)
+	p.home = &clientSource{c: c}
 	return c.why(p.work(ctx))
 }
 
-// counter is the desk of a client.
-type counter struct {
+// clientSource is the desk of a client.
+type clientSource struct {
 	c *client
 	w queue.Worker
 }
 
-func (d *counter) open(ctx context.Context, w queue.Worker) (time.Duration, error) {
+func (d *clientSource) open(ctx context.Context, w queue.Worker) (time.Duration, error) {
 	d.w = w
 	err := d.c.persist(ctx, "asking for tasks", func(ctx context.Context) error {
 		m, err := d.next(ctx) // also checks that the role allows it
@@ -318,7 +318,7 @@ func (d *counter) open(ctx context.Context, w queue.Worker) (time.Duration, erro
 	return d.c.o.AckWait, err
 }
 
-func (d *counter) next(ctx context.Context) (message, error) {
+func (d *clientSource) next(ctx context.Context) (message, error) {
 	a, err := d.c.ask(ctx, "fetch", &fetchRequest{Sites: d.w.Sites, Any: d.w.Any})
 	if err != nil || a.Ticket == nil {
 		return nil, err
@@ -326,7 +326,7 @@ func (d *counter) next(ctx context.Context) (message, error) {
 	return &posted{c: d.c, t: a.Ticket, body: a.Body}, nil
 }
 
-func (d *counter) tidy(context.Context) {}
+func (d *clientSource) tidy(context.Context) {}
 
 // posted is the message of a task that the head has given out. The head acknowledges it.
 type posted struct {
@@ -353,7 +353,7 @@ func (m *posted) say(verb string) error {
 
 func requestOf(a *attempt) request { return request{Ticket: a.m.(*posted).t, Attempt: a.id} }
 
-func (d *counter) take(ctx context.Context, a *attempt) error {
+func (d *clientSource) take(ctx context.Context, a *attempt) error {
 	if err := a.read(); err != nil {
 		return err
 	}
@@ -369,7 +369,7 @@ func (d *counter) take(ctx context.Context, a *attempt) error {
 }
 
 // context has the task's ticket, for its files and results.
-func (d *counter) context(ctx context.Context, a *attempt) context.Context {
+func (d *clientSource) context(ctx context.Context, a *attempt) context.Context {
 	return context.WithValue(ctx, ticketKey{}, a.m.(*posted).t)
 }
 
@@ -380,7 +380,7 @@ func ticketOf(ctx context.Context) *ticket {
 	return t
 }
 
-func (d *counter) wanted(ctx context.Context, a *attempt) error {
+func (d *clientSource) wanted(ctx context.Context, a *attempt) error {
 	q := requestOf(a)
 	_, err := d.c.ask(ctx, "wanted", &q)
 	if errors.Is(err, queue.ErrTwin) || errors.Is(err, queue.ErrCancelled) {
@@ -389,7 +389,7 @@ func (d *counter) wanted(ctx context.Context, a *attempt) error {
 	return nil // if the head does not answer, it is
 }
 
-func (d *counter) settle(ctx context.Context, a *attempt, end ending) error {
+func (d *clientSource) settle(ctx context.Context, a *attempt, end ending) error {
 	q := &settleRequest{requestOf(a), &end}
 	_, err := d.c.insist(ctx, a.String(), "settle", q)
 	if errors.Is(err, nats.ErrMaxPayload) {
@@ -399,11 +399,11 @@ func (d *counter) settle(ctx context.Context, a *attempt, end ending) error {
 	return err
 }
 
-func (d *counter) progress(ctx context.Context, a *attempt, now queue.Active) {
+func (d *clientSource) progress(ctx context.Context, a *attempt, now queue.Active) {
 	_, _ = d.c.ask(ctx, "progress", &progressRequest{requestOf(a), &now})
 }
 
-func (d *counter) present(ctx context.Context, id string, s *queue.WorkerStatus) error {
+func (d *clientSource) present(ctx context.Context, id string, s *queue.WorkerStatus) error {
 	_, err := d.c.ask(ctx, "presence", &presenceRequest{Worker: id, Presence: s})
 	return err
 }

@@ -285,7 +285,7 @@ func TestServerFrozen(t *testing.T) {
 
 // leaving is a desk whose worker is stopped while it opens.
 type leaving struct {
-	desk
+	taskSource
 	stop func()
 }
 

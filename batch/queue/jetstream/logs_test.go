@@ -72,12 +72,12 @@ func TestLogOfWorker(t *testing.T) {
 	f.task(owner, "a")
 	a := f.give(worker)
 	end := ending{How: endBack, Log: strings.Repeat("many words\n", mostLog)}
-	e2e.Must(t, (&counter{c: worker}).settle(t.Context(), a, end))
+	e2e.Must(t, (&clientSource{c: worker}).settle(t.Context(), a, end))
 	if s, err := owner.Log(t.Context(), "a"); err != nil || len(s) > mostLog || len(s) < mostLog-20 {
 		t.Errorf("%d bytes, %v", len(s), err)
 	}
 	a = f.give(worker)
-	e2e.Must(t, (&counter{c: worker}).settle(t.Context(), a, ending{How: endBack, Log: "few words\n"}))
+	e2e.Must(t, (&clientSource{c: worker}).settle(t.Context(), a, ending{How: endBack, Log: "few words\n"}))
 	if s, err := owner.Log(t.Context(), "a"); err != nil || !strings.HasSuffix(s, "\nby the credential mars:\nfew words\n") {
 		t.Errorf("%q, %v", s[max(0, len(s)-100):], err)
 	}

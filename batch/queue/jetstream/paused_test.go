@@ -74,7 +74,7 @@ func TestPauseWorkers(t *testing.T) {
 	owner, one, boss := f.client("owner", pki.Submitter), f.client("one", pki.Worker), f.client("boss", pki.Operator)
 	f.task(owner, "a")
 	gets := func(c *client) bool {
-		m, err := (&counter{c: c, w: queue.Worker{Sites: []string{"parts"}}}).next(t.Context())
+		m, err := (&clientSource{c: c, w: queue.Worker{Sites: []string{"parts"}}}).next(t.Context())
 		e2e.Must(t, err)
 		if m != nil {
 			e2e.Must(t, m.Nak())
@@ -87,7 +87,7 @@ func TestPauseWorkers(t *testing.T) {
 	if gets(one) {
 		t.Error("a paused worker gets a task")
 	}
-	e2e.Must(t, (&counter{c: one}).present(t.Context(), "w", &queue.WorkerStatus{Worker: queue.Worker{Name: "w", Slots: 1}}))
+	e2e.Must(t, (&clientSource{c: one}).present(t.Context(), "w", &queue.WorkerStatus{Worker: queue.Worker{Name: "w", Slots: 1}}))
 	if all, err := owner.Workers(t.Context()); err != nil || len(all) != 1 || all[0].Held != "paused by an operator" {
 		t.Errorf("%+v, %v", all, err)
 	}

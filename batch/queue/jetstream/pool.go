@@ -12,9 +12,9 @@ import (
 	"vidfilter/internal/wake"
 )
 
-// desk gives tasks to a pool and takes their results: the streams themselves, or the head of a
+// taskSource gives tasks to a pool and takes their results: the streams themselves, or the head of a
 // queue.
-type desk interface {
+type taskSource interface {
 	// open prepares for a worker's sites, and returns the lease.
 	open(ctx context.Context, w queue.Worker) (time.Duration, error)
 	// next returns the message of a task that is available now, or nil.
@@ -36,8 +36,8 @@ type desk interface {
 // workerPool is one call of Work.
 type workerPool struct {
 	l         *link
-	desk      desk
-	home      desk // for the tasks of queue.Worker.Home, or nil
+	desk      taskSource
+	home      taskSource // for the tasks of queue.Worker.Home, or nil
 	id        string
 	w         queue.Worker
 	h         queue.Handler
@@ -71,7 +71,7 @@ func (e *Engine) newPool(w queue.Worker, h queue.Handler) *workerPool {
 	return p
 }
 
-func newPool(l *link, d desk, id string, w queue.Worker, h queue.Handler) *workerPool {
+func newPool(l *link, d taskSource, id string, w queue.Worker, h queue.Handler) *workerPool {
 	drain := make(chan struct{})
 	return &workerPool{
 		drain: drain, drainOnce: sync.OnceFunc(func() { close(drain) }),

@@ -48,7 +48,7 @@ func (p *workerPool) ended(kind string, end ending, starved bool) {
 func (p *workerPool) atHome() bool { return !p.w.Any && len(p.w.Home) == len(p.w.Sites) }
 
 // from returns the desk that a further task may come from now, or nil.
-func (p *workerPool) from() desk {
+func (p *workerPool) from() taskSource {
 	if p.w.Hold != nil && p.w.Hold() != "" {
 		return nil
 	}

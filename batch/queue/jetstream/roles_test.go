@@ -99,7 +99,7 @@ func (f *fleet) task(by queue.Engine, id string) {
 // give has a client fetch and take a task.
 func (f *fleet) give(c *client) *attempt {
 	f.t.Helper()
-	d := &counter{c: c, w: queue.Worker{Sites: []string{"parts"}}}
+	d := &clientSource{c: c, w: queue.Worker{Sites: []string{"parts"}}}
 	var m message
 	waitFor(f.t, "a task", func() bool {
 		var err error
@@ -203,12 +203,12 @@ func TestRolesAtHead(t *testing.T) {
 		"list workers":     {"submitter observer operator", func(c *client) error { _, err := c.Workers(ctx); return err }},
 		"see results":      {"operator", func(c *client) error { _, err := c.Results(ctx, "a"); return err }},
 		"fetch parts": {"worker submitter operator", func(c *client) error {
-			_, err := (&counter{c: c, w: queue.Worker{Sites: []string{"none", "parts"}[1:]}}).next(ctx)
+			_, err := (&clientSource{c: c, w: queue.Worker{Sites: []string{"none", "parts"}[1:]}}).next(ctx)
 			return err
 		}},
-		"fetch all": {"submitter operator", func(c *client) error { _, err := (&counter{c: c, w: queue.Worker{Any: true}}).next(ctx); return err }},
+		"fetch all": {"submitter operator", func(c *client) error { _, err := (&clientSource{c: c, w: queue.Worker{Any: true}}).next(ctx); return err }},
 		"fetch elsewhere": {"submitter operator", func(c *client) error {
-			_, err := (&counter{c: c, w: queue.Worker{Sites: []string{"none"}}}).next(ctx)
+			_, err := (&clientSource{c: c, w: queue.Worker{Sites: []string{"none"}}}).next(ctx)
 			return err
 		}},
 		"write a file": {"operator", func(c *client) error { return c.Blobs().Put(ctx, "a/in/0001", strings.NewReader("x")) }},
@@ -250,7 +250,7 @@ func TestTickets(t *testing.T) {
 	e2e.Must(t, owner.Blobs().Put(ctx, "a/in/0001", strings.NewReader("packets")))
 	e2e.Must(t, owner.Blobs().Put(ctx, "a/in/0002", strings.NewReader("other packets")))
 	a := f.give(good)
-	goods := (&counter{c: good}).context(ctx, a)
+	goods := (&clientSource{c: good}).context(ctx, a)
 	var got bytes.Buffer
 	if err := good.Blobs().Get(goods, "a/in/0001", &got); err != nil || got.String() != "packets" {
 		t.Errorf("%q, %v", &got, err)
@@ -274,23 +274,23 @@ func TestTickets(t *testing.T) {
 	part := ending{How: endDone, Outcome: &queue.Outcome{Result: json.RawMessage(`"mine"`)}}
 	false1 := ending{How: endDone, Outcome: &queue.Outcome{End: true, Result: json.RawMessage(`"false"`)}}
 	more := ending{How: endDone, Outcome: &queue.Outcome{Next: []queue.Task{{Name: "part-0009"}}}}
-	if err := (&counter{c: evil}).settle(ctx, a, part); !errors.Is(err, ErrRefused) {
+	if err := (&clientSource{c: evil}).settle(ctx, a, part); !errors.Is(err, ErrRefused) {
 		t.Errorf("another's result was taken: %v", err)
 	}
 	forged := *a
 	forged.m = &posted{c: evil, t: &ticket{Subject: a.m.Subject(), Reply: a.m.(*posted).t.Reply, MAC: a.m.(*posted).t.MAC}, body: a.m.Data()}
-	if err := (&counter{c: evil}).take(ctx, &forged); !errors.Is(err, ErrRefused) {
+	if err := (&clientSource{c: evil}).take(ctx, &forged); !errors.Is(err, ErrRefused) {
 		t.Errorf("another's task was taken: %v", err)
 	}
 	for what, end := range map[string]ending{"the end of the job": false1, "further tasks": more} {
-		if err := (&counter{c: good}).settle(ctx, a, end); !errors.Is(err, ErrRefused) {
+		if err := (&clientSource{c: good}).settle(ctx, a, end); !errors.Is(err, ErrRefused) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	if s, err := owner.Get(ctx, "a"); err != nil || s.State != queue.Running {
 		t.Errorf("%+v, %v", s, err)
 	}
-	e2e.Must(t, (&counter{c: good}).settle(ctx, a, part))
+	e2e.Must(t, (&clientSource{c: good}).settle(ctx, a, part))
 	if all, err := owner.Results(ctx, "a"); err != nil || string(all["part-0001"]) != `"mine"` {
 		t.Errorf("%s, %v", all, err)
 	}
@@ -302,7 +302,7 @@ func TestOthersJobs(t *testing.T) {
 	owner, evil, boss := f.client("owner", pki.Submitter), f.client("evil", pki.Submitter), f.client("boss", pki.Operator)
 	e2e.Must(t, owner.Submit(t.Context(), queue.Job{ID: "a", Site: "there", First: queue.Task{Name: "whole", Site: "there"}}, false))
 	take := func(c *client) error {
-		d := &counter{c: c, w: queue.Worker{Sites: []string{"there"}}}
+		d := &clientSource{c: c, w: queue.Worker{Sites: []string{"there"}}}
 		var m message
 		waitFor(t, "the task", func() (ok bool) {
 			var err error
@@ -318,7 +318,7 @@ func TestOthersJobs(t *testing.T) {
 		}
 		return d.settle(t.Context(), a, ending{How: endBack})
 	}
-	if m, err := (&counter{c: evil, w: queue.Worker{Sites: []string{"there"}, Any: true}}).next(t.Context()); m != nil || err != nil {
+	if m, err := (&clientSource{c: evil, w: queue.Worker{Sites: []string{"there"}, Any: true}}).next(t.Context()); m != nil || err != nil {
 		t.Errorf("another's task: %v, %v", m, err)
 	}
 	for _, c := range []*client{owner, boss} {

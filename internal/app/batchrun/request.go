@@ -163,8 +163,8 @@ func (c *charge) giveBack(why string) error {
 	return c.requests.ReturnRequest(ctx, c.id, c.hold, why)
 }
 
-// endCharge cancels the jobs of a batch that was cancelled, and reports the end to the queue. For an
-// agent's batch the agent does.
+// endCharge cancels the jobs of a batch that was cancelled, and reports the end to the queue. For
+// an agent's batch the agent does.
 func (b *batchJob) endCharge(err error) {
 	if b.charge == nil {
 		return
