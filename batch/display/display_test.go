@@ -13,6 +13,7 @@ import (
 
 	"vidfilter/batch/queue"
 	"vidfilter/batch/tally"
+	"vidfilter/internal/terminal"
 	"vidfilter/internal/text"
 )
 

@@ -32,8 +32,8 @@ type request struct {
 
 func (r *request) shared() *request { return r }
 
-// asks is a request of any verb.
-type asks interface{ shared() *request }
+// anyRequest is a request of any verb.
+type anyRequest interface{ shared() *request }
 
 type (
 	fetchRequest struct {

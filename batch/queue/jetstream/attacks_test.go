@@ -94,13 +94,13 @@ func TestDeadTickets(t *testing.T) {
 	verbs := func(c *client, a *attempt) map[string]error {
 		all := map[string]error{}
 		out := fileRequest{request{data: []byte("x")}, "a/out/0001.1-x"}
-		for verb, q := range map[string]asks{
+		for verb, q := range map[string]anyRequest{
 			"extend": &request{}, "return": &request{}, "settle": &settleRequest{Ending: &ending{How: endFailed, Reason: "x"}},
 			"settle ":  &settleRequest{Ending: &ending{How: endDone, Outcome: whole}},
 			"progress": &progressRequest{Active: &queue.Active{}}, "file": &fileRequest{Name: "a/in/0001"}, "file-in": &fileInRequest{out, newID(), nil},
 			"piece-in": &pieceRequest{out, newID(), 0}, "remove": &fileRequest{Name: "a/out/0001.1-x"},
 		} {
-			q.shared().Ticket = a.m.(*posted).t
+			q.shared().Ticket = a.m.(*issuedTask).t
 			_, all[verb] = c.ask(ctx, strings.TrimSpace(verb), q)
 		}
 		return all
@@ -135,7 +135,7 @@ func TestDeadTickets(t *testing.T) {
 	refused("given back", verbs(evil, first))
 	a := f.give(good)
 	refused("another has it", verbs(evil, first))
-	if _, err := (&clientSource{c: good}).c.ask(ctx, "extend", &request{Ticket: a.m.(*posted).t}); err != nil {
+	if _, err := (&clientSource{c: good}).c.ask(ctx, "extend", &request{Ticket: a.m.(*issuedTask).t}); err != nil {
 		t.Errorf("the holder extends it: %v", err)
 	}
 	e2e.Must(t, (&clientSource{c: good}).settle(ctx, a, ending{How: endBack, Delay: 1000 * time.Hour}))
@@ -321,7 +321,7 @@ func TestProgressOfOthers(t *testing.T) {
 	f.task(owner, "a")
 	a := f.give(good)
 	tell := func(c *client, now queue.Active) error {
-		_, err := c.ask(ctx, "progress", &progressRequest{request{Ticket: a.m.(*posted).t}, &now})
+		_, err := c.ask(ctx, "progress", &progressRequest{request{Ticket: a.m.(*issuedTask).t}, &now})
 		return err
 	}
 	if err := tell(evil, queue.Active{}); !errors.Is(err, ErrRefused) {
@@ -363,7 +363,7 @@ func TestProgressOfOthers(t *testing.T) {
 // No credential drives the others' lines out of the audit log.
 func TestAuditFlood(t *testing.T) {
 	said := map[string]int{}
-	l := auditLog{to: func(n Note) { said[n.By]++ }, minute: map[string]*noted{}}
+	l := auditLog{to: func(n Note) { said[n.By]++ }, minute: map[string]*noteCount{}}
 	for range mostNotes + 10 {
 		l.note(caller{name: "evil"}, "took", queue.Job{}, Note{})
 	}

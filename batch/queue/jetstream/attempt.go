@@ -41,8 +41,8 @@ type attempt struct {
 	ticket string // at a head
 }
 
-// effort is an attempt as its worker sees it.
-type effort struct {
+// runningAttempt is an attempt as its worker sees it.
+type runningAttempt struct {
 	*attempt
 	pool       *workerPool
 	recheck    chan struct{} // check now whether the task is still wanted
@@ -74,7 +74,7 @@ func (p *workerPool) do(ctx context.Context, m message) {
 		_ = m.Term()
 		return
 	}
-	a := &effort{
+	a := &runningAttempt{
 		attempt: &attempt{id: newID(), worker: p.id, holds: p.holds(c), m: m, c: c},
 		pool:    p, recheck: make(chan struct{}, 1), publishNow: make(chan struct{}, 1),
 	}
@@ -86,7 +86,7 @@ func (p *workerPool) do(ctx context.Context, m message) {
 	if errors.Is(err, ErrRefused) {
 		p.l.o.Log.Warn(err.Error())
 	}
-	if err != nil { // the desk has put the message where it belongs, or it comes again
+	if err != nil { // the task source has put the message where it belongs, or it comes again
 		return
 	}
 	p.enter(a)
@@ -114,13 +114,13 @@ func (p *workerPool) holds(c claim) string {
 	return ""
 }
 
-func (p *workerPool) enter(a *effort) {
+func (p *workerPool) enter(a *runningAttempt) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.running[a.c] = a
 }
 
-func (p *workerPool) leave(a *effort) {
+func (p *workerPool) leave(a *runningAttempt) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.running[a.c] == a {
@@ -141,7 +141,7 @@ func withGrace(ctx context.Context, grace time.Duration) (context.Context, conte
 }
 
 // live sends heartbeats until the returned function is called.
-func (a *effort) live() (stop func()) {
+func (a *runningAttempt) live() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var done sync.WaitGroup
 	done.Go(func() {
@@ -155,7 +155,7 @@ func (a *effort) live() (stop func()) {
 }
 
 // handle calls the handler. cause is why its context ended, or nil.
-func (a *effort) handle(ctx context.Context) (o queue.Outcome, err, cause error) {
+func (a *runningAttempt) handle(ctx context.Context) (o queue.Outcome, err, cause error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	a.report.since = time.Now().UTC()
 	var beside sync.WaitGroup
@@ -169,7 +169,7 @@ func (a *effort) handle(ctx context.Context) (o queue.Outcome, err, cause error)
 }
 
 // watch ends the handler's context when the task is no longer wanted.
-func (a *effort) watch(ctx context.Context, stop context.CancelCauseFunc) {
+func (a *runningAttempt) watch(ctx context.Context, stop context.CancelCauseFunc) {
 	tick := time.NewTicker(a.pool.heartbeat)
 	defer tick.Stop()
 	for {
@@ -194,7 +194,7 @@ func (a *effort) watch(ctx context.Context, stop context.CancelCauseFunc) {
 var errShutOut = errors.New("ended, since the queue lets this worker in no more")
 
 // wanted returns why the task is no longer wanted.
-func (a *effort) wanted(ctx context.Context) error {
+func (a *runningAttempt) wanted(ctx context.Context) error {
 	if a.pool.l.nc.IsClosed() {
 		return errShutOut
 	}

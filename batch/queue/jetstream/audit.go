@@ -28,11 +28,11 @@ type auditLog struct {
 
 	mu      sync.Mutex
 	refused map[string]*refusals
-	minute  map[string]*noted // by credential
+	minute  map[string]*noteCount // by credential
 }
 
-// noted counts a credential's notes in a minute: too many would push others out of the log.
-type noted struct {
+// noteCount counts a credential's notes in a minute: too many would push others out of the log.
+type noteCount struct {
 	begun   time.Time
 	n, left int // written, and left out
 }
@@ -59,7 +59,7 @@ func (l *auditLog) note(by caller, what string, j queue.Job, more Note) {
 		if m != nil && m.left > 0 {
 			more.Why = strings.TrimSpace(fmt.Sprintf("%s (%d lines were left out before)", more.Why, m.left))
 		}
-		m = &noted{begun: time.Now()}
+		m = &noteCount{begun: time.Now()}
 		l.minute[by.name] = m
 	}
 	if m.n >= mostNotes {

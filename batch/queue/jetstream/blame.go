@@ -22,8 +22,9 @@ type machine struct {
 	Host   string `json:"host,omitempty"` // with its credential
 }
 
-// loss counts the processes of this round that died at a task, and the machines that failed at it.
-type loss struct {
+// taskFailures counts the processes of this round that died at a task, and the machines that failed
+// at it.
+type taskFailures struct {
 	N  int       `json:"n"`
 	On []machine `json:"on"`
 }
@@ -60,16 +61,16 @@ func (e *Engine) with(ctx context.Context, on []machine, m machine) []machine {
 	return append(slices.Clone(on), m)
 }
 
-// conducts says how workers have done of late, by kind of task: a worker may cut files well, and
-// have no memory to filter them.
-type conducts struct {
+// failureRecords counts the late failures of workers, by kind of task: a worker may cut files well,
+// and have no memory to filter them.
+type failureRecords struct {
 	mu sync.Mutex
-	of map[doing]*conduct
+	of map[workerKind]*failureRecord
 }
 
-type doing struct{ worker, kind string }
+type workerKind struct{ worker, kind string }
 
-type conduct struct {
+type failureRecord struct {
 	lost map[string]bool // jobs at which it failed, since it finished a task
 	well map[string]bool // jobs at which it failed before it finished one
 }
@@ -83,16 +84,16 @@ const mostConducts = 4096
 // note records that a task was done or failed. Of one that failed it returns whether the worker has
 // finished another one since it failed at that job for the first time, and at how many jobs it has
 // failed since it finished one.
-func (c *conducts) note(worker string, of claim, done bool) (well bool, lost int) {
+func (c *failureRecords) note(worker string, of claim, done bool) (well bool, lost int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	key := doing{worker, kindOf(of.task)}
+	key := workerKind{worker, kindOf(of.task)}
 	w := c.of[key]
 	if w == nil {
 		if len(c.of) >= mostConducts || c.of == nil {
-			c.of = map[doing]*conduct{}
+			c.of = map[workerKind]*failureRecord{}
 		}
-		w = &conduct{map[string]bool{}, map[string]bool{}}
+		w = &failureRecord{map[string]bool{}, map[string]bool{}}
 		c.of[key] = w
 	}
 	switch {
@@ -110,10 +111,10 @@ func (c *conducts) note(worker string, of claim, done bool) (well bool, lost int
 }
 
 // acquit takes back a failure for which the job is to blame, as far as is known.
-func (c *conducts) acquit(worker string, of claim) {
+func (c *failureRecords) acquit(worker string, of claim) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if w := c.of[doing{worker, kindOf(of.task)}]; w != nil {
+	if w := c.of[workerKind{worker, kindOf(of.task)}]; w != nil {
 		delete(w.lost, of.job)
 	}
 }

@@ -31,16 +31,16 @@ type board struct {
 	wake    chan struct{}
 
 	mu    sync.Mutex
-	jobs  map[string]*posting // by ID
-	order []*posting          // by revision, the old ones of each key among them
-	stale int                 // of them
-	ended []*posting          // with records, the earliest first; some are stale
+	jobs  map[string]*boardRecord // by ID
+	order []*boardRecord          // by revision, the old ones of each key among them
+	stale int                     // of them
+	ended []*boardRecord          // with records, the earliest first; some are stale
 	users map[string]*usage
 	sizes map[string]int64 // of files, by name
 }
 
-// posting is a record on the board, or a note of it without Value.
-type posting struct {
+// boardRecord is a record on the board, or a note of it without Value.
+type boardRecord struct {
 	storedRecord
 	summary
 	size    int64 // of the record
@@ -69,7 +69,7 @@ func summaryOf(r *record) summary {
 	}
 }
 
-func (p *posting) live() bool { return !p.Gone && !p.state.Ended() }
+func (p *boardRecord) live() bool { return !p.Gone && !p.state.Ended() }
 
 // usage counts the jobs of a credential and their files.
 type usage struct {
@@ -83,7 +83,7 @@ type usage struct {
 }
 
 func newBoard(e *Engine) *board {
-	b := &board{e: e, wake: make(chan struct{}, 1), jobs: map[string]*posting{}, users: map[string]*usage{}, sizes: map[string]int64{}}
+	b := &board{e: e, wake: make(chan struct{}, 1), jobs: map[string]*boardRecord{}, users: map[string]*usage{}, sizes: map[string]int64{}}
 	b.records = recordReader{e: e, f: b.put}
 	return b
 }
@@ -102,7 +102,7 @@ func (b *board) allFiles(ctx context.Context) error {
 func (b *board) restart(ctx context.Context) error {
 	b.mu.Lock()
 	b.records.last, b.order, b.stale, b.ended = 0, nil, 0, nil
-	b.jobs, b.users, b.sizes = map[string]*posting{}, map[string]*usage{}, map[string]int64{}
+	b.jobs, b.users, b.sizes = map[string]*boardRecord{}, map[string]*usage{}, map[string]int64{}
 	b.mu.Unlock()
 	return errors.Join(b.records.all(ctx), b.allFiles(ctx))
 }
@@ -148,7 +148,7 @@ func (b *board) read(ctx context.Context) error {
 }
 
 func (b *board) put(r storedRecord, at time.Time) {
-	p := &posting{storedRecord: r, size: int64(len(r.Value)), written: at}
+	p := &boardRecord{storedRecord: r, size: int64(len(r.Value)), written: at}
 	p.Value = bytes.Clone(r.Value) // without the buffer that it came in
 	if !r.Gone {
 		p.summary = summaryOf(decodeRecord(r.Key, r.Value))
@@ -176,7 +176,7 @@ func (b *board) put(r storedRecord, at time.Time) {
 const wholeRecords = 1500
 
 // shorten makes room for the record of a job that has ended.
-func (b *board) shorten(p *posting) {
+func (b *board) shorten(p *boardRecord) {
 	if p.Gone || p.live() {
 		return
 	}
@@ -187,13 +187,13 @@ func (b *board) shorten(p *posting) {
 	}
 }
 
-func (p *posting) clear() { p.Value, p.shown = nil, nil }
+func (p *boardRecord) clear() { p.Value, p.shown = nil, nil }
 
 // goneFor is how long clients that have lost their connection may hear that a job was removed.
 const goneFor = time.Hour
 
 func (b *board) compact() {
-	b.order = slices.DeleteFunc(b.order, func(p *posting) bool {
+	b.order = slices.DeleteFunc(b.order, func(p *boardRecord) bool {
 		old := p.Gone && p.files == 0 && time.Since(p.written) > goneFor
 		if old && !p.stale {
 			delete(b.jobs, p.Key)
@@ -203,8 +203,8 @@ func (b *board) compact() {
 	b.stale = 0
 }
 
-// count adds a posting to what its credential has, or takes it away. b.mu is held.
-func (b *board) count(p *posting, sign int) {
+// count adds a record to the totals of its credential, or takes it away. b.mu is held.
+func (b *board) count(p *boardRecord, sign int) {
 	name := p.user
 	u := b.users[name]
 	if u == nil {
@@ -232,7 +232,7 @@ func (b *board) count(p *posting, sign int) {
 }
 
 // sites returns the sites whose workers the job needs, if it has not ended.
-func (p *posting) sites() []string {
+func (p *boardRecord) sites() []string {
 	if !p.live() {
 		return nil
 	}
@@ -250,7 +250,7 @@ func (b *board) file(name string, size int64) {
 	id, _, _ := strings.Cut(name, "/")
 	p := b.jobs[id]
 	if p == nil { // its record has not been read yet
-		p = &posting{storedRecord: storedRecord{Key: id, Gone: true}}
+		p = &boardRecord{storedRecord: storedRecord{Key: id, Gone: true}}
 		b.jobs[id] = p
 	}
 	b.count(p, -1)
@@ -367,13 +367,13 @@ func (b *board) surplus(name string, jobs int, bytes int64) (ids []string) {
 	if u == nil || u.jobs <= jobs && u.records <= bytes {
 		return nil
 	}
-	var ended []*posting
+	var ended []*boardRecord
 	for _, p := range b.jobs {
 		if !p.Gone && p.user == name && !p.live() {
 			ended = append(ended, p)
 		}
 	}
-	slices.SortFunc(ended, func(p, q *posting) int { return p.until.Compare(q.until) })
+	slices.SortFunc(ended, func(p, q *boardRecord) int { return p.until.Compare(q.until) })
 	n, size := u.jobs, u.records
 	for _, p := range ended {
 		// some more, since it takes a while to find them
@@ -388,7 +388,7 @@ func (b *board) surplus(name string, jobs int, bytes int64) (ids []string) {
 }
 
 // older returns the jobs that have not ended nor changed since a time, and those that ended before.
-func (b *board) older(than time.Time) (idle []*posting, ended []string) {
+func (b *board) older(than time.Time) (idle []*boardRecord, ended []string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for id, p := range b.jobs {

@@ -23,7 +23,7 @@ type client struct {
 
 	protocol int
 	head     string // its version
-	door     *door
+	door     *reconnectGuard
 
 	most int          // see ConnectOptions.Most
 	left atomic.Int64 // see Left
@@ -35,7 +35,7 @@ func (c *client) Left() int { return int(c.left.Load()) }
 var _ queue.Engine = (*client)(nil)
 
 // newClient takes the connection.
-func newClient(nc *nats.Conn, o ConnectOptions, who caller, d *door) (*client, error) {
+func newClient(nc *nats.Conn, o ConnectOptions, who caller, d *reconnectGuard) (*client, error) {
 	c := &client{link: newLink(nc, o.Options), who: who, version: o.Version, most: o.Most, door: d, protocol: cmp.Or(o.protocol, queue.Protocol)}
 	if o.Acting != nil {
 		c.acting = *o.Acting
@@ -52,8 +52,8 @@ func newClient(nc *nats.Conn, o ConnectOptions, who caller, d *door) (*client, e
 	return c, nil
 }
 
-// door closes a connection once its credentials are revoked.
-type door struct {
+// reconnectGuard closes a connection once its credentials are revoked.
+type reconnectGuard struct {
 	refusals int // in a row
 	shut     atomic.Bool
 }
@@ -62,13 +62,13 @@ type door struct {
 // server that starts may not know them yet.
 const mostRefusals = 4
 
-func (d *door) close(nc *nats.Conn) {
+func (d *reconnectGuard) close(nc *nats.Conn) {
 	d.shut.Store(true)
 	go nc.Close()
 }
 
 // refused takes the error of a connection that could not be made again.
-func (d *door) refused(nc *nats.Conn, err error) {
+func (d *reconnectGuard) refused(nc *nats.Conn, err error) {
 	if !errors.Is(err, nats.ErrAuthorization) && !errors.Is(err, nats.ErrAuthRevoked) {
 		d.refusals = 0
 	} else if d.refusals++; d.refusals >= mostRefusals {
@@ -77,7 +77,7 @@ func (d *door) refused(nc *nats.Conn, err error) {
 }
 
 // watch takes the errors of a connection.
-func (d *door) watch(nc *nats.Conn) {
+func (d *reconnectGuard) watch(nc *nats.Conn) {
 	before := nc.ErrorHandler()
 	nc.SetErrorHandler(func(nc *nats.Conn, s *nats.Subscription, err error) {
 		if errors.Is(err, nats.ErrAuthRevoked) {
@@ -137,7 +137,7 @@ func (c *client) hello() error {
 }
 
 // ask asks the head once. A head that is killed never answers.
-func (c *client) ask(ctx context.Context, verb string, q asks) (a answer, err error) {
+func (c *client) ask(ctx context.Context, verb string, q anyRequest) (a answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
 	r := q.shared()
@@ -163,7 +163,7 @@ func (c *client) ask(ctx context.Context, verb string, q asks) (a answer, err er
 const askWithin = 5 * time.Second
 
 // insist asks until the head answers or ctx ends.
-func (c *client) insist(ctx context.Context, what, verb string, q asks) (a answer, err error) {
+func (c *client) insist(ctx context.Context, what, verb string, q anyRequest) (a answer, err error) {
 	err = c.persist(ctx, what, func(ctx context.Context) (err error) {
 		a, err = c.ask(ctx, verb, q)
 		return err
@@ -300,7 +300,7 @@ func (c *client) Work(ctx context.Context, w queue.Worker, h queue.Handler) erro
 	return c.why(p.work(ctx))
 }
 
-// clientSource is the desk of a client.
+// clientSource is the task source of a client.
 type clientSource struct {
 	c *client
 	w queue.Worker
@@ -323,35 +323,35 @@ func (d *clientSource) next(ctx context.Context) (message, error) {
 	if err != nil || a.Ticket == nil {
 		return nil, err
 	}
-	return &posted{c: d.c, t: a.Ticket, body: a.Body}, nil
+	return &issuedTask{c: d.c, t: a.Ticket, body: a.Body}, nil
 }
 
 func (d *clientSource) tidy(context.Context) {}
 
-// posted is the message of a task that the head has given out. The head acknowledges it.
-type posted struct {
+// issuedTask is the message of a task that the head has given out. The head acknowledges it.
+type issuedTask struct {
 	c    *client
 	t    *ticket
 	body []byte
 }
 
-func (m *posted) Subject() string                        { return m.t.Subject }
-func (m *posted) Data() []byte                           { return m.body }
-func (m *posted) Ack() error                             { return nil }
-func (m *posted) DoubleAck(context.Context) error        { return nil }
-func (m *posted) Term() error                            { return nil }
-func (m *posted) Nak() error                             { return m.say("return") }
-func (m *posted) NakWithDelay(delay time.Duration) error { return m.say("return") }
-func (m *posted) InProgress() error                      { return m.say("extend") }
+func (m *issuedTask) Subject() string                        { return m.t.Subject }
+func (m *issuedTask) Data() []byte                           { return m.body }
+func (m *issuedTask) Ack() error                             { return nil }
+func (m *issuedTask) DoubleAck(context.Context) error        { return nil }
+func (m *issuedTask) Term() error                            { return nil }
+func (m *issuedTask) Nak() error                             { return m.say("return") }
+func (m *issuedTask) NakWithDelay(delay time.Duration) error { return m.say("return") }
+func (m *issuedTask) InProgress() error                      { return m.say("extend") }
 
-func (m *posted) say(verb string) error {
+func (m *issuedTask) say(verb string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
 	_, err := m.c.ask(ctx, verb, &request{Ticket: m.t})
 	return err
 }
 
-func requestOf(a *attempt) request { return request{Ticket: a.m.(*posted).t, Attempt: a.id} }
+func requestOf(a *attempt) request { return request{Ticket: a.m.(*issuedTask).t, Attempt: a.id} }
 
 func (d *clientSource) take(ctx context.Context, a *attempt) error {
 	if err := a.read(); err != nil {
@@ -370,7 +370,7 @@ func (d *clientSource) take(ctx context.Context, a *attempt) error {
 
 // context has the task's ticket, for its files and results.
 func (d *clientSource) context(ctx context.Context, a *attempt) context.Context {
-	return context.WithValue(ctx, ticketKey{}, a.m.(*posted).t)
+	return context.WithValue(ctx, ticketKey{}, a.m.(*issuedTask).t)
 }
 
 type ticketKey struct{}

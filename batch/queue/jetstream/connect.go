@@ -63,7 +63,7 @@ func Connect(url, credsFile string, o ConnectOptions) (queue.Engine, error) {
 	if conf != nil {
 		options = append(options, nats.Secure(conf))
 	}
-	out := new(door)
+	out := new(reconnectGuard)
 	if c.Served() {
 		options = append(options, nats.CustomInboxPrefix(inbox(c.Name())), nats.ReconnectErrHandler(out.refused))
 	}

@@ -26,7 +26,7 @@ type Engine struct {
 	logs    jetstream.KeyValue
 	objects jetstream.ObjectStore
 
-	conducts conducts // of workers whose attempts end here
+	conducts failureRecords // of workers whose attempts end here
 	// encodes the site of a credential's task; siteToken but at a head
 	token func(user, site string) string
 	parts []string // sites whose tasks workers of all credentials do; nil but at a head

@@ -41,7 +41,7 @@ func FuzzQuestions(f *testing.F) {
 	asked := slices.Sorted(maps.Keys(verbs))
 	forged := &ticket{Subject: "vf.task.new.parts.theirs.epoch.part-0001", Reply: "$JS.ACK.x", MAC: "00"}
 	forgedTask, file := request{Ticket: forged, Attempt: "a"}, fileRequest{Name: "theirs/in/0001"}
-	for _, q := range []asks{
+	for _, q := range []anyRequest{
 		&request{}, &cancelRequest{request{ID: "theirs"}, "no"}, &submitRequest{Job: &theirs, Again: true},
 		&submitRequest{Job: &queue.Job{ID: "../../x", First: queue.Task{Name: "whole"}}},
 		&submitRequest{Job: &queue.Job{ID: "mine", First: queue.Task{Name: "whole"}}}, &fetchRequest{Sites: []string{"parts", ">"}, Any: true},

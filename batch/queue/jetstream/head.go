@@ -27,7 +27,7 @@ type head struct {
 	quota  quota
 	pieces jetstream.Stream // of files
 	board  *board
-	places places
+	places siteConsumers
 	turns  turns
 	desk   tickets
 	log    auditLog
@@ -38,7 +38,7 @@ type head struct {
 
 	full atomic.Bool // the store has reached its limit
 
-	lanes lanes
+	lanes callerQueues
 	stop  context.CancelFunc
 }
 
@@ -57,7 +57,7 @@ const answerWithin = 20 * time.Second // clients ask again
 func newHead(e *Engine, key []byte, o ServeOptions) *head {
 	h := &head{
 		e: e, key: key, o: o, quota: quota{Quota: o.Quota, uploads: map[string]*upload{}}, board: newBoard(e),
-		places: places{e: e, open: map[string]*place{}}, turns: turns{share: o.Share, at: map[string]*round{}}, desk: tickets{given: map[string]given{}, present: map[string]time.Time{}}, bad: badResults{n: map[string]int{}}, log: auditLog{to: o.Audit, refused: map[string]*refusals{}, minute: map[string]*noted{}},
+		places: siteConsumers{e: e, open: map[string]*siteConsumer{}}, turns: turns{share: o.Share, at: map[string]*round{}}, desk: tickets{given: map[string]issuedTicket{}, present: map[string]time.Time{}}, bad: badResults{n: map[string]int{}}, log: auditLog{to: o.Audit, refused: map[string]*refusals{}, minute: map[string]*noteCount{}},
 	}
 	e.token, e.heldFor, e.parts, e.unsettled = h.token, h.paused.why, o.Sites, h.board.unsettled
 	return h
@@ -79,7 +79,7 @@ func (h *head) listen() error {
 	if err := errors.Join(h.board.open(first), h.board.follow(ctx)); err != nil {
 		return err
 	}
-	h.lanes = lanes{each: map[string]*lane{}, answer: func(m *nats.Msg) { h.answer(ctx, m) }, refuse: func(m *nats.Msg) {
+	h.lanes = callerQueues{each: map[string]*callerQueue{}, answer: func(m *nats.Msg) { h.answer(ctx, m) }, refuse: func(m *nats.Msg) {
 		if by, _, ok := h.asker(m); ok {
 			h.log.refusal(by, "ask", claim{}, errTooMany)
 			h.send(m, failed(errTooMany))
@@ -143,7 +143,7 @@ type verb struct {
 // verbOf returns a verb whose requests have the type R.
 func verbOf[R any, P interface {
 	*R
-	asks
+	anyRequest
 }](do func(h *head, ctx context.Context, by caller, q P) (answer, error), roles []pki.Role) verb {
 	return verb{func(h *head, ctx context.Context, by caller, m *nats.Msg) (answer, error) {
 		q := P(new(R))

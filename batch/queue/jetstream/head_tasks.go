@@ -75,22 +75,22 @@ func (h *head) token(user, site string) string {
 	return siteToken(user + " " + site)
 }
 
-// places are the consumers of the tasks of sites. They are made when there are jobs, and end with
-// them.
-type places struct {
+// siteConsumers are the consumers of the tasks of sites. They are made when there are jobs, and end
+// with them.
+type siteConsumers struct {
 	e    *Engine
 	mu   sync.Mutex
-	open map[string]*place // by the site's token
+	open map[string]*siteConsumer // by the site's token
 	turn int
 }
 
-type place struct {
+type siteConsumer struct {
 	from map[string]jetstream.Consumer // by class
 	used time.Time
 }
 
 // streams returns the consumers of some sites.
-func (p *places) streams(ctx context.Context, tokens []string) (*streams, error) {
+func (p *siteConsumers) streams(ctx context.Context, tokens []string) (*streams, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := &streams{e: p.e, sites: tokens, turn: p.turn}
@@ -99,7 +99,7 @@ func (p *places) streams(ctx context.Context, tokens []string) (*streams, error)
 		for _, token := range tokens {
 			at := p.open[token]
 			if at == nil {
-				at = &place{from: map[string]jetstream.Consumer{}}
+				at = &siteConsumer{from: map[string]jetstream.Consumer{}}
 				p.open[token] = at
 			}
 			if at.from[class] == nil {
@@ -117,7 +117,7 @@ func (p *places) streams(ctx context.Context, tokens []string) (*streams, error)
 }
 
 // forget drops deleted consumers.
-func (p *places) forget(tokens []string) {
+func (p *siteConsumers) forget(tokens []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, token := range tokens {
@@ -126,7 +126,7 @@ func (p *places) forget(tokens []string) {
 }
 
 // close ends the consumers of idle sites.
-func (p *places) close(ctx context.Context, needed map[string]bool, idle time.Duration) {
+func (p *siteConsumers) close(ctx context.Context, needed map[string]bool, idle time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for token, at := range p.open {
@@ -398,11 +398,11 @@ func credible(c claim, a queue.Active) bool {
 // them; the tasks come again.
 type tickets struct {
 	mu      sync.Mutex
-	given   map[string]given     // by MAC
-	present map[string]time.Time // workers, by presenceKey
+	given   map[string]issuedTicket // by MAC
+	present map[string]time.Time    // workers, by presenceKey
 }
 
-type given struct {
+type issuedTicket struct {
 	to string
 	at time.Time
 }
@@ -413,7 +413,7 @@ const mostGiven = 256
 func (t *tickets) give(mac, to string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.given[mac] = given{to, time.Now()}
+	t.given[mac] = issuedTicket{to, time.Now()}
 }
 
 // mayFetch reports whether a credential may fetch another task. After the lease, tasks that it has

@@ -283,7 +283,7 @@ func TestServerFrozen(t *testing.T) {
 	}
 }
 
-// leaving is a desk whose worker is stopped while it opens.
+// leaving is a task source whose worker is stopped while it opens.
 type leaving struct {
 	taskSource
 	stop func()

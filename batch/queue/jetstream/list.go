@@ -54,7 +54,7 @@ func (b *board) look(l listing) (found page) {
 			}
 		}
 	}
-	i, _ := slices.BinarySearchFunc(b.order, l.after+1, func(p *posting, at uint64) int { return cmp.Compare(p.At, at) })
+	i, _ := slices.BinarySearchFunc(b.order, l.after+1, func(p *boardRecord, at uint64) int { return cmp.Compare(p.At, at) })
 	for k, p := range b.order[i:] {
 		if p.stale || i+k < from && p.isOver() {
 			continue
@@ -142,7 +142,7 @@ func publicRecord(key string, value []byte, public func(queue.Job) queue.Job) []
 }
 
 // isOver reports whether the job is done or cancelled. There may be many.
-func (p *posting) isOver() bool {
+func (p *boardRecord) isOver() bool {
 	return !p.stale && !p.Gone && (p.state == queue.Done || p.state == queue.Cancelled)
 }
 

@@ -12,8 +12,8 @@ import (
 	"vidfilter/batch/queue"
 )
 
-// kept is a stored result.
-type kept struct {
+// storedOutcome is a stored result.
+type storedOutcome struct {
 	queue.Outcome
 	// the attempt that claimed it, so that an attempt that got no answer can recognize its own
 	By string `json:"by"`
@@ -21,8 +21,8 @@ type kept struct {
 
 var errNoResult = errors.New("queue: no result")
 
-func (e *Engine) kept(ctx context.Context, c claim) (kept, error) {
-	var k kept
+func (e *Engine) kept(ctx context.Context, c claim) (storedOutcome, error) {
+	var k storedOutcome
 	entry, err := e.results.Get(ctx, resultKey(c))
 	if errors.Is(err, jetstream.ErrKeyNotFound) {
 		return k, errNoResult
@@ -35,7 +35,7 @@ func (e *Engine) kept(ctx context.Context, c claim) (kept, error) {
 
 // claimResult stores the outcome of an attempt. If there is one of another attempt, it returns
 // that and queue.ErrTwin.
-func (e *Engine) claimResult(ctx context.Context, c claim, k kept) (kept, error) {
+func (e *Engine) claimResult(ctx context.Context, c claim, k storedOutcome) (storedOutcome, error) {
 	if err := e.store(ctx, e.results, resultKey(c), k, 0); !conflict(err) {
 		return k, err
 	}
@@ -124,7 +124,7 @@ func (e *Engine) Results(ctx context.Context, job string) (map[string]json.RawMe
 	}
 	found := map[string]json.RawMessage{}
 	err = e.each(ctx, e.results, resultKey(r.claim(all)), func(s entry) error {
-		var k kept
+		var k storedOutcome
 		err := decode(s, &k)
 		found[s.key[strings.LastIndex(s.key, ".")+1:]] = k.Result
 		return err

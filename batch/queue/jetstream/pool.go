@@ -12,8 +12,8 @@ import (
 	"vidfilter/internal/wake"
 )
 
-// taskSource gives tasks to a pool and takes their results: the streams themselves, or the head of a
-// queue.
+// taskSource gives tasks to a pool and takes their results: the streams themselves, or the head of
+// a queue.
 type taskSource interface {
 	// open prepares for a worker's sites, and returns the lease.
 	open(ctx context.Context, w queue.Worker) (time.Duration, error)
@@ -50,7 +50,7 @@ type workerPool struct {
 	drainOnce func()
 
 	mu      sync.Mutex
-	running map[claim]*effort
+	running map[claim]*runningAttempt
 	slots   int            // tasks at a time
 	busy    int            // slots
 	row     map[string]int // tasks that failed in a row, by kind
@@ -76,7 +76,7 @@ func newPool(l *link, d taskSource, id string, w queue.Worker, h queue.Handler) 
 	return &workerPool{
 		drain: drain, drainOnce: sync.OnceFunc(func() { close(drain) }),
 		l: l, desk: d, id: id, w: w, h: h, since: time.Now().UTC(),
-		wake: make(chan struct{}, 1), frozen: func() bool { return false }, running: map[claim]*effort{},
+		wake: make(chan struct{}, 1), frozen: func() bool { return false }, running: map[claim]*runningAttempt{},
 		slots: w.Slots, row: map[string]int{},
 	}
 }
@@ -206,7 +206,7 @@ func (p *workerPool) listen() (stop func(), err error) {
 		eventPut:  func(*nats.Msg) { wake.Up(p.wake) },
 		eventStop: func(m *nats.Msg) { p.recheck(m.Subject, false) },
 		eventDone: func(m *nats.Msg) { p.recheck(m.Subject, true) },
-		eventAsk:  func(*nats.Msg) { p.each(func(_ claim, a *effort) { wake.Up(a.publishNow) }) },
+		eventAsk:  func(*nats.Msg) { p.each(func(_ claim, a *runningAttempt) { wake.Up(a.publishNow) }) },
 	} {
 		s, err := p.l.nc.Subscribe(p.l.names.events(kind), f)
 		if err != nil {
@@ -232,14 +232,14 @@ func (p *workerPool) recheck(subject string, sameTask bool) {
 	if err != nil {
 		return
 	}
-	p.each(func(own claim, a *effort) {
+	p.each(func(own claim, a *runningAttempt) {
 		if own.job == c.job && own.epoch == c.epoch && (!sameTask || own.task == c.task) {
 			wake.Up(a.recheck)
 		}
 	})
 }
 
-func (p *workerPool) each(f func(c claim, a *effort)) {
+func (p *workerPool) each(f func(c claim, a *runningAttempt)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for c, a := range p.running {

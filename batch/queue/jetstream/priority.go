@@ -6,7 +6,7 @@ import (
 )
 
 // Prioritize changes the priority of a job that has not ended. Its waiting tasks take their new
-// places; those at work go on, since a worker that gets such a task again gives it back.
+// siteConsumers; those at work go on, since a worker that gets such a task again gives it back.
 func (e *Engine) Prioritize(ctx context.Context, id string, priority int) error {
 	r, err := e.update(ctx, id, func(r *record) error {
 		if !r.live() {

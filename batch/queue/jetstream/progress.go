@@ -24,7 +24,7 @@ func (p *progress) set(q queue.Progress) {
 }
 
 // active returns the progress, and marks it as published.
-func (p *progress) active(a *effort) queue.Active {
+func (p *progress) active(a *runningAttempt) queue.Active {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.fresh = false
@@ -41,7 +41,7 @@ func (p *progress) isFresh() bool {
 const publishEvery = time.Second
 
 // publish publishes the progress of the task, and heartbeats if there is none.
-func (a *effort) publish(ctx context.Context) {
+func (a *runningAttempt) publish(ctx context.Context) {
 	var last time.Time
 	say := func() {
 		last = time.Now()

@@ -22,7 +22,7 @@ type record struct {
 	Open  []group  `json:"open,omitempty"`  // tasks to do, or being done
 	Old   []string `json:"old,omitempty"`   // epochs that may still have results
 
-	Lost map[string]loss `json:"lost,omitempty"` // this round's, by task, of those that are not done
+	Lost map[string]taskFailures `json:"lost,omitempty"` // this round's, by task, of those that are not done
 }
 
 // group is the tasks named by one outcome.

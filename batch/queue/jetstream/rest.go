@@ -47,7 +47,7 @@ func (p *workerPool) ended(kind string, end ending, starved bool) {
 // atHome reports whether nobody else does tasks of this worker's sites.
 func (p *workerPool) atHome() bool { return !p.w.Any && len(p.w.Home) == len(p.w.Sites) }
 
-// from returns the desk that a further task may come from now, or nil.
+// from returns the task source that a further task may come from now, or nil.
 func (p *workerPool) from() taskSource {
 	if p.w.Hold != nil && p.w.Hold() != "" {
 		return nil

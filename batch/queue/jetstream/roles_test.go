@@ -206,7 +206,10 @@ func TestRolesAtHead(t *testing.T) {
 			_, err := (&clientSource{c: c, w: queue.Worker{Sites: []string{"none", "parts"}[1:]}}).next(ctx)
 			return err
 		}},
-		"fetch all": {"submitter operator", func(c *client) error { _, err := (&clientSource{c: c, w: queue.Worker{Any: true}}).next(ctx); return err }},
+		"fetch all": {"submitter operator", func(c *client) error {
+			_, err := (&clientSource{c: c, w: queue.Worker{Any: true}}).next(ctx)
+			return err
+		}},
 		"fetch elsewhere": {"submitter operator", func(c *client) error {
 			_, err := (&clientSource{c: c, w: queue.Worker{Sites: []string{"none"}}}).next(ctx)
 			return err
@@ -278,7 +281,7 @@ func TestTickets(t *testing.T) {
 		t.Errorf("another's result was taken: %v", err)
 	}
 	forged := *a
-	forged.m = &posted{c: evil, t: &ticket{Subject: a.m.Subject(), Reply: a.m.(*posted).t.Reply, MAC: a.m.(*posted).t.MAC}, body: a.m.Data()}
+	forged.m = &issuedTask{c: evil, t: &ticket{Subject: a.m.Subject(), Reply: a.m.(*issuedTask).t.Reply, MAC: a.m.(*issuedTask).t.MAC}, body: a.m.Data()}
 	if err := (&clientSource{c: evil}).take(ctx, &forged); !errors.Is(err, ErrRefused) {
 		t.Errorf("another's task was taken: %v", err)
 	}

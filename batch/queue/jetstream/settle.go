@@ -99,7 +99,7 @@ func (a *attempt) over() {
 
 // deliver claims the result and advances the job.
 func (a *attempt) deliver(ctx context.Context, o queue.Outcome) error {
-	k := kept{o, a.id}
+	k := storedOutcome{o, a.id}
 	err := a.persist(ctx, func(ctx context.Context) error {
 		_, err := a.e.claimResult(ctx, a.c, k)
 		if err != nil {
@@ -238,9 +238,9 @@ func (a *attempt) crashed(ctx context.Context, t tries, by blame, last string) (
 				return errGone
 			}
 			if r.Lost == nil {
-				r.Lost = map[string]loss{}
+				r.Lost = map[string]taskFailures{}
 			}
-			r.Lost[a.c.task] = loss{t.Crashes, t.On}
+			r.Lost[a.c.task] = taskFailures{t.Crashes, t.On}
 			return nil
 		})
 		if err == nil {

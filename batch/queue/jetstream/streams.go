@@ -15,7 +15,7 @@ import (
 	"vidfilter/batch/queue"
 )
 
-// streams is the desk of an engine.
+// streams is the task source of an engine.
 type streams struct {
 	e         *Engine
 	sites     []string             // tokens, in order of priority
@@ -57,7 +57,7 @@ func (s *streams) consumers(ctx context.Context) error {
 // lastTurn is the turn in which tasks of jobs with a priority come last, so that others go on.
 const lastTurn = 4
 
-// next implements desk. It recreates consumers that somebody has deleted.
+// next implements task source. It recreates consumers that somebody has deleted.
 func (s *streams) next(ctx context.Context) (message, error) {
 	from, first := s.from, len(s.sites)
 	if s.turn++; s.turn%lastTurn == 0 {

@@ -146,7 +146,7 @@ func (j *job) writeVideo(ctx context.Context) error {
 		return j.run(ctx)
 	}
 	err := j.runParts(ctx, d)
-	if a, failed := errors.AsType[apart](err); failed && !j.stopped() && ctx.Err() == nil {
+	if a, failed := errors.AsType[partFailed](err); failed && !j.stopped() && ctx.Err() == nil {
 		j.ui.Info(fmt.Sprintf("the video is no sum of its parts (%v): encoding it again as one stream", a))
 		j.vain.Store(j.meters.Encode.Frames())
 		if err := j.reopen(ctx); err != nil {
@@ -521,7 +521,7 @@ func (j *job) keep(ctx context.Context, res terminal.Result) (terminal.Result, e
 		err := j.out.Verify()
 		j.ui.Debugf("the check of the output took %s", milliseconds(time.Since(began)))
 		if err != nil && (j.o.Part != nil || j.o.Join != "") {
-			return res, unfit{err}
+			return res, rejectedOutput{err}
 		}
 		if err != nil {
 			faults = append(faults, err)

@@ -61,11 +61,11 @@ func (o *Options) wantedPart() *decode.Range {
 	return &decode.Range{Span: o.Part.Span}
 }
 
-// unfit is the error of a part or joined file that failed its check. It is not kept, since it
-// can be made again.
-type unfit struct{ err error }
+// rejectedOutput is the error of a part or joined file that failed its check. It is not kept, since
+// it can be made again.
+type rejectedOutput struct{ err error }
 
-func (u unfit) Error() string { return u.err.Error() }
+func (u rejectedOutput) Error() string { return u.err.Error() }
 
 // inputs are all files that the job reads. The output must not be one of them.
 func (j *job) inputs() ([]string, error) {

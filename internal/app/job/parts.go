@@ -220,16 +220,16 @@ func (o *Options) rateParam() string {
 	return ""
 }
 
-// apart is the error of a part. The video is then filtered again as one stream.
-type apart struct{ error }
+// partFailed is the error of a part. The video is then filtered again as one stream.
+type partFailed struct{ error }
 
-func (a apart) Unwrap() error { return a.error }
+func (a partFailed) Unwrap() error { return a.error }
 
 func asApart(err error) error {
 	if err == nil {
 		return nil
 	}
-	return apart{err}
+	return partFailed{err}
 }
 
 // runParts filters parts of the video side by side and writes them in order, with everything else
@@ -241,14 +241,14 @@ func (j *job) runParts(ctx context.Context, d division) error {
 	case err != nil && j.stopped():
 		return terminal.Interruption{}
 	case err != nil:
-		return apart{err}
+		return partFailed{err}
 	}
 	if at := first.PTS; at != d.parts[0].Start {
 		first.Release()
-		return apart{fmt.Errorf("the video begins at %d instead of %d", at, d.parts[0].Start)}
+		return partFailed{fmt.Errorf("the video begins at %d instead of %d", at, d.parts[0].Start)}
 	}
 	if first, err = j.filtered(ctx, first); err != nil {
-		return apart{err}
+		return partFailed{err}
 	}
 	format := first.Format
 	if d.coded {
@@ -268,7 +268,7 @@ func (j *job) runParts(ctx context.Context, d division) error {
 		err = j.filterParts(ctx, d, format)
 	}
 	untrack()
-	if !errors.As(err, new(apart)) {
+	if !errors.As(err, new(partFailed)) {
 		j.tellGPU()
 		j.tellNoise()
 		j.tellFlicker()
@@ -357,7 +357,7 @@ func sideBySide[T any](ctx context.Context, j *job, s *sequence[T], workers, wai
 		wg.Go(func() {
 			w, err := j.newWorker(workers, waiting)
 			if err != nil {
-				s.end(apart{err})
+				s.end(partFailed{err})
 				return
 			}
 			defer w.close()
@@ -369,7 +369,7 @@ func sideBySide[T any](ctx context.Context, j *job, s *sequence[T], workers, wai
 				}
 				j.ui.Debugf("part %d: filtering on %s", k+1, w.backend.Name())
 				if err := work(ctx, w, k); err != nil {
-					s.fail(k, apart{err})
+					s.fail(k, partFailed{err})
 					return
 				}
 				if j.stopped() { // the part may have ended early, and none may follow it
@@ -520,7 +520,7 @@ func (o inOrder) Next(ctx context.Context) (*pipeline.Frame, error) {
 // orApart has the video filtered as one stream if it is not the sum of its parts.
 func orApart(err error) error {
 	if errors.As(err, new(*decode.PartError)) {
-		return apart{err}
+		return partFailed{err}
 	}
 	return err
 }

@@ -19,30 +19,30 @@ const (
 // errTooMany is the error of a request beyond the limits. Clients ask again.
 var errTooMany = errors.New("queue: this credential asks too much at once")
 
-// lanes passes requests to answer, a few of each credential at a time, so that no credential blocks
-// others.
-type lanes struct {
+// callerQueues passes requests to answer, a few of each credential at a time, so that no credential
+// blocks others.
+type callerQueues struct {
 	answer func(m *nats.Msg)
 	refuse func(m *nats.Msg)
 
 	mu   sync.Mutex
-	each map[string]*lane // by credential
+	each map[string]*callerQueue // by credential
 	done sync.WaitGroup
 }
 
-// lane holds the requests of a credential.
-type lane struct {
+// callerQueue holds the requests of a credential.
+type callerQueue struct {
 	atWork  int
-	waiting []asked
+	waiting []queuedRequest
 	bytes   int
 }
 
-type asked struct {
+type queuedRequest struct {
 	m  *nats.Msg
 	at time.Time
 }
 
-func (l *lanes) add(ctx context.Context, name string, m *nats.Msg) {
+func (l *callerQueues) add(ctx context.Context, name string, m *nats.Msg) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if ctx.Err() != nil { // end waits for those at work, and there must be no more of them
@@ -50,7 +50,7 @@ func (l *lanes) add(ctx context.Context, name string, m *nats.Msg) {
 	}
 	n := l.each[name]
 	if n == nil {
-		n = &lane{}
+		n = &callerQueue{}
 		l.each[name] = n
 	}
 	switch {
@@ -58,7 +58,7 @@ func (l *lanes) add(ctx context.Context, name string, m *nats.Msg) {
 		n.atWork++
 		l.done.Go(func() { l.work(ctx, name, n, m) })
 	case len(n.waiting) < mostWaiting && n.bytes+len(m.Data) < mostBytes:
-		n.waiting = append(n.waiting, asked{m, time.Now()})
+		n.waiting = append(n.waiting, queuedRequest{m, time.Now()})
 		n.bytes += len(m.Data)
 	default:
 		l.refuse(m)
@@ -66,7 +66,7 @@ func (l *lanes) add(ctx context.Context, name string, m *nats.Msg) {
 }
 
 // end cancels the context of requests by stop, and waits until those at work are answered.
-func (l *lanes) end(stop context.CancelFunc) {
+func (l *callerQueues) end(stop context.CancelFunc) {
 	l.mu.Lock()
 	stop()
 	l.mu.Unlock()
@@ -74,15 +74,15 @@ func (l *lanes) end(stop context.CancelFunc) {
 }
 
 // work answers a request, and then the waiting ones.
-func (l *lanes) work(ctx context.Context, name string, n *lane, m *nats.Msg) {
+func (l *callerQueues) work(ctx context.Context, name string, n *callerQueue, m *nats.Msg) {
 	for m != nil && ctx.Err() == nil {
 		l.answer(m)
 		m = l.next(name, n)
 	}
 }
 
-// next returns a waiting request, or nil, which ends the work at the lane.
-func (l *lanes) next(name string, n *lane) *nats.Msg {
+// next returns a waiting request, or nil, which ends the work at the queue.
+func (l *callerQueues) next(name string, n *callerQueue) *nats.Msg {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for len(n.waiting) > 0 {
@@ -100,7 +100,7 @@ func (l *lanes) next(name string, n *lane) *nats.Msg {
 }
 
 // waits returns the number of waiting requests of each credential.
-func (l *lanes) waits() map[string]int {
+func (l *callerQueues) waits() map[string]int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	all := map[string]int{}
