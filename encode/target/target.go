@@ -86,11 +86,10 @@ func Prepare(path string, policy Policy, inputs []string) (*File, error) {
 	if box := sandbox.Inside(); box != nil {
 		return prepareRemote(box, path, policy, inputs)
 	}
-	return prepareFiles(nil, path, policy, inputs)
+	return prepareFiles(context.Background(), path, policy, inputs)
 }
 
-// prepareFiles is Prepare of this process itself. The end of uploads, which may be nil, ends an
-// upload to a store.
+// prepareFiles is Prepare of this process itself. The end of uploads ends an upload to a store.
 func prepareFiles(uploads context.Context, path string, policy Policy, inputs []string) (*File, error) {
 	p, err := newFiles(uploads, path, policy, inputs)
 	if err != nil {

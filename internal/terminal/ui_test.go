@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"vidfilter/internal/cli"
 	"vidfilter/internal/contract"
 	"vidfilter/internal/e2e"
 )
@@ -23,13 +24,13 @@ func testUI(t *testing.T, args ...string) (*UI, *e2e.Log) {
 func uiFlags(t *testing.T, args []string) UIOptions {
 	t.Helper()
 	o := UIOptions{ScreenOptions: ScreenOptions{Progress: "auto"}}
-	fs := NewFlagSet()
-	tab := Table{fs, "Test"}
-	tab.Add(String(&o.Progress, "NAME"), "progress", "", "")
+	fs := cli.NewFlagSet()
+	tab := cli.NewTable(fs, "Test")
+	tab.Add(cli.String(&o.Progress, "NAME"), "progress", "", "")
 	tab.Flag(&o.Quiet, "quiet", "q", "")
 	tab.Flag(&o.Verbose, "verbose", "v", "")
 	tab.Flag(&o.NeverAsk, "no-overwrite", "n", "")
-	e2e.Must(t, ParseArguments(fs, args, ""))
+	e2e.Must(t, cli.ParseArguments(fs, args, ""))
 	return o
 }
 
