@@ -164,7 +164,7 @@ func (f findings) report(w io.Writer, asJSON bool) error {
 		_, err = io.WriteString(w, f.String())
 	}
 	if err == nil && !f.OK {
-		err = hint.Says("a door is open that should be closed, or closed that should be open", "docs/trust.md says what the kernel must offer")
+		err = hint.Says("a door is open that should be closed, or closed that should be open", "docs/trust.md has the kernel's requirements")
 	}
 	return err
 }

@@ -40,7 +40,8 @@ func newCredentialsCommand(s terminal.Stdio) *cobra.Command {
 		Long: `Issue, list, revoke and rotate the credentials of the machines that use a queue.
 They take effect at once, also while vidfilter serve runs. A worker takes parts
 and returns them; a submitter also submits jobs and changes its own; an observer
-reads; an operator may change all jobs, and drain workers.`,
+reads; an operator may change all jobs, and drain workers; an agent runs the
+batches of submitters.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}, cli.NewFlagSet(), nil)
 	c.AddCommand(
