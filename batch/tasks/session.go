@@ -105,6 +105,9 @@ func (s *Session) Run(ctx context.Context, next func(ctx context.Context) (batch
 	s.Log = cmp.Or(s.Log, slog.New(slog.DiscardHandler))
 	ctx, stop := context.WithCancelCause(ctx)
 	err := s.run(ctx, next)
+	if err != nil && ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		err = context.Cause(ctx)
+	}
 	stop(nil)
 	s.beside.Wait()
 	return s.rows, err

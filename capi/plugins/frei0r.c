@@ -25,7 +25,7 @@ typedef struct {
 	double number[OPTIONS];
 	char *options;
 	vidfilter *v;
-	double time; /* of the latest frame */
+	double time, step; /* of the latest frame, and from the one before, in the host's unit */
 	int64_t frames;
 } instance;
 
@@ -115,17 +115,28 @@ static void begin(instance *p)
 		fprintf(stderr, "vidfilter: %s\n", vidfilter_error(p->v)); /* once, since frei0r has no errors */
 }
 
+/* Some hosts give the time in seconds, ffmpeg in milliseconds. A jump is back, or eight steps on. */
+static int has_jumped(instance *p, double time)
+{
+	double step = time - p->time;
+	int far = step < 0 || (p->step > 0 && step > 8 * p->step);
+	p->time = time;
+	if (step > 0)
+		p->step = far ? 0 : step;
+	return far;
+}
+
 /* A frame that cannot be filtered stays as it is. */
 EXPORT void f0r_update(f0r_instance_t of, double time, const uint32_t *in, uint32_t *out)
 {
 	instance *p = of;
 	ptrdiff_t stride = (ptrdiff_t)p->width * 4;
 	vidfilter_frame frame = {.data = {(uint8_t *)in}, .stride = {stride}}, result = {.data = {(uint8_t *)out}, .stride = {stride}};
+	int jump = has_jumped(p, time);
 	if (!p->v)
 		begin(p);
-	else if (time < p->time || time > p->time + 1) /* the host has jumped */
+	else if (jump)
 		vidfilter_reset(p->v);
-	p->time = time;
 	frame.time = p->frames++;
 	if (vidfilter_push(p->v, &frame) || vidfilter_pull(p->v, &result))
 		memcpy(out, in, stride * p->height);

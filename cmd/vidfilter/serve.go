@@ -36,7 +36,7 @@ credential of its own: vidfilter serve credentials.`, contract.ExitOutput, contr
 func newCredentialsCommand(s terminal.Stdio) *cobra.Command {
 	c := withFlags(&cobra.Command{
 		Use:   "credentials issue | list | revoke | rotate",
-		Short: "Say which machines may do what",
+		Short: "Issue and revoke the credentials of machines",
 		Long: `Issue, list, revoke and rotate the credentials of the machines that use a queue.
 They take effect at once, also while vidfilter serve runs. A worker takes parts
 and returns them; a submitter also submits jobs and changes its own; an observer

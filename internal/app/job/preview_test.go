@@ -118,7 +118,7 @@ func TestChosen(t *testing.T) {
 func TestPreviewKeyed(t *testing.T) {
 	folder := t.TempDir()
 	source, whole := filepath.Join(folder, "in.mkv"), filepath.Join(folder, "out.mkv")
-	if code, said := runJob(t, strings.Fields("-i ../../samples/noisy.mp4 -q --device=cpu -r 0 --before scale=160:90 --fps 96 --after noise=alls=30:allf=t --gop 20 --preset superfast -o "+source)...); code != 0 {
+	if code, said := runJob(t, strings.Fields("-i ../../../samples/noisy.mp4 -q --device=cpu -r 0 --before scale=160:90 --fps 96 --after noise=alls=30:allf=t --gop 20 --preset superfast -o "+source)...); code != 0 {
 		t.Fatal(said)
 	}
 	if code, said := runJob(t, "-i", source, "-q", "--device=cpu", "-r", "0", "--codec", "ffv1", "--start", "0.5", "-o", whole); code != 0 {
