@@ -11,7 +11,7 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// issuedTicket has a worker take n tasks, and returns the first letters of their jobs.
+// given has a worker take n tasks, and returns the first letters of their jobs.
 func (f *fleet) given(c *client, n int) string {
 	f.t.Helper()
 	var order strings.Builder

@@ -231,7 +231,7 @@ func momentOf(f *pipeline.Frame) (m moment, err error) {
 	return m, nil
 }
 
-// partFailed returns the mean difference of two moments, in 8-bit levels.
+// apart returns the mean difference of two moments, in 8-bit levels.
 func (m moment) apart(o moment) (d float64) {
 	for y, row := range m.look {
 		for x, v := range row {
