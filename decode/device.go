@@ -15,8 +15,8 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Device decodes in hardware, and keeps the pictures in its memory. It is for one input.
-type Device interface {
+// HardwareDecoder decodes in hardware, and keeps the pictures in its memory. It is for one input.
+type HardwareDecoder interface {
 	// Supports returns nil, or the reason why the device does not decode video of such a codec, by
 	// FFmpeg's name, into frames of the layout.
 	Supports(codec string, l pipeline.Layout, width, height int) error
@@ -37,7 +37,7 @@ type Device interface {
 // sign of damage or of another format, the pictures since the last entry (see isEntry) are decoded
 // again on the CPU, which goes on alone. The methods of a nil onDevice have no effect.
 type onDevice struct {
-	Device
+	HardwareDecoder
 	format astiav.PixelFormat // of pictures that the CPU decodes
 	c      *C.struct_vf_on_device
 

@@ -39,7 +39,7 @@ type Options struct {
 
 	// Device decodes, if it can, with the same result as the CPU. Its pictures are not converted: a
 	// video that changes is decoded on the CPU from there on.
-	Device     Device
+	Device     HardwareDecoder
 	MustDevice bool   // an error if it cannot, and even where results differ a little
 	Spare      *Spare // keeps its decoder for the next input; may be nil
 	OnHost     bool   // the device leaves samples in host memory, where they may get more bits

@@ -111,7 +111,7 @@ func (d *videoDecoder) chooseDevice() error {
 	err := d.deviceDecodes(codec)
 	switch {
 	case err == nil:
-		d.device = &onDevice{Device: o.Device, format: format, entries: map[uintptr]int{}, come: map[uintptr]struct{}{}}
+		d.device = &onDevice{HardwareDecoder: o.Device, format: format, entries: map[uintptr]int{}, come: map[uintptr]struct{}{}}
 		d.tell(slog.LevelDebug, "decoding %s on the GPU", codec)
 	case o.MustDevice:
 		return d.notOnDevice(optionError(fmt.Sprintf("%s on the GPU: %v", codec, err)))

@@ -480,7 +480,7 @@ func (d *denoiser) denoise(r *job, j denoise.Job, window []*planes, part part) e
 	return c.err
 }
 
-// lane returns the lane of the next job, with memory for its work. If there is no memory for
+// lane returns the stream of the next job, with memory for its work. If there is no memory for
 // another lane, the jobs to come use the first.
 func (d *denoiser) lane(k *kind, job device.Job) (int, error) {
 	lane := d.next % len(d.lanes)

@@ -29,15 +29,15 @@ type slots struct {
 
 	in, out      cu.Stream
 	streams      []cu.Stream // all
-	lanes        ring[*lane]
+	lanes        ring[*kernelStream]
 	stages       [2]ring[*stage] // inward, outward
 	events, idle []cu.Event      // all, and the unused ones
 	pending      []*job          // oldest first
 	before       cu.Event        // the end of the latest complete job, or zero
 }
 
-// lane is a stream for kernels, with the memory that they use besides frames.
-type lane struct {
+// kernelStream is a stream for kernels, with the memory that they use besides frames.
+type kernelStream struct {
 	stream cu.Stream
 	memory *memory
 }
@@ -135,10 +135,10 @@ func isOutOfMemory(err error) bool {
 	return errors.As(err, &e) && e.Code == int(cu.OutOfMemory)
 }
 
-// lane returns the next lane in turn.
-func (s *slots) lane() (*lane, error) {
-	return next(s, &s.lanes, "streams", func() (*lane, error) {
-		l := &lane{}
+// lane returns the next stream in turn.
+func (s *slots) lane() (*kernelStream, error) {
+	return next(s, &s.lanes, "streams", func() (*kernelStream, error) {
+		l := &kernelStream{}
 		err := s.makeStreams(&l.stream)
 		if err == nil {
 			l.memory, err = s.memory()

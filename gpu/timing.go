@@ -84,7 +84,7 @@ type kernelRun struct {
 	in, out  *image
 	buffers  []framePair
 	memories []*memory // one per stream
-	trial    *trial
+	trial    *benchmark
 	launches [][]kernels.Launch // for each pair of buffers
 }
 

@@ -168,7 +168,7 @@ func TestCompareDenoised(t *testing.T) {
 func (r *rig) denoisedAlone(in *pipeline.Frame, f Filter) (all []byte) {
 	p, err := resolved(f, 0)
 	e2e.Must(r.t, err)
-	n := &lane{by: f, behind: pipeline.Pass{}}
+	n := &filterState{by: f, behind: pipeline.Pass{}}
 	if n.main, err = r.o.Backend.Filter(p.Main(), r.results); err != nil {
 		r.t.Fatal(err)
 	}

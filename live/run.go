@@ -30,7 +30,7 @@ type (
 // filterAll filters the newest picture as soon as there is one, and the held picture again when
 // the filter changes and no other comes.
 func (s *Session) filterAll(ctx context.Context) error {
-	l := &loop{s: s, lanes: [2]*lane{{}, {}}}
+	l := &loop{s: s, lanes: [2]*filterState{{}, {}}}
 	defer l.close()
 	for {
 		select {
@@ -63,8 +63,8 @@ type loop struct {
 	sent   []*Shot // whose results have not come from all lanes
 	held   *Shot   // the picture on show
 	by     settings
-	framer *framer  // of by.filter; nil at first
-	lanes  [2]*lane // of the filters of by.all()
+	framer *framer         // of by.filter; nil at first
+	lanes  [2]*filterState // of the filters of by.all()
 	took   time.Duration
 }
 
@@ -101,7 +101,7 @@ func (l *loop) close() {
 }
 
 // active returns the lanes in use.
-func (l *loop) active() []*lane { return l.lanes[:len(l.by.all())] }
+func (l *loop) active() []*filterState { return l.lanes[:len(l.by.all())] }
 
 // step filters a new picture, or the shown one if the filter has changed.
 func (l *loop) step(ctx context.Context) error {
@@ -152,7 +152,7 @@ func (l *loop) adopt(ctx context.Context, want settings) error {
 	if !l.framer.frames(want.filter) {
 		return nil // the picture on show cannot be framed so: see frame
 	}
-	var fresh []*lane
+	var fresh []*filterState
 	for i, f := range want.all() {
 		n, same := l.lanes[i], false
 		if !reframed {
@@ -223,7 +223,7 @@ func (l *loop) known() []*pipeline.Frame {
 
 // begin gives a lane a new filter, which gets to know some pictures. The last of them is the one on
 // show, which it is to filter if no other comes.
-func (l *loop) begin(ctx context.Context, n *lane, f Filter, known []*pipeline.Frame) error {
+func (l *loop) begin(ctx context.Context, n *filterState, f Filter, known []*pipeline.Frame) error {
 	p, err := resolved(f, l.s.o.LookAhead)
 	if err != nil {
 		return err
@@ -285,7 +285,7 @@ func (l *loop) flush(ctx context.Context) error {
 }
 
 // run calls a lane's filter, and keeps its results.
-func (l *loop) run(ctx context.Context, n *lane, call filtering) error {
+func (l *loop) run(ctx context.Context, n *filterState, call filtering) error {
 	start := time.Now()
 	err := call(ctx, func(out *pipeline.Frame) error {
 		n.out = append(n.out, out)
@@ -298,7 +298,7 @@ func (l *loop) run(ctx context.Context, n *lane, call filtering) error {
 // emit publishes the pictures whose results have come from all lanes.
 func (l *loop) emit(ctx context.Context) error {
 	all := l.active()
-	for len(l.sent) > 0 && !slices.ContainsFunc(all, func(n *lane) bool { return len(n.out) == 0 }) {
+	for len(l.sent) > 0 && !slices.ContainsFunc(all, func(n *filterState) bool { return len(n.out) == 0 }) {
 		if l.held != nil {
 			l.held.release()
 		}
@@ -338,7 +338,7 @@ func (l *loop) publish(ctx context.Context, repeated bool) error {
 	l.s.figures.filtered(l.took)
 	l.took = 0
 	all := l.active()
-	if l.held.silent || slices.ContainsFunc(all, func(n *lane) bool { return n.shown == nil }) {
+	if l.held.silent || slices.ContainsFunc(all, func(n *filterState) bool { return n.shown == nil }) {
 		return nil
 	}
 	p := &Pair{

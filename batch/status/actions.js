@@ -42,7 +42,12 @@ const sure = (name) => new Promise((decide) => {
   const dialog = $("sure");
   dialog.querySelector("p").textContent = "Remove " + name + " from the queue, with its files there? This cannot be undone.";
   dialog.returnValue = "";
-  dialog.addEventListener("close", () => decide(dialog.returnValue === "remove"), { once: true });
+  const closed = () => {
+    if (dialog.open) return; // the event of an earlier question came late
+    dialog.removeEventListener("close", closed);
+    decide(dialog.returnValue === "remove");
+  };
+  dialog.addEventListener("close", closed);
   dialog.showModal();
 });
 

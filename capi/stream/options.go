@@ -15,7 +15,7 @@ import (
 // options of a stream: the filters, and where they run.
 type options struct {
 	filters kernels.Selection
-	device  filters.Device
+	device  filters.DeviceChoice
 	threads int
 }
 

@@ -20,7 +20,7 @@ import (
 type benchOptions struct {
 	bench.Options
 	printing
-	device filters.Device
+	device filters.DeviceChoice
 }
 
 var (
@@ -48,7 +48,7 @@ func (o *benchOptions) flags() *pflag.FlagSet {
 }
 
 func newBenchOptions() *benchOptions {
-	o := &benchOptions{device: filters.Device{Kind: "auto"}}
+	o := &benchOptions{device: filters.DeviceChoice{Kind: "auto"}}
 	o.Version = cli.Version()
 	return o
 }
@@ -143,7 +143,7 @@ func checkGlob(glob string, names []string, hint, none string) error {
 }
 
 // parseBenchDevice accepts a single device: times of several together describe no device.
-func parseBenchDevice(s string) (filters.Device, error) {
+func parseBenchDevice(s string) (filters.DeviceChoice, error) {
 	d, err := filters.ParseDevice(s)
 	if err == nil && (d.All || len(d.Indexes) > 1) {
 		err = cli.Usagef("measure one after another", "bench measures one GPU")

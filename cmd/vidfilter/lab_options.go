@@ -15,7 +15,7 @@ import (
 type labOptions struct {
 	lab.Options
 	printing
-	device filters.Device
+	device filters.DeviceChoice
 	List   bool
 	From   string
 
@@ -63,7 +63,7 @@ func (o *labOptions) addPapers(s string) ([]string, error) {
 }
 
 func newLabOptions() *labOptions {
-	o := &labOptions{device: filters.Device{Kind: "auto"}}
+	o := &labOptions{device: filters.DeviceChoice{Kind: "auto"}}
 	o.Version = cli.Version()
 	return o
 }

@@ -39,7 +39,7 @@ type Options struct {
 	LeastDepth    int    // the same for frames with fewer; not with Depth
 	SourceDepth   int    // most bits that the frames count as, 0: as many as they have
 	// Device is for encoders that work on one, or nil.
-	Device  Device
+	Device  HardwareEncoder
 	Threads int // 0: one per core
 
 	// Fragment makes an mp4 or mov that plays while it is written, and after writing was cut off,
@@ -102,8 +102,8 @@ type Template struct {
 	Tag  func(first int64) (key, value string)
 }
 
-// Device encodes in hardware, from pictures in its memory. It is for one output.
-type Device interface {
+// HardwareEncoder encodes in hardware, from pictures in its memory. It is for one output.
+type HardwareEncoder interface {
 	// Supports returns nil, or the reason why the device does not encode frames of the layout to
 	// video of a codec, by FFmpeg's name.
 	Supports(codec string, l pipeline.Layout, width, height int) error

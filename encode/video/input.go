@@ -205,7 +205,7 @@ func (e *input) close() {
 
 // onDevice is the work of an encoder on a device. A nil onDevice means that the CPU encodes.
 type onDevice struct {
-	spec.Device
+	spec.HardwareEncoder
 	layout pipeline.Layout // of the frames that it is given
 	said   messages
 	stop   func()
@@ -216,8 +216,8 @@ func (e *encoder) onDeviceOf(c *C.AVCodecContext, pf astiav.PixelFormat, width, 
 	if e.about.OnDevice == "" {
 		return nil, nil
 	}
-	d := &onDevice{Device: e.Device}
-	if d.Device == nil {
+	d := &onDevice{HardwareEncoder: e.Device}
+	if d.HardwareEncoder == nil {
 		return nil, misused("choose another encoder", "the encoder %s works on a GPU, and there is none here", e.about.Name)
 	}
 	d.layout, _, _ = av.LayoutOf(pf)

@@ -10,8 +10,8 @@ import (
 	"vidfilter/kernels"
 )
 
-// Device is the value of --device.
-type Device struct {
+// DeviceChoice is the value of --device.
+type DeviceChoice struct {
 	Kind    string // auto, cpu, cuda
 	Indexes []int  // of GPUs that share the work; nil: the first usable one
 	All     bool   // all usable GPUs
@@ -21,7 +21,7 @@ type Device struct {
 var DeviceNames = []string{"auto", "cpu", "cuda", "cuda:all"}
 
 // NewDevice returns the value of --device.
-func NewDevice(p *Device) *cli.Value[Device] {
+func NewDevice(p *DeviceChoice) *cli.Value[DeviceChoice] {
 	return cli.Aliased(cli.Names(cli.NewValue(p, "NAME", ParseDevice), DeviceNames), usualDevice)
 }
 
@@ -37,18 +37,18 @@ func usualDevice(s string) string {
 }
 
 // ParseDevice reads a device.
-func ParseDevice(s string) (Device, error) {
+func ParseDevice(s string) (DeviceChoice, error) {
 	if s == "cuda:all" {
-		return Device{Kind: "cuda", All: true}, nil
+		return DeviceChoice{Kind: "cuda", All: true}, nil
 	}
 	if list, ok := strings.CutPrefix(s, "cuda:"); ok {
 		indexes, err := parseIndexes(list)
-		return Device{Kind: "cuda", Indexes: indexes}, err
+		return DeviceChoice{Kind: "cuda", Indexes: indexes}, err
 	}
 	if !slices.Contains(DeviceNames, s) {
-		return Device{}, cli.UnknownName(append(slices.Clone(DeviceNames), "cuda:0", "cuda:0,2"), s)
+		return DeviceChoice{}, cli.UnknownName(append(slices.Clone(DeviceNames), "cuda:0", "cuda:0,2"), s)
 	}
-	return Device{Kind: s}, nil
+	return DeviceChoice{Kind: s}, nil
 }
 
 // parseIndexes reads numbers of GPUs: 0, or 0,2.
@@ -72,7 +72,7 @@ const MaxThreads = 4096
 
 // Open opens a device that can filter by all stages. If auto falls back to the CPU, noGPU is the
 // reason. o has the options of a GPU, without its indexes.
-func Open(d Device, threads int, stages []kernels.Stage, o gpu.Options) (b kernels.Backend, noGPU, err error) {
+func Open(d DeviceChoice, threads int, stages []kernels.Stage, o gpu.Options) (b kernels.Backend, noGPU, err error) {
 	if d.Kind != "cpu" {
 		o.Indexes, o.All = d.Indexes, d.All
 		b, err := openGPU(stages, o)

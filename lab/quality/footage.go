@@ -60,8 +60,8 @@ const (
 	bareError  = 0.05 // or so much, in 8-bit levels
 )
 
-// shot is a target frame.
-type shot struct {
+// capture is a target frame.
+type capture struct {
 	at   int    // its number among the frames that filters see
 	aims []*aim // of the frame, or of its fields
 }
@@ -69,7 +69,7 @@ type shot struct {
 // stretch is a run of frames without those held out.
 type stretch struct {
 	frames []*pipeline.Frame
-	shots  []shot
+	shots  []capture
 }
 
 // targets returns the frames to judge of a stretch.
@@ -110,10 +110,10 @@ func pace(all []*pipeline.Frame, t int) float64 {
 // newStretch holds out the frame after each target.
 func newStretch(ctx context.Context, all []*pipeline.Frame) (s stretch, err error) {
 	at := targets(all)
-	s.shots = make([]shot, len(at))
+	s.shots = make([]capture, len(at))
 	err = parallel(ctx, len(at), func(i int) error {
 		t := at[i]
-		s.shots[i] = shot{at: t - i} // i frames before it are held out
+		s.shots[i] = capture{at: t - i} // i frames before it are held out
 		views := [3][]view{viewsOf(all[t]), viewsOf(all[t+1]), viewsOf(all[t+2])}
 		for k := range views[0] {
 			if len(views[1]) != len(views[0]) || len(views[2]) != len(views[0]) || all[t+1].Format != all[t].Format || all[t+2].Format != all[t].Format {
@@ -214,7 +214,7 @@ func inPlanes(f *pipeline.Frame) *pipeline.Frame {
 }
 
 // judge adds the measures of a result for a target.
-func (f *footage) judge(s *shot, sums *heldSums, result *pipeline.Frame) {
+func (f *footage) judge(s *capture, sums *heldSums, result *pipeline.Frame) {
 	if f.seen != nil {
 		f.seen(result)
 	}
@@ -236,7 +236,7 @@ func summed(method string, strengths [2]string, luma, chroma heldSums, t time.Du
 }
 
 // middle is the stretch and the target that pictures show.
-func (f *footage) middle() (*stretch, *shot) {
+func (f *footage) middle() (*stretch, *capture) {
 	s := &f.stretches[len(f.stretches)/2]
 	return s, &s.shots[len(s.shots)/2]
 }
@@ -319,8 +319,8 @@ func (f *footage) own(ctx context.Context, name string, t denoise.Tier) (o outco
 // weight left.
 const recall = 24
 
-// trial is a rival at one strength.
-type trial struct {
+// candidate is a rival at one strength.
+type candidate struct {
 	sums   heldSums
 	look   *pipeline.Frame
 	spent  time.Duration
@@ -329,7 +329,7 @@ type trial struct {
 
 // rival measures a method at its best strengths, one for luma and one for chroma.
 func (f *footage) rival(ctx context.Context, m method) (o outcome, err error) {
-	trials := map[int]*trial{}
+	trials := map[int]*candidate{}
 	planes := [2]int{0, 1}
 	if f.gray() {
 		planes[1] = 0
@@ -357,8 +357,8 @@ func (f *footage) rival(ctx context.Context, m method) (o outcome, err error) {
 }
 
 // try runs a rival over the frames that its results for the targets depend on.
-func (f *footage) try(ctx context.Context, m method, strength string) (*trial, error) {
-	t := &trial{}
+func (f *footage) try(ctx context.Context, m method, strength string) (*candidate, error) {
+	t := &candidate{}
 	for j := range f.stretches {
 		s := &f.stretches[j]
 		for k := range s.shots {

@@ -16,9 +16,9 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Device is the device of a virtual camera, such as v4l2loopback makes: other programs see its
-// input as the pictures of a camera. It is for one goroutine.
-type Device struct {
+// VirtualCamera is the device of a virtual camera, such as v4l2loopback makes: other programs see
+// its input as the pictures of a camera. It is for one goroutine.
+type VirtualCamera struct {
 	path string
 	fd   C.int
 	way  deviceFormat
@@ -30,13 +30,13 @@ type Device struct {
 var ErrNoOutput = errors.New("it takes no pictures: it is a camera, or another program writes to it")
 
 // OpenDevice opens the device at a path. The caller closes it.
-func OpenDevice(path string) (*Device, error) {
+func OpenDevice(path string) (*VirtualCamera, error) {
 	name := C.CString(path)
 	defer C.free(unsafe.Pointer(name))
 	fd := C.vf_output_open(name)
 	switch errno := syscall.Errno(-fd); {
 	case fd >= 0:
-		return &Device{path: path, fd: fd}, nil
+		return &VirtualCamera{path: path, fd: fd}, nil
 	case errno == syscall.ENOTTY:
 		return nil, ErrNoOutput
 	default:
@@ -45,7 +45,7 @@ func OpenDevice(path string) (*Device, error) {
 }
 
 // Close closes the device.
-func (d *Device) Close() {
+func (d *VirtualCamera) Close() {
 	C.vf_output_close(d.fd)
 	if d.shaper.canvas != nil {
 		d.shaper.close()
@@ -87,7 +87,7 @@ const still = 100 * time.Millisecond
 // Run writes the newest picture of a session until ctx or the session ends or the device fails.
 // The device has the size of the first picture, upright and with square pixels, unless it was given
 // another; other sizes are scaled to it, which say tells.
-func (d *Device) Run(ctx context.Context, s *live.Session, say func(string)) error {
+func (d *VirtualCamera) Run(ctx context.Context, s *live.Session, say func(string)) error {
 	var last pipeline.Format
 	return newest(ctx, s, still, func(f *pipeline.Frame, st live.State) error {
 		if d.canvas == nil {
@@ -105,7 +105,7 @@ func (d *Device) Run(ctx context.Context, s *live.Session, say func(string)) err
 }
 
 // begin agrees with the device on a format for pictures of a size.
-func (d *Device) begin(width, height int) error {
+func (d *VirtualCamera) begin(width, height int) error {
 	width, height = width&^1, height&^1
 	err := error(syscall.EINVAL)
 	for _, w := range ways {
@@ -125,7 +125,7 @@ func (d *Device) begin(width, height int) error {
 }
 
 // ask asks the device for a way, and returns its choice.
-func (d *Device) ask(w deviceFormat, width, height int) (got deviceFormat, gotWidth, gotHeight int, err error) {
+func (d *VirtualCamera) ask(w deviceFormat, width, height int) (got deviceFormat, gotWidth, gotHeight int, err error) {
 	size, pitch := w.bytes(width, height)
 	code, x, y, p, n := C.uint32_t(w.fourcc), C.uint32_t(width), C.uint32_t(height), C.uint32_t(pitch), C.uint32_t(size)
 	hd := C.int(0)
@@ -148,7 +148,7 @@ func (d *Device) ask(w deviceFormat, width, height int) (got deviceFormat, gotWi
 	return got, 0, 0, syscall.EINVAL
 }
 
-func (d *Device) put(f *pipeline.Frame, shown pipeline.Display) error {
+func (d *VirtualCamera) put(f *pipeline.Frame, shown pipeline.Display) error {
 	own, err := d.shape(f, shown)
 	if err != nil {
 		return err

@@ -17,10 +17,10 @@ import (
 // computer is slow, not the line: the rate returns to its old value for a while, and pictures
 // become smaller. If pictures wait long in the page, the rate falls first to save decoding time.
 type rateControl struct {
-	rate     float64     // bits a second
-	flying   []sent      // the oldest first
-	past     []delay     // of the last seconds, oldest first
-	acked    live.Window // bits that came through
+	rate     float64        // bits a second
+	flying   []sentPictures // the oldest first
+	past     []delay        // of the last seconds, oldest first
+	acked    live.Window    // bits that came through
 	judged   time.Time
 	interval time.Duration // between pictures
 	last     time.Time     // when one was sent
@@ -41,7 +41,7 @@ type rateControl struct {
 	growth  time.Duration // time without long waits before larger pictures are tried
 }
 
-type sent struct {
+type sentPictures struct {
 	id    uint32
 	at    time.Time
 	bytes int
@@ -128,7 +128,7 @@ func (f *rateControl) send(now time.Time, id uint32, bytes int) {
 	for _, p := range f.flying {
 		ahead += p.bytes
 	}
-	f.flying = append(f.flying, sent{id, now, bytes, ahead})
+	f.flying = append(f.flying, sentPictures{id, now, bytes, ahead})
 }
 
 // ack records that a picture and all before it are drawn.

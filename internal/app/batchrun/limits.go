@@ -17,7 +17,7 @@ import (
 type limits struct {
 	Cores  int   // 0 for all
 	Memory int64 // bytes; 0 for all
-	Device filters.Device
+	Device filters.DeviceChoice
 }
 
 // leastMemory is enough for small pictures.

@@ -56,7 +56,7 @@ type (
 func (o *Options) OpenBackend(u *terminal.UI) (b kernels.Backend, tell func(), err error) {
 	d := o.Device
 	if o.Join != "" {
-		d = filters.Device{Kind: "cpu"}
+		d = filters.DeviceChoice{Kind: "cpu"}
 	}
 	b, noGPU, err := filters.Open(d, o.Threads, o.Stages(), o.gpuOptions(u))
 	if err != nil {

@@ -152,7 +152,7 @@ func startsOf(t *testing.T, clip string, keys int) string {
 }
 
 // openClip decodes a clip, on a device unless that is nil.
-func openClip(t *testing.T, clip string, d decode.Device, pool *pipeline.Pool, log *slog.Logger) *decode.Input {
+func openClip(t *testing.T, clip string, d decode.HardwareDecoder, pool *pipeline.Pool, log *slog.Logger) *decode.Input {
 	t.Helper()
 	in, err := decode.Open(context.Background(), clip, pool, decode.Options{
 		Layouts: pipeline.Layout.Valid, Device: d, MustDevice: d != nil, MaxErrorRate: 1, Log: log,

@@ -39,7 +39,7 @@ type Options struct {
 	NoiseFrom *NoiseFrom   // nil: not there
 	Profile   *noise.Model // nil: none
 
-	Device         filters.Device
+	Device         filters.DeviceChoice
 	HWAccel        string // of HWAccelNames
 	Threads        int    // 0: all cores
 	Streams        int    // of each GPU; 0: the program chooses
@@ -100,7 +100,7 @@ type Options struct {
 
 func NewOptions() *Options {
 	return &Options{
-		Device:       filters.Device{Kind: "auto"},
+		Device:       filters.DeviceChoice{Kind: "auto"},
 		HWAccel:      "auto",
 		Encoder:      DefaultCodec.Name,
 		CRF:          DefaultCodec.CRF,

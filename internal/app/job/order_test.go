@@ -48,7 +48,7 @@ func TestPartsInOrder(t *testing.T) {
 				path := filepath.Join(dir, name+"."+c.to)
 				o, err := Parse(slices.Concat(quiet, []string{"-i", clip, "-o", path}, strings.Fields(c.args), more), nil)
 				e2e.Must(t, err)
-				o.Device = filters.Device{Kind: "cuda", Indexes: indexes}
+				o.Device = filters.DeviceChoice{Kind: "cuda", Indexes: indexes}
 				code, said := runOptions(o)
 				if code != 0 {
 					t.Fatalf("%s: exit code %d:\n%s", name, code, said)
@@ -127,7 +127,7 @@ func TestPartsOnTheirGPU(t *testing.T) {
 			e2e.Put(t, log, nil)
 			o, err := Parse(slices.Concat(quiet, []string{"-i", clip, "-o", filepath.Join(t.TempDir(), "out.mp4"), "--hwaccel", "nvenc", "--parts", "4"}, strings.Fields(args)), nil)
 			e2e.Must(t, err)
-			o.Device = filters.Device{Kind: "cuda", Indexes: []int{0, 1}[:gpus]}
+			o.Device = filters.DeviceChoice{Kind: "cuda", Indexes: []int{0, 1}[:gpus]}
 			if code, said := runOptions(o); code != 0 || !strings.Contains(said, "4 side by side") {
 				t.Fatalf("exit code %d:\n%s", code, said)
 			}

@@ -74,7 +74,7 @@ func TestPartsWithNVDEC(t *testing.T) {
 				args := slices.Concat(quiet, []string{"-i", clip, "-o", file, "--parts", "2", "--crf", "0", "--preset", "ultrafast"}, strings.Fields(c.args), more)
 				o, err := Parse(args, nil)
 				e2e.Must(t, err)
-				o.Device = filters.Device{Kind: "cuda", Indexes: indexes}
+				o.Device = filters.DeviceChoice{Kind: "cuda", Indexes: indexes}
 				if log != "" {
 					e2e.Put(t, log, nil)
 				}

@@ -86,10 +86,10 @@ type liveRun struct {
 	door    *access.Door
 	pool    *coded.EncoderPool
 	sound   *opus.Stream
-	device  *output.Device // nil unless --output is one
-	rtsp    *rtsp.Server   // nil without --rtsp
-	server  *web.Server    // nil without a page
-	rtc     *rtc.Server    // nil without --webrtc
+	device  *output.VirtualCamera // nil unless --output is one
+	rtsp    *rtsp.Server          // nil without --rtsp
+	server  *web.Server           // nil without a page
+	rtc     *rtc.Server           // nil without --webrtc
 	input   live.Input
 	record  *recorder
 }

@@ -23,7 +23,7 @@ import (
 // Keys are one server's.
 type Keys struct {
 	dir       string
-	realm     realm
+	realm     operatorKeys
 	authority pair                // signs the clients' certificates, and the server's by default
 	roots     []*x509.Certificate // trusted by clients
 	conf      *tls.Config

@@ -39,7 +39,7 @@ func (g Grant) permissions() (p jwt.Permissions) {
 
 // scopes returns the signing keys of the roles with their users' rights. The server looks it up in
 // the account, so a new version of the program may grant more or less to existing users.
-func (r realm) scopes(grants Grants) (all []*jwt.UserScope, err error) {
+func (r operatorKeys) scopes(grants Grants) (all []*jwt.UserScope, err error) {
 	for _, role := range slices.Sorted(maps.Keys(r.roles)) {
 		s := jwt.NewUserScope()
 		s.Role = string(role)

@@ -12,8 +12,9 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// realm is the server's own NATS operator with one account. Everything is derived from seeds.
-type realm struct {
+// operatorKeys is the server's own NATS operator with one account. Everything is derived from
+// seeds.
+type operatorKeys struct {
 	operator *jwt.OperatorClaims
 	op       nkeys.KeyPair
 	account  string // public key
@@ -22,7 +23,7 @@ type realm struct {
 	system   nkeys.KeyPair          // account of the server itself
 }
 
-func newRealm(dir string) (r realm, err error) {
+func newRealm(dir string) (r operatorKeys, err error) {
 	seed := func(name string, make func() (nkeys.KeyPair, error)) (k nkeys.KeyPair) {
 		if err == nil {
 			k, err = keptSeed(filepath.Join(dir, name+".seed"), make)
@@ -56,7 +57,7 @@ func newRealm(dir string) (r realm, err error) {
 
 // accountToken returns the account's token: what each role may do, who is shut out, and how much
 // the queue may store.
-func (r realm) accountToken(list Registry, grants Grants, maxStore int64, earlier jwt.RevocationList) (string, error) {
+func (r operatorKeys) accountToken(list Registry, grants Grants, maxStore int64, earlier jwt.RevocationList) (string, error) {
 	account := jwt.NewAccountClaims(r.account)
 	account.Name = "vidfilter"
 	account.Limits.JetStreamLimits = jwt.JetStreamLimits{
@@ -81,7 +82,7 @@ func (r realm) accountToken(list Registry, grants Grants, maxStore int64, earlie
 }
 
 // systemToken returns the token of the account of the server itself.
-func (r realm) systemToken() (public, token string, err error) {
+func (r operatorKeys) systemToken() (public, token string, err error) {
 	if public, err = r.system.PublicKey(); err != nil {
 		return "", "", err
 	}
@@ -115,7 +116,7 @@ func keptSeed(file string, make func() (nkeys.KeyPair, error)) (nkeys.KeyPair, e
 }
 
 // newUser returns the key and the credentials file of a new user with a role.
-func (r realm) newUser(name string, role Role) (public string, file []byte, err error) {
+func (r operatorKeys) newUser(name string, role Role) (public string, file []byte, err error) {
 	claims, k, err := newClaims(name)
 	if err != nil {
 		return "", nil, err

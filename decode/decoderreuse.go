@@ -17,7 +17,7 @@ import (
 // opens one at a time. The zero value is empty. It is for one input at a time, and the device must
 // outlive it.
 type Spare struct {
-	device Device
+	device HardwareDecoder
 	codec  *astiav.Codec
 	dec    *astiav.CodecContext
 	c      *C.struct_vf_on_device
@@ -32,7 +32,7 @@ func (s *Spare) keep(d *decoder, damaged bool) {
 	s.Close()
 	c := (*C.AVCodecContext)(d.dec.UnsafePointer())
 	if o.call(func() error { C.vf_decoder_rest(c); return nil }) == nil {
-		s.device, s.codec, s.dec, s.c = o.Device, d.codec, d.dec, o.c
+		s.device, s.codec, s.dec, s.c = o.HardwareDecoder, d.codec, d.dec, o.c
 		d.dec, o.c = nil, nil
 	}
 }

@@ -14,8 +14,8 @@ type Repeat struct {
 	Time    time.Duration // target for all batches, by the device's clock; slow runs get fewer
 }
 
-// trial runs work repeatedly on an otherwise idle device, timed by the device's clock.
-type trial struct {
+// benchmark runs work repeatedly on an otherwise idle device, timed by the device's clock.
+type benchmark struct {
 	unit       *openDevice
 	streams    []cu.Stream
 	start, end cu.Event
@@ -26,8 +26,8 @@ type trial struct {
 
 // newTrial makes the streams and events. The caller must close the trial. It frees everything on
 // error.
-func newTrial(u *openDevice, streams int, queue func(run int, s []cu.Stream) error) (*trial, error) {
-	t := &trial{unit: u, queue: queue}
+func newTrial(u *openDevice, streams int, queue func(run int, s []cu.Stream) error) (*benchmark, error) {
+	t := &benchmark{unit: u, queue: queue}
 	if err := u.work.do(func() error { return t.make(streams) }); err != nil {
 		t.close()
 		return nil, u.failed(err, "make streams and events on %s", u)
@@ -35,7 +35,7 @@ func newTrial(u *openDevice, streams int, queue func(run int, s []cu.Stream) err
 	return t, nil
 }
 
-func (t *trial) make(streams int) (err error) {
+func (t *benchmark) make(streams int) (err error) {
 	for _, e := range []*cu.Event{&t.start, &t.end} {
 		if *e, err = cu.MakeEvent(cu.BlockingSyncEvent); err != nil {
 			return err
@@ -61,7 +61,7 @@ func (t *trial) make(streams int) (err error) {
 
 // measure returns the time per run of each batch: at least one batch, at most r.Batches. The
 // warm-up (compilation, rising clocks of an idle device) is not included.
-func (t *trial) measure(ctx context.Context, r Repeat) ([]time.Duration, error) {
+func (t *benchmark) measure(ctx context.Context, r Repeat) ([]time.Duration, error) {
 	runs, err := t.warm(ctx, r)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func (t *trial) measure(ctx context.Context, r Repeat) ([]time.Duration, error) 
 }
 
 // warm warms up the device and returns how many runs a batch should have.
-func (t *trial) warm(ctx context.Context, r Repeat) (runs int, err error) {
+func (t *benchmark) warm(ctx context.Context, r Repeat) (runs int, err error) {
 	one, err := t.batch(ctx, 1)
 	if err != nil || one > r.Time {
 		return 1, err
@@ -100,7 +100,7 @@ func (t *trial) warm(ctx context.Context, r Repeat) (runs int, err error) {
 }
 
 // batch times n runs together.
-func (t *trial) batch(ctx context.Context, n int) (time.Duration, error) {
+func (t *benchmark) batch(ctx context.Context, n int) (time.Duration, error) {
 	first := t.next
 	t.next += n
 	if err := t.unit.work.do(func() error { return t.queueAll(first, n) }); err != nil {
@@ -116,7 +116,7 @@ func (t *trial) batch(ctx context.Context, n int) (time.Duration, error) {
 
 // queueAll queues the runs between the start event, which all streams wait for, and the end event,
 // which waits for all streams.
-func (t *trial) queueAll(first, n int) error {
+func (t *benchmark) queueAll(first, n int) error {
 	s := t.streams
 	if err := t.start.Record(s[0]); err != nil {
 		return err
@@ -143,7 +143,7 @@ func (t *trial) queueAll(first, n int) error {
 }
 
 // close waits for running work, whose memory is freed next, and frees the streams and events.
-func (t *trial) close() {
+func (t *benchmark) close() {
 	streams := t.streams
 	_ = t.unit.waiter.do(func() error {
 		for _, s := range streams {

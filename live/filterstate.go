@@ -8,8 +8,8 @@ import (
 	"vidfilter/pipeline"
 )
 
-// lane filters by one of the settings.
-type lane struct {
+// filterState filters by one of the settings.
+type filterState struct {
 	by     Filter
 	main   pipeline.Filter   // nil while the lane is not in use
 	behind pipeline.Filter   // filters its results
@@ -23,7 +23,7 @@ type filtering func(ctx context.Context, emit pipeline.Emit) error
 
 // retune changes the main filter in use, which keeps what it knows of the pictures before, and
 // replaces those behind it. It is false if another main filter is needed.
-func (l *loop) retune(n *lane, f Filter) (bool, error) {
+func (l *loop) retune(n *filterState, f Filter) (bool, error) {
 	if n.main == nil || f.FieldOrder != n.by.FieldOrder {
 		return false, nil
 	}
@@ -52,7 +52,7 @@ func (l *loop) retune(n *lane, f Filter) (bool, error) {
 }
 
 // follow opens the filters behind the main one.
-func (l *loop) follow(n *lane, p kernels.Selection) (err error) {
+func (l *loop) follow(n *filterState, p kernels.Selection) (err error) {
 	pipeline.Discard(n.behind)
 	_, behind := around(p.Stages())
 	n.behind, err = l.s.chain(p.Chosen().Name, behind, nil, n.by)
@@ -60,12 +60,12 @@ func (l *loop) follow(n *lane, p kernels.Selection) (err error) {
 }
 
 // on passes results of the main filter to those behind it.
-func (n *lane) on(ctx context.Context, emit pipeline.Emit) pipeline.Emit {
+func (n *filterState) on(ctx context.Context, emit pipeline.Emit) pipeline.Emit {
 	return func(f *pipeline.Frame) error { return n.behind.Process(ctx, f, emit) }
 }
 
 // process filters a picture, at once: nothing overlaps, since the next has not been taken yet.
-func (n *lane) process(shot *Shot) filtering {
+func (n *filterState) process(shot *Shot) filtering {
 	return func(ctx context.Context, emit pipeline.Emit) error {
 		if err := n.main.Process(ctx, n.by.fields(shot.input.Retain()), n.on(ctx, emit)); err != nil {
 			return err
@@ -75,7 +75,7 @@ func (n *lane) process(shot *Shot) filtering {
 }
 
 // drain emits the results that are under way.
-func (n *lane) drain(ctx context.Context, emit pipeline.Emit) error {
+func (n *filterState) drain(ctx context.Context, emit pipeline.Emit) error {
 	if err := pipeline.Drain(ctx, n.main, n.on(ctx, emit)); err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (n *lane) drain(ctx context.Context, emit pipeline.Emit) error {
 }
 
 // flush emits all results.
-func (n *lane) flush(ctx context.Context, emit pipeline.Emit) error {
+func (n *filterState) flush(ctx context.Context, emit pipeline.Emit) error {
 	if err := n.main.Flush(ctx, n.on(ctx, emit)); err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (n *lane) flush(ctx context.Context, emit pipeline.Emit) error {
 }
 
 // learn lets the main filter know a picture that it does not filter.
-func (n *lane) learn(f *pipeline.Frame) filtering {
+func (n *filterState) learn(f *pipeline.Frame) filtering {
 	return func(ctx context.Context, emit pipeline.Emit) error {
 		seen := pipeline.NewFrame(f.Format, f.Planes, nil, f.Retain().Release)
 		seen.CopyTiming(f)
@@ -102,7 +102,7 @@ func (n *lane) learn(f *pipeline.Frame) filtering {
 }
 
 // again filters the shown picture once more.
-func (n *lane) again(held *Shot) filtering {
+func (n *filterState) again(held *Shot) filtering {
 	return func(ctx context.Context, emit pipeline.Emit) error {
 		some := false
 		seen := func(out *pipeline.Frame) error {
@@ -125,7 +125,7 @@ func (n *lane) again(held *Shot) filtering {
 }
 
 // show makes the oldest result that of the picture on show.
-func (n *lane) show() {
+func (n *filterState) show() {
 	if n.shown != nil {
 		n.shown.Release()
 	}
@@ -133,14 +133,14 @@ func (n *lane) show() {
 }
 
 // stop ends the use of a lane.
-func (n *lane) stop() {
+func (n *filterState) stop() {
 	pipeline.Discard(n.main)
 	pipeline.Discard(n.behind)
 	releaseFrames(n.out)
 	if n.shown != nil {
 		n.shown.Release()
 	}
-	*n = lane{}
+	*n = filterState{}
 }
 
 func releaseFrames(all []*pipeline.Frame) {
