@@ -119,18 +119,13 @@ var Axe = sync.OnceValues(func() (source, why string) {
 })
 
 // Violations returns the faults that axe finds. The page must have evaluated the source of Axe.
-func Violations(t *testing.T, ctx context.Context) (all []any) {
+// value returns the text of an expression in the page, of whichever browser.
+func Violations(t *testing.T, value func(expression string) string) (all []any) {
 	t.Helper()
+	value(`(window.found = "", axe.run(document, { resultTypes: ["violations"] }).then(
+		(r) => { found = JSON.stringify(r.violations.map((v) => [v.id, v.nodes.map((n) => n.html.slice(0, 120))])); }, (e) => { found = JSON.stringify([String(e)]); }), "")`)
 	found := ""
-	start := `window.found = ""; axe.run(document, { resultTypes: ["violations"] }).then(
-		(r) => { found = JSON.stringify(r.violations.map((v) => [v.id, v.nodes.map((n) => n.html.slice(0, 120))])); }, (e) => { found = JSON.stringify([String(e)]); })`
-	e2e.Must(t, chromedp.Do(ctx, chromedp.Evaluate[chromedp.Void](start)))
-	e2e.Until(t, "axe has an answer", func() bool {
-		text, err := chromedp.Run(ctx, chromedp.Evaluate[string]("found"))
-		e2e.Must(t, err)
-		found = text
-		return found != ""
-	})
+	e2e.Until(t, "axe has an answer", func() bool { found = value("found"); return found != "" })
 	e2e.Must(t, json.Unmarshal([]byte(found), &all))
 	return all
 }

@@ -226,7 +226,7 @@ func TestPageInBrowser(t *testing.T) {
 			if source == "" {
 				continue
 			}
-			for _, v := range chrome.Violations(t, p.ctx) {
+			for _, v := range chrome.Violations(t, p.value) {
 				t.Errorf("%s: axe: %v", name, v)
 			}
 		}

@@ -35,7 +35,7 @@ func (p *page) setScreen(s screen) {
 // accessible fails for what axe finds.
 func (p *page) accessible(name string) {
 	p.t.Helper()
-	for _, v := range chrome.Violations(p.t, p.ctx) {
+	for _, v := range chrome.Violations(p.t, func(e string) string { return eval[string](p, "%s", e) }) {
 		p.t.Errorf("%s: axe: %v", name, v)
 	}
 }
