@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -129,12 +128,24 @@ func (p *Plan) within(name string) error {
 	if p.req.Within == "" {
 		return nil
 	}
-	rel, err := filepath.Rel(p.req.Within, name)
-	if err != nil || !filepath.IsLocal(rel) || slices.Contains(strings.Split(name, "/"), "..") { // a link may lead elsewhere
-		return fmt.Errorf("%s: %w, %q", strconv.Quote(name), ErrOutside, p.req.Within)
+	_, err := Below(p.req.Within, name)
+	if err == nil && slices.Contains(strings.Split(name, "/"), "..") { // a link may lead elsewhere
+		err = outside(p.req.Within, name)
 	}
-	return nil
+	return err
 }
+
+// Below returns an absolute name relative to the folder of an agent, or ErrOutside. It goes by the
+// name alone, so links still need an os.Root.
+func Below(folder, name string) (rel string, err error) {
+	rel, err = filepath.Rel(folder, name)
+	if err != nil || !filepath.IsLocal(rel) {
+		return "", outside(folder, name)
+	}
+	return rel, nil
+}
+
+func outside(folder, name string) error { return fmt.Errorf("%q: %w, %q", name, ErrOutside, folder) }
 
 // allWithin refuses a source and its options if they name files outside of Request.Within.
 func (p *Plan) allWithin(from source) error {

@@ -237,9 +237,9 @@ func (a *agent) check(r queue.Request) error {
 	}
 	defer within.Close()
 	see := func(name string) (fs.FileInfo, error) {
-		rel, err := filepath.Rel(a.o.Folder, name)
-		if err != nil || !filepath.IsLocal(rel) {
-			return nil, fmt.Errorf("%q: %w, %q", name, batch.ErrOutside, a.o.Folder)
+		rel, err := batch.Below(a.o.Folder, name)
+		if err != nil {
+			return nil, err
 		}
 		i, err := within.Stat(rel)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -319,9 +319,9 @@ func (b *batchJob) checkAgent() error {
 	if b.o.Report == "" {
 		return nil
 	}
-	rel, err := filepath.Rel(b.o.agent.folder, b.o.Report)
-	if err != nil || !filepath.IsLocal(rel) {
-		return fmt.Errorf("--report %q: %w, %q", b.o.Report, batch.ErrOutside, b.o.agent.folder)
+	rel, err := batch.Below(b.o.agent.folder, b.o.Report)
+	if err != nil {
+		return fmt.Errorf("--report %w", err)
 	}
 	within, err := os.OpenRoot(b.o.agent.folder)
 	if err != nil {
