@@ -11,6 +11,7 @@ DEVICE uint32_t sad4(uint32_t a, uint32_t b, uint32_t c) {
 }
 DEVICE int32_t dot2_low(uint32_t a, uint32_t b, int32_t c) { return c + (int32_t)(a & 0xffff) * (int8_t)b + (int32_t)(a >> 16) * (int8_t)(b >> 8); }
 DEVICE int32_t dot2_high(uint32_t a, uint32_t b, int32_t c) { return dot2_low(a, b >> 16, c); }
+DEVICE uint32_t select(bool first, uint32_t a, uint32_t b) { return first ? a : b; }
 DEVICE uint32_t funnel(uint32_t low, uint32_t high, int bits) { return (uint32_t)(((uint64_t)high << 32 | low) >> (bits & 31)); }
 DEVICE int32_t nearest(float x) { return (int32_t)__builtin_rintf(x); }
 DEVICE void add_u64(uint8_t *p, uint64_t v) { __atomic_fetch_add(vf_at<uint64_t>(p, 1), v, __ATOMIC_RELAXED); }
@@ -42,6 +43,13 @@ DEVICE int32_t dot2_low(uint32_t a, uint32_t b, int32_t c) {
 DEVICE int32_t dot2_high(uint32_t a, uint32_t b, int32_t c) {
 	int32_t d;
 	asm("dp2a.hi.u32.s32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
+	return d;
+}
+// select returns one of two words. Were they words of arrays, the compiler would read one of a
+// computed place instead, for which the arrays would have to lie in memory.
+DEVICE uint32_t select(bool first, uint32_t a, uint32_t b) {
+	uint32_t d;
+	asm("{.reg .pred p; setp.ne.s32 p, %3, 0; selp.b32 %0, %1, %2, p;}" : "=r"(d) : "r"(a), "r"(b), "r"((int)first));
 	return d;
 }
 // funnel returns the low word of high:low shifted right by 0 to 31 bits.

@@ -12,24 +12,51 @@ template <int N, int STRIDE, int ACROSS, int DOWN, int PITCH> struct shape {
 	static_assert(WIDTH <= PITCH, "rows overlap");
 };
 
-// Rows of N samples of SIZE bytes each, from any address on.
+// Rows of N samples of SIZE bytes each, from any address on. The rows of a warp's patches lie in
+// lines of their own, and looking those up limits the second pass, so long rows come in few loads.
 template <int N, int SIZE> struct samples_row {
-	enum { WORDS = N * SIZE / 4 };
-	uint32_t words[WORDS + 1];
-	int byte;
+	enum { WORDS = N * SIZE / 4, WIDE = N == 8 ? 1 : 4, LOADS = (WORDS - 1) / WIDE + 2 };
+	uint32_t words[LOADS * WIDE];
+	int byte; // of the first sample
 };
 template <int N, int SIZE> DEVICE void load_row(samples_row<N, SIZE> &r, const uint8_t *p) {
-	r.byte = (int)((uint64_t)p & 3);
+	typedef samples_row<N, SIZE> row;
+	r.byte = (int)((uint64_t)p & (4 * row::WIDE - 1));
+	p -= r.byte;
 	UNROLL
-	for (int i = 0; i <= samples_row<N, SIZE>::WORDS; i++) r.words[i] = load_u32(p - r.byte + 4 * i);
+	for (int i = 0; i < row::LOADS; i++, p += 4 * row::WIDE) {
+		uint32_t *to = r.words + row::WIDE * i;
+		if constexpr (row::WIDE == 4) {
+			uint4 v = load_u128(p);
+			to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
+		} else {
+			to[0] = load_u32(p);
+		}
+	}
+}
+// align returns the words from the first sample on.
+template <int N, int SIZE> DEVICE void align(const samples_row<N, SIZE> &r, uint32_t *words) {
+	typedef samples_row<N, SIZE> row;
+	uint32_t w[row::LOADS * row::WIDE];
+	UNROLL
+	for (int i = 0; i < row::LOADS * row::WIDE; i++) w[i] = r.words[i];
+	UNROLL
+	for (int n = row::WIDE / 2; n; n /= 2) {
+		UNROLL
+		for (int i = 0; i < row::WORDS + n; i++) w[i] = select(r.byte & 4 * n, w[i + n], w[i]);
+	}
+	UNROLL
+	for (int i = 0; i < row::WORDS; i++) words[i] = funnel(w[i], w[i + 1], 8 * (r.byte & 3));
 }
 // put_row converts samples of a depth to float, in 8-bit levels and with the BIAS. The BIAS leaves
 // room for 8 bits below those, which become fewer as coefficients are summed up: 13 bits are exact
 // to the end of the rows of 8, 12 bits to the end of the rows of 16.
 template <int N, int SIZE> DEVICE void put_row(float *x, const samples_row<N, SIZE> &r, int bits) {
+	uint32_t words[samples_row<N, SIZE>::WORDS];
+	align(r, words);
 	UNROLL
 	for (int i = 0; i < samples_row<N, SIZE>::WORDS; i++) {
-		uint32_t w = funnel(r.words[i], r.words[i + 1], 8 * r.byte);
+		uint32_t w = words[i];
 		UNROLL
 		for (int k = 0; k < 4 / SIZE; k++) {
 			if (SIZE == 1) {
@@ -42,10 +69,11 @@ template <int N, int SIZE> DEVICE void put_row(float *x, const samples_row<N, SI
 }
 // put_exactly converts samples of 16 bits, in units of 1 / unit and without the BIAS.
 template <int N> DEVICE void put_exactly(float *x, const samples_row<N, 2> &r, float unit) {
+	uint32_t words[samples_row<N, 2>::WORDS];
+	align(r, words);
 	UNROLL
 	for (int i = 0; i < N; i++) {
-		uint32_t w = funnel(r.words[i / 2], r.words[i / 2 + 1], 8 * r.byte);
-		uint32_t bits = byte_perm(w, 0x4b000000, 0x7400 | (i % 2 * 2 + 1) << 4 | i % 2 * 2); // 2^23 + sample
+		uint32_t bits = byte_perm(words[i / 2], 0x4b000000, 0x7400 | (i % 2 * 2 + 1) << 4 | i % 2 * 2); // 2^23 + sample
 		x[i] = fma(bits_float(bits), unit, -0x1p23f * unit);                                  // exact
 	}
 }
