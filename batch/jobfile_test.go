@@ -14,8 +14,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"github.com/spf13/pflag"
+
 	"vidfilter/internal/e2e"
 )
 

@@ -96,9 +96,7 @@ func TestLockCheck(t *testing.T) {
 	l, err := TryLock(root)
 	e2e.Must(t, err)
 	defer l.Unlock()
-	if err := l.Check(); err != nil {
-		t.Error(err)
-	}
+	e2e.Must(t, l.Check())
 	e2e.Must(t, os.Rename(root, root+"2"))
 	if err := l.Check(); !errors.Is(err, ErrFolderGone) {
 		t.Errorf("moved away: %v", err)

@@ -367,37 +367,35 @@ var ErrTwin = errors.New("queue: another worker has done this task")
 // ErrCancelled is the cause of a handler's context if the job was cancelled or started over.
 var ErrCancelled = errors.New("queue: the job was cancelled")
 
-type permanent struct{ error }
+// marked is the error of a handler with a property.
+type marked[property any] struct{ error }
 
-func (p permanent) Unwrap() error { return p.error }
+func (m marked[property]) Unwrap() error { return m.error }
+
+// The properties.
+type permanent struct{}
+type died struct{}
+type starved struct{}
 
 // Permanent marks an error that a retry would not change: the job fails at once.
-func Permanent(err error) error { return permanent{err} }
+func Permanent(err error) error { return marked[permanent]{err} }
 
 // IsPermanent reports whether Permanent marked err.
-func IsPermanent(err error) bool { return errors.As(err, new(permanent)) }
-
-type died struct{ error }
-
-func (d died) Unwrap() error { return d.error }
+func IsPermanent(err error) bool { return errors.As(err, new(marked[permanent])) }
 
 // Died marks the error of a handler whose process died: by a signal, or without progress. After
 // Job.Deaths of them the job is quarantined, if the job is to blame and not the machine.
-func Died(err error) error { return died{err} }
+func Died(err error) error { return marked[died]{err} }
 
 // HasDied reports whether Died marked err.
-func HasDied(err error) bool { return errors.As(err, new(died)) }
-
-type starved struct{ error }
-
-func (s starved) Unwrap() error { return s.error }
+func HasDied(err error) bool { return errors.As(err, new(marked[died])) }
 
 // Starved is Died of a process that was killed for lack of memory. While the worker does other
 // tasks beside, the attempt does not count, and the worker does fewer at a time from then on.
-func Starved(err error) error { return starved{died{err}} }
+func Starved(err error) error { return marked[starved]{Died(err)} }
 
 // HasStarved reports whether Starved marked err.
-func HasStarved(err error) bool { return errors.As(err, new(starved)) }
+func HasStarved(err error) bool { return errors.As(err, new(marked[starved])) }
 
 type coded struct {
 	error
@@ -428,3 +426,19 @@ func (p *Postponed) Unwrap() error { return p.Err }
 
 // Later returns a Postponed.
 func Later(err error, delay time.Duration) error { return &Postponed{err, delay} }
+
+// Each calls f with the status of each job that a queue has now.
+func Each(ctx context.Context, e Engine, f func(s Status)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	live := false
+	err := e.Watch(ctx, func(s Status) {
+		if !live {
+			f(s)
+		}
+	}, func() { live = true; cancel() })
+	if live {
+		err = nil
+	}
+	return err
+}

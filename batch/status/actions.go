@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"vidfilter/batch/queue"
 	"vidfilter/internal/site"
+	"vidfilter/internal/text"
 )
 
 // verb changes a job.
@@ -186,17 +188,11 @@ func (s *server) changeBatch(ctx context.Context, v verb, o order, id string) er
 
 // jobsOf returns the jobs of a batch. The page itself does not keep all that are done.
 func (s *server) jobsOf(ctx context.Context, batch string) (jobs []queue.Status, err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	live := false
-	err = s.engine.Watch(ctx, func(j queue.Status) {
-		if !live && queue.BatchOf(j.Job.ID) == batch {
+	err = queue.Each(ctx, s.engine, func(j queue.Status) {
+		if queue.BatchOf(j.Job.ID) == batch {
 			jobs = append(jobs, j)
 		}
-	}, func() { live = true; cancel() })
-	if live {
-		err = nil
-	}
+	})
 	return jobs, err
 }
 
@@ -247,4 +243,33 @@ func answerChange(w http.ResponseWriter, err error) {
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
+}
+
+const submitPath = "/api/batches"
+
+// submit checks a job file and, without ?check, submits it as a batch for the agents of the queue.
+// ?name= is the name of the file.
+func (s *server) submit(w http.ResponseWriter, r *http.Request) {
+	if s.o.Submit == nil {
+		site.Refuse(w, http.StatusNotImplemented, "this page takes no batches: submit them at the page of vidfilter serve")
+		return
+	}
+	document, err := io.ReadAll(r.Body)
+	if big := new(http.MaxBytesError); errors.As(err, &big) {
+		site.Refuse(w, http.StatusRequestEntityTooLarge, "the job file is larger than "+text.Size(big.Limit)+": name folders or patterns in place of many files")
+		return
+	} else if err != nil {
+		site.Refuse(w, http.StatusBadRequest, "the job file did not arrive whole: "+err.Error())
+		return
+	}
+	said, err := s.o.Submit(r.Context(), r.URL.Query().Get("name"), document, r.URL.Query().Has("check"))
+	switch {
+	case errors.Is(err, queue.ErrHeld):
+		site.Refuse(w, http.StatusConflict, err.Error())
+	case err != nil:
+		site.Refuse(w, http.StatusUnprocessableEntity, err.Error())
+	default:
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = io.WriteString(w, said+"\n") // the reader may have gone
+	}
 }

@@ -173,16 +173,6 @@ func (s *host) askAll(method, path string, headers ...string) (int, string, http
 	return a.StatusCode, string(b), a.Header
 }
 
-// soon waits until ok returns true.
-func soon(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(5 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("waited in vain: " + what)
-		}
-	}
-}
-
 func wantSentence(t *testing.T, what, body string) {
 	t.Helper()
 	if strings.Count(body, "\n") != 1 || strings.Contains(body, "<") || len(strings.Fields(body)) < 4 {

@@ -262,7 +262,7 @@ func TestTrouble(t *testing.T) {
 	defer q.Close()
 	h := q.Handler(Options{})
 	s := serve(t, h)
-	soon(t, "the trouble is told", func() bool {
+	e2e.Until(t, "the trouble is told", func() bool {
 		code, body := s.ask("GET", "/healthz")
 		return code == 503 && strings.Contains(body, "no route to")
 	})
@@ -281,7 +281,7 @@ func TestTrouble(t *testing.T) {
 	f.mu.Lock()
 	f.broken = nil
 	f.mu.Unlock()
-	soon(t, "the queue is asked again", func() bool { code, _ := s.ask("GET", "/healthz"); return code == 200 })
+	e2e.Until(t, "the queue is asked again", func() bool { code, _ := s.ask("GET", "/healthz"); return code == 200 })
 }
 
 func serve(t *testing.T, h http.Handler) *host {
@@ -290,9 +290,7 @@ func serve(t *testing.T, h http.Handler) *host {
 	e2e.Must(t, err)
 	t.Cleanup(func() {
 		cancel()
-		if err := wait(); err != nil {
-			t.Error(err)
-		}
+		e2e.Must(t, wait())
 	})
 	return &host{"http://" + addr.String(), nil, t}
 }
@@ -451,9 +449,7 @@ func TestServe(t *testing.T) {
 	if err := wait(); err != nil || time.Since(began) > 3*time.Second {
 		t.Errorf("%v after %v", err, time.Since(began))
 	}
-	if err := wait(); err != nil {
-		t.Error(err)
-	}
+	e2e.Must(t, wait())
 	if _, err := client.Get("http://" + addr.String()); err == nil {
 		t.Error("still there")
 	}
@@ -468,9 +464,7 @@ func TestWords(t *testing.T) {
 		t.Error("names")
 	}
 	var b bytes.Buffer
-	if err := page().Execute(&b, pageData{Locked: true}); err != nil {
-		t.Error(err)
-	}
+	e2e.Must(t, page().Execute(&b, pageData{Locked: true}))
 	wellFormed(t, b.String())
 }
 

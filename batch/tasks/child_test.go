@@ -253,14 +253,14 @@ func TestParentDies(t *testing.T) {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), "VIDFILTER_PLAY=parent", "VIDFILTER_SIGN="+sign)
 	e2e.Must(t, cmd.Start())
-	wait(t, func() bool { _, err := os.Stat(sign); return err == nil })
+	e2e.Until(t, "the parent runs its child", func() bool { return e2e.Exists(sign) })
 	child := children(t, cmd.Process.Pid)
 	if len(child) != 1 {
 		t.Fatalf("children %v", child)
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	wait(t, func() bool {
+	e2e.Until(t, "the child is dead", func() bool {
 		state, err := os.ReadFile("/proc/" + child[0] + "/stat")
 		return err != nil || strings.Contains(string(state), ") Z ")
 	})
@@ -276,13 +276,4 @@ func children(t *testing.T, pid int) []string {
 		all = append(all, strings.Fields(string(b))...)
 	}
 	return all
-}
-
-func wait(t *testing.T, ok func() bool) {
-	t.Helper()
-	for begun := time.Now(); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Since(begun) > 10*time.Second {
-			t.Fatal("it does not come")
-		}
-	}
 }

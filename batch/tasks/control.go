@@ -54,14 +54,19 @@ func Remove(ctx context.Context, e queue.Engine, id string) error {
 	if err := e.Cancel(ctx, id, "removed by hand"); err != nil {
 		return err
 	}
-	names, err := e.Blobs().List(ctx, id+"/")
-	for _, name := range names {
-		err = errors.Join(err, e.Blobs().Delete(ctx, name))
-	}
-	if err != nil {
+	if err := removeFiles(ctx, e.Blobs(), id); err != nil {
 		return err
 	}
 	return e.Forget(ctx, id)
+}
+
+// removeFiles removes the files of a job from the store.
+func removeFiles(ctx context.Context, store queue.Blobs, job string) error {
+	names, err := store.List(ctx, job+"/")
+	for _, name := range names {
+		err = errors.Join(err, store.Delete(ctx, name))
+	}
+	return err
 }
 
 // again returns the job to resubmit.

@@ -34,6 +34,23 @@ type Measured struct {
 	Quality     string  `json:"quality,omitempty"` // a tier of the denoiser
 }
 
+// options returns the options of the main command.
+func (m Measured) options() (args []string) {
+	for _, o := range []struct {
+		flag  string
+		value *string
+		given bool
+	}{
+		{"--noise-profile=", &m.Noise, strings.HasPrefix(m.Noise, "{")}, {"--crop=", m.Crop, m.Crop != nil},
+		{"--field-order=", &m.Order, m.Order != ""}, {"--chroma-shift=", m.ChromaShift, m.ChromaShift != nil}, {"--quality=", &m.Quality, m.Quality != ""},
+	} {
+		if o.given {
+			args = append(args, o.flag+*o.value)
+		}
+	}
+	return args
+}
+
 // option returns the option of the main command.
 func (p Part) option() string { return "--part=" + p.Range.String() }
 
@@ -98,22 +115,7 @@ func (k *task) part(ctx context.Context) (queue.Outcome, error) {
 	}
 	// A part is MP4; the file may become another.
 	args := append([]string{p.option(), "--format=mp4"}, k.threads()...)
-	if strings.HasPrefix(p.Noise, "{") {
-		args = append(args, "--noise-profile="+p.Noise)
-	}
-	if p.Crop != nil {
-		args = append(args, "--crop="+*p.Crop)
-	}
-	if p.Order != "" {
-		args = append(args, "--field-order="+p.Order)
-	}
-	if p.ChromaShift != nil {
-		args = append(args, "--chroma-shift="+*p.ChromaShift)
-	}
-	if p.Quality != "" {
-		args = append(args, "--quality="+p.Quality)
-	}
-	done, err := k.media(ctx, in, temp, args...)
+	done, err := k.media(ctx, in, temp, append(args, p.Measured.options()...)...)
 	if err != nil {
 		return queue.Outcome{}, err
 	}
@@ -314,8 +316,8 @@ func (k *task) join(ctx context.Context) (queue.Outcome, error) {
 	res.Parts, res.Noise, res.Repaired, res.Quality = len(files), all.Noise, all.Repaired, all.Quality
 	res.Outcome = res.In(res.Seconds + all.Seconds)
 	out, err := k.finish(temp, res)
-	if err == nil {
-		k.forget(ctx)
+	if err == nil && k.spec.Remote && k.Blobs != nil {
+		_ = removeFiles(ctx, k.Blobs, k.job.ID) // after a kill, the next join does it
 	}
 	return out, err
 }
@@ -371,18 +373,4 @@ func (k *task) fetch(ctx context.Context, p PartResult) (string, error) {
 		return "", err
 	}
 	return name, k.get(ctx, p.Blob, name)
-}
-
-// forget removes the job's files from the store. After a kill, the next join does it.
-func (k *task) forget(ctx context.Context) {
-	if !k.spec.Remote || k.Blobs == nil {
-		return
-	}
-	names, err := k.Blobs.List(ctx, k.job.ID+"/")
-	if err != nil {
-		return
-	}
-	for _, n := range names {
-		_ = k.Blobs.Delete(ctx, n)
-	}
 }

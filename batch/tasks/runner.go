@@ -28,6 +28,7 @@ import (
 	"vidfilter/internal/contract"
 	"vidfilter/internal/durable"
 	"vidfilter/internal/netfile"
+	"vidfilter/internal/wake"
 )
 
 // Spec is the Spec of a queue.Job: all that its tasks need to know.
@@ -161,18 +162,12 @@ func (k *task) overtaken(ctx context.Context) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	for {
-		results, err := k.Results(ctx, k.job.ID)
-		if err == nil {
-			_, done := results[k.task.Name]
-			return done
-		}
-		select {
-		case <-time.After(200 * time.Millisecond):
-		case <-ctx.Done():
-			return false
-		}
+	results, err := k.Results(ctx, k.job.ID)
+	for err != nil && wake.Sleep(ctx, 200*time.Millisecond) == nil {
+		results, err = k.Results(ctx, k.job.ID)
 	}
+	_, done := results[k.task.Name]
+	return done && err == nil
 }
 
 // localPath maps a path in the shared folder to this machine.

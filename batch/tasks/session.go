@@ -259,10 +259,8 @@ func (s *Session) checkAgain(ctx context.Context, item batch.Item, err error) {
 	var f batch.Finding
 	for try := range s.Retries {
 		s.Log.Warn(fmt.Sprintf("%s: %v: will check again", item.Output, err))
-		select {
-		case <-ctx.Done():
+		if wake.Sleep(ctx, min(s.Pause<<try, 5*time.Minute)) != nil {
 			return
-		case <-time.After(min(s.Pause<<try, 5*time.Minute)):
 		}
 		if _, off := s.running(); off {
 			break
@@ -580,10 +578,8 @@ func (s *Session) renew(ctx context.Context, e *entry, st queue.Status) {
 func settled(ctx context.Context, name string) error {
 	was, err := batch.FingerprintOf(name)
 	for err == nil || errors.Is(err, batch.ErrChanging) {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(2 * time.Second):
+		if err := wake.Sleep(ctx, 2*time.Second); err != nil {
+			return err
 		}
 		var now batch.Fingerprint
 		if now, err = batch.FingerprintOf(name); err == nil && now.Equal(was) {

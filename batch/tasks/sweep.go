@@ -69,16 +69,6 @@ func precedes(s, other queue.Status) bool {
 
 // Jobs returns the jobs in the queue by ID.
 func Jobs(ctx context.Context, e queue.Engine) (map[string]queue.Status, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	all, live := map[string]queue.Status{}, false
-	err := e.Watch(ctx, func(s queue.Status) {
-		if !live {
-			all[s.Job.ID] = s
-		}
-	}, func() { live = true; cancel() })
-	if live {
-		err = nil
-	}
-	return all, err
+	all := map[string]queue.Status{}
+	return all, queue.Each(ctx, e, func(s queue.Status) { all[s.Job.ID] = s })
 }

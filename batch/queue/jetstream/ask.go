@@ -175,16 +175,11 @@ func (t *ticket) sign(key []byte, name string) string {
 var answerCodes = map[string]error{
 	"gone": errGone, "no job": queue.ErrNoJob, "claimed": errClaimed, "finished": errFinished, "malformed": errMalformed,
 	"twin": queue.ErrTwin, "cancelled": queue.ErrCancelled, "no file": queue.ErrNoBlob, "replaced": errReplaced,
-	"refused": ErrRefused, "protocol": errProtocol, "full": queue.ErrStoreFull, "quota": queue.ErrQuota, "too many": errTooMany,
+	"refused": queue.ErrRefused, "protocol": errProtocol, "full": queue.ErrStoreFull, "quota": queue.ErrQuota, "too many": errTooMany,
 	"no batch": queue.ErrNoRequest, "held": queue.ErrHeld,
 }
 
-var (
-	// ErrRefused is the error of a request that the client's role does not allow.
-	ErrRefused = queue.ErrRefused
-
-	errProtocol = errors.New("queue: the versions do not fit together")
-)
+var errProtocol = errors.New("queue: the versions do not fit together")
 
 // failed returns the answer of an error.
 func failed(err error) answer {

@@ -62,7 +62,7 @@ func final(err error) bool {
 	return slices.ContainsFunc([]error{
 		errGone, queue.ErrNoJob, errClaimed, errFinished, errNotOwner, errMalformed, errNoResult,
 		queue.ErrTwin, queue.ErrCancelled, queue.ErrNoBlob, queue.ErrStoreFull, queue.ErrQuota, queue.ErrNoRequest, queue.ErrHeld,
-		nats.ErrMaxPayload, nats.ErrConnectionClosed, jetstream.ErrInvalidKey, ErrRefused, errProtocol, errReplaced,
+		nats.ErrMaxPayload, nats.ErrConnectionClosed, jetstream.ErrInvalidKey, queue.ErrRefused, errProtocol, errReplaced,
 	}, func(f error) bool { return errors.Is(err, f) })
 }
 
@@ -83,7 +83,7 @@ func (p *workerPool) do(ctx context.Context, m message) {
 	defer cancel()
 	defer a.live()()
 	err = p.desk.take(settle, a.attempt)
-	if errors.Is(err, ErrRefused) {
+	if errors.Is(err, queue.ErrRefused) {
 		p.l.o.Log.Warn(err.Error())
 	}
 	if err != nil { // the task source has put the message where it belongs, or it comes again
@@ -99,7 +99,7 @@ func (p *workerPool) do(ctx context.Context, m message) {
 	switch {
 	case errors.Is(err, queue.ErrTwin):
 		p.l.o.Log.Warn(fmt.Sprintf("task %s of job %s, attempt %d: another worker has done it; this result is dropped", c.task, c.job, a.t.Attempt))
-	case errors.Is(err, ErrRefused):
+	case errors.Is(err, queue.ErrRefused):
 		p.l.o.Log.Warn(fmt.Sprintf("task %s of job %s, attempt %d: this result is dropped: %v", c.task, c.job, a.t.Attempt, err))
 	}
 }

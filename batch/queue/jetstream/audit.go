@@ -2,6 +2,7 @@ package jetstream
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -29,6 +30,11 @@ type auditLog struct {
 	mu      sync.Mutex
 	refused map[string]*refusals
 	minute  map[string]*noteCount // by credential
+	bad     map[string]int        // refused results of its workers
+}
+
+func newAuditLog(to func(Note)) auditLog {
+	return auditLog{to: to, refused: map[string]*refusals{}, minute: map[string]*noteCount{}, bad: map[string]int{}}
 }
 
 // noteCount counts a credential's notes in a minute: too many would push others out of the log.
@@ -94,4 +100,20 @@ func (l *auditLog) refusal(by caller, verb string, c claim, err error) {
 		why += fmt.Sprintf(" (and %d times before)", more)
 	}
 	l.note(by, "refused: "+verb, queue.Job{ID: c.job}, Note{Task: c.task, Why: why})
+}
+
+// badResult counts and notes a result that no task can have.
+func (l *auditLog) badResult(by caller, j queue.Job, about Note) {
+	l.mu.Lock()
+	l.bad[by.name]++
+	l.mu.Unlock()
+	l.note(by, "bad result", j, about)
+}
+
+// BadResults returns how many results that no task can have came from the workers of each
+// credential since the server began. Credentials without any are left out.
+func (s *Server) BadResults() map[string]int {
+	s.head.log.mu.Lock()
+	defer s.head.log.mu.Unlock()
+	return maps.Clone(s.head.log.bad)
 }

@@ -126,11 +126,7 @@ func (b blobs) putPiece(ctx context.Context, info *jetstream.ObjectInfo, piece [
 		if !conflict(err) {
 			return err
 		}
-		s, err := b.e.js.Stream(ctx, "OBJ_"+b.e.names.blobs())
-		if err != nil {
-			return err
-		}
-		m, err := s.GetLastMsgForSubject(ctx, subject) // no one else writes there
+		m, err := b.e.files.GetLastMsgForSubject(ctx, subject) // no one else writes there
 		if err != nil {
 			return err
 		}
@@ -151,9 +147,7 @@ func (b blobs) pieces(nuid string) string { return "$O." + b.e.names.blobs() + "
 func (b blobs) purge(nuid string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	if s, err := b.e.js.Stream(ctx, "OBJ_"+b.e.names.blobs()); err == nil {
-		_ = s.Purge(ctx, jetstream.WithPurgeSubject(b.pieces(nuid)))
-	}
+	_ = b.e.files.Purge(ctx, jetstream.WithPurgeSubject(b.pieces(nuid)))
 }
 
 func (b blobs) Get(ctx context.Context, name string, w io.Writer) error {
@@ -273,7 +267,7 @@ func (b blobs) Sizes(ctx context.Context) (map[string]int64, error) {
 // each calls f with every file.
 func (b blobs) each(ctx context.Context, f func(jetstream.ObjectInfo)) error {
 	all := map[string]jetstream.ObjectInfo{}
-	err := b.e.latest(ctx, "OBJ_"+b.e.names.blobs(), b.metas()+">", func(m *jetstream.RawStreamMsg) {
+	err := latest(ctx, b.e.files, b.metas()+">", func(m *jetstream.RawStreamMsg) {
 		var o jetstream.ObjectInfo
 		if json.Unmarshal(m.Data, &o) == nil {
 			all[o.Name] = o

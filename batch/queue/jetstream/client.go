@@ -100,7 +100,7 @@ func (c *client) why(err error) error {
 		return errorf("ask for new ones: vidfilter serve credentials issue, on the machine of the queue", err,
 			"queue: the credentials of %q were revoked", c.who.name)
 	}
-	if errors.Is(err, ErrRefused) {
+	if errors.Is(err, queue.ErrRefused) {
 		return errorf("vidfilter serve credentials list, on the machine of the queue, shows the roles", err, "%s", err.Error())
 	}
 	return err

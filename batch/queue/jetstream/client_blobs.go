@@ -102,7 +102,7 @@ func (f files) Sizes(ctx context.Context) (map[string]int64, error) {
 // List lists files of a job, whose name the prefix must begin with.
 func (f files) List(ctx context.Context, prefix string) ([]string, error) {
 	if !strings.Contains(prefix, "/") {
-		return nil, fmt.Errorf("%w: files are listed by job", ErrRefused)
+		return nil, fmt.Errorf("%w: files are listed by job", queue.ErrRefused)
 	}
 	a, err := f.c.insist(ctx, "listing "+prefix, "files", &fileRequest{Name: prefix})
 	var names []string

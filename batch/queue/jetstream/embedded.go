@@ -9,10 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+
+	"vidfilter/internal/durable"
 )
 
 // maxPayload is the largest message; the server's default is 1 MiB.
@@ -34,8 +37,9 @@ func Embedded(dir string, o Options) (*Engine, error) {
 	e.alone = true
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	// The lock was free, so earlier workers are dead and all tasks are free.
-	if err := errors.Join(e.forgetWorkers(ctx), e.dropOrphans(ctx, 0), e.dropSpoiled(ctx)); err != nil {
+	// The lock was free, so earlier workers are dead. All tasks are free, since the consumers were
+	// not on disk.
+	if err := errors.Join(e.workers.stream.Purge(ctx), e.dropOrphans(ctx, 0), e.dropSpoiled(ctx)); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	return e, nil
@@ -150,11 +154,17 @@ func connection(o Options) []nats.Option {
 	}
 }
 
-// forgetWorkers removes all workers. Their tasks are free, since the consumers were not on disk.
-func (e *Engine) forgetWorkers(ctx context.Context) error {
-	s, err := e.js.Stream(ctx, "KV_"+e.names.workers())
-	if err != nil {
-		return err
+// lock takes dir for this process; the lock ends with the process.
+func lock(dir string) (unlock func() error, err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("queue: %w", err)
 	}
-	return s.Purge(ctx)
+	f, err := durable.Lock(filepath.Join(dir, "lock"), os.O_CREATE)
+	switch {
+	case errors.Is(err, syscall.EWOULDBLOCK):
+		return nil, errorf("stop that process or wait for its end", err, "queue: %s is in use by another process", dir)
+	case err != nil:
+		return nil, fmt.Errorf("queue: %w", err)
+	}
+	return f.Close, nil
 }

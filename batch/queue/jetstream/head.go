@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"vidfilter/batch/queue"
 	"vidfilter/batch/queue/jetstream/pki"
@@ -25,13 +24,11 @@ type head struct {
 	key    []byte // of tickets
 	o      ServeOptions
 	quota  quota
-	pieces jetstream.Stream // of files
 	board  *board
 	places siteConsumers
 	turns  turns
 	desk   tickets
 	log    auditLog
-	bad    badResults
 	paused paused
 
 	requests requests
@@ -56,8 +53,11 @@ const answerWithin = 20 * time.Second // clients ask again
 // newHead makes the head of a queue; call listen.
 func newHead(e *Engine, key []byte, o ServeOptions) *head {
 	h := &head{
-		e: e, key: key, o: o, quota: quota{Quota: o.Quota, uploads: map[string]*upload{}}, board: newBoard(e),
-		places: siteConsumers{e: e, open: map[string]*siteConsumer{}}, turns: turns{share: o.Share, at: map[string]*round{}}, desk: tickets{given: map[string]issuedTicket{}, present: map[string]time.Time{}}, bad: badResults{n: map[string]int{}}, log: auditLog{to: o.Audit, refused: map[string]*refusals{}, minute: map[string]*noteCount{}},
+		e: e, key: key, o: o, board: newBoard(e), log: newAuditLog(o.Audit),
+		quota:  quota{Quota: o.Quota, uploads: map[string]*upload{}},
+		places: siteConsumers{e: e, open: map[string]*siteConsumer{}},
+		turns:  turns{share: o.Share, at: map[string]*round{}},
+		desk:   tickets{given: map[string]issuedTicket{}, present: map[string]time.Time{}},
 	}
 	e.token, e.heldFor, e.parts, e.unsettled = h.token, h.paused.why, o.Sites, h.board.unsettled
 	return h
@@ -72,10 +72,6 @@ func (h *head) listen() error {
 	}
 	first, done := context.WithTimeout(ctx, time.Minute)
 	defer done()
-	var err error
-	if h.pieces, err = h.e.js.Stream(first, "OBJ_"+h.e.names.blobs()); err != nil {
-		return err
-	}
 	if err := errors.Join(h.board.open(first), h.board.follow(ctx)); err != nil {
 		return err
 	}
@@ -86,7 +82,7 @@ func (h *head) listen() error {
 		}
 	}}
 	h.lanes.done.Go(func() { h.tidy(ctx) })
-	_, err = h.e.nc.Subscribe(h.e.names.ask("*", "*", "*"), func(m *nats.Msg) {
+	_, err := h.e.nc.Subscribe(h.e.names.ask("*", "*", "*"), func(m *nats.Msg) {
 		if by, _, ok := h.asker(m); ok {
 			h.lanes.add(ctx, by.name, m)
 		}
@@ -225,7 +221,7 @@ func (h *head) do(ctx context.Context, by caller, what string, m *nats.Msg) (ans
 	if err == nil && changing[what] {
 		err = h.board.read(ctx)
 	}
-	if errors.Is(err, ErrRefused) {
+	if errors.Is(err, queue.ErrRefused) {
 		var c claim
 		if q.Ticket != nil {
 			c, _ = fromSubject(q.Ticket.Subject)
@@ -239,10 +235,10 @@ func (h *head) do(ctx context.Context, by caller, what string, m *nats.Msg) (ans
 func (h *head) ask(ctx context.Context, by caller, what string, m *nats.Msg) (answer, error) {
 	v, ok := verbs[what]
 	if !ok {
-		return answer{}, fmt.Errorf("%w: nothing answers to %q", ErrRefused, what)
+		return answer{}, fmt.Errorf("%w: nothing answers to %q", queue.ErrRefused, what)
 	}
 	if !by.is(v.roles...) {
-		return answer{}, fmt.Errorf("%w: a credential of the role %s may not ask for %q", ErrRefused, by.role, what)
+		return answer{}, fmt.Errorf("%w: a credential of the role %s may not ask for %q", queue.ErrRefused, by.role, what)
 	}
 	return v.do(h, ctx, by, m)
 }
@@ -267,7 +263,7 @@ func (h *head) presence(ctx context.Context, by caller, q *presenceRequest) (ans
 		return answer{}, fmt.Errorf("%w: worker %q", errMalformed, q.Worker)
 	}
 	if !h.desk.here(by, q.Worker, q.Presence != nil, h.e.o.AckWait) {
-		return answer{}, fmt.Errorf("%w: %q has %d workers, and may have no more", ErrRefused, by.name, mostPresent)
+		return answer{}, fmt.Errorf("%w: %q has %d workers, and may have no more", queue.ErrRefused, by.name, mostPresent)
 	}
 	if q.Presence != nil {
 		q.Presence.Credential = by.name
@@ -357,7 +353,7 @@ func (h *head) own(ctx context.Context, by caller, id string) (*record, error) {
 		return nil, err
 	}
 	if !by.owns(r) {
-		return nil, fmt.Errorf("%w: the job %s is of %q; an operator may change it", ErrRefused, id, r.Job.User)
+		return nil, fmt.Errorf("%w: the job %s is of %q; an operator may change it", queue.ErrRefused, id, r.Job.User)
 	}
 	return r, nil
 }
@@ -382,7 +378,7 @@ const (
 // another.
 func (h *head) mayAdd(ctx context.Context, by caller, j *queue.Job) error {
 	if name, ok := queue.OwnerOf(j.ID); ok && name != by.name {
-		return fmt.Errorf("%w: the ID %s is for jobs of %q", ErrRefused, j.ID, name)
+		return fmt.Errorf("%w: the ID %s is for jobs of %q", queue.ErrRefused, j.ID, name)
 	}
 	if err := h.board.read(ctx); err != nil {
 		return err
@@ -418,31 +414,28 @@ func (h *head) drop(ctx context.Context, id, why string) error {
 }
 
 func (h *head) cancel(ctx context.Context, by caller, q *cancelRequest) (answer, error) {
-	r, err := h.own(ctx, by, q.ID)
-	if err != nil {
-		return answer{}, err
-	}
-	if err := h.e.Cancel(ctx, q.ID, brief(q.Reason)); err != nil || !r.live() {
-		return answer{}, err
-	}
-	h.log.note(by, "cancelled", r.Job, Note{})
-	return answer{}, h.removeAll(ctx, q.ID)
+	return h.endJob(ctx, by, q.ID, "cancelled", func() error { return h.e.Cancel(ctx, q.ID, brief(q.Reason)) })
 }
 
 // finish ends a job whose output was found done.
 func (h *head) finish(ctx context.Context, by caller, q *finishRequest) (answer, error) {
-	r, err := h.own(ctx, by, q.ID)
-	if err != nil {
-		return answer{}, err
-	}
 	if len(q.Result) > mostResult {
 		return answer{}, fmt.Errorf("%w: a result of %d bytes", queue.ErrQuota, len(q.Result))
 	}
-	if err := h.e.Finish(ctx, q.ID, q.Result); err != nil || !r.live() {
+	return h.endJob(ctx, by, q.ID, "finished", func() error { return h.e.Finish(ctx, q.ID, q.Result) })
+}
+
+// endJob ends a job of the caller, unless it has ended, and removes its files.
+func (h *head) endJob(ctx context.Context, by caller, id, how string, end func() error) (answer, error) {
+	r, err := h.own(ctx, by, id)
+	if err == nil {
+		err = end()
+	}
+	if err != nil || !r.live() {
 		return answer{}, err
 	}
-	h.log.note(by, "finished", r.Job, Note{})
-	return answer{}, h.removeAll(ctx, q.ID)
+	h.log.note(by, how, r.Job, Note{})
+	return answer{}, h.removeAll(ctx, id)
 }
 
 // forget removes a job that has ended.

@@ -70,7 +70,7 @@ const idleUpload = time.Hour
 func (h *head) mayTouch(ctx context.Context, by caller, q *fileRequest, write bool) error {
 	job, rest, ok := strings.Cut(q.Name, "/")
 	if !ok || !isName(job) || len(q.Name) > 512 {
-		return fmt.Errorf("%w: no file can have the name %q", ErrRefused, q.Name)
+		return fmt.Errorf("%w: no file can have the name %q", queue.ErrRefused, q.Name)
 	}
 	if q.Ticket != nil {
 		a, err := h.atWork(ctx, by, &q.request)
@@ -84,7 +84,7 @@ func (h *head) mayTouch(ctx context.Context, by caller, q *fileRequest, write bo
 		}
 	}
 	if by.is(pki.Worker) {
-		return fmt.Errorf("%w: the file %q is of none of %q's tasks", ErrRefused, q.Name, by.name)
+		return fmt.Errorf("%w: the file %q is of none of %q's tasks", queue.ErrRefused, q.Name, by.name)
 	}
 	_, err := h.own(ctx, by, job)
 	return err
@@ -152,11 +152,11 @@ func (h *head) room(ctx context.Context, name, id string, last uint64, n int64) 
 // isFull returns an error if the store has no room for another file of a credential, which has
 // some bytes.
 func (h *head) isFull(ctx context.Context, user string, has int64, packets bool) error {
-	s, err := h.e.js.Stream(ctx, "OBJ_"+h.e.names.blobs())
+	now, err := h.e.files.Info(ctx)
 	if err != nil {
 		return err
 	}
-	used := int64(s.CachedInfo().State.Bytes)
+	used := int64(now.State.Bytes)
 	most := h.quota.Store / 10 * 9
 	if packets {
 		most /= 2
@@ -257,7 +257,7 @@ func (h *head) pieceOut(ctx context.Context, by caller, q *pieceRequest) (answer
 	if info.NUID != q.NUID {
 		return answer{}, errReplaced
 	}
-	m, err := h.pieces.GetMsg(ctx, q.Last+1, jetstream.WithGetMsgSubject(blobs{h.e}.pieces(info.NUID)))
+	m, err := h.e.files.GetMsg(ctx, q.Last+1, jetstream.WithGetMsgSubject(blobs{h.e}.pieces(info.NUID)))
 	if err != nil {
 		return answer{}, err
 	}

@@ -23,7 +23,7 @@ func (h *head) actor(by caller, q *request) (caller, error) {
 	defer h.requests.mu.Unlock()
 	p, err := h.requests.held(by, q.For, q.Hold)
 	if err != nil {
-		return by, fmt.Errorf("%w: %v", ErrRefused, err)
+		return by, fmt.Errorf("%w: %v", queue.ErrRefused, err)
 	}
 	return caller{pki.Submitter, p.User, by.name}, nil
 }
@@ -137,7 +137,7 @@ func (s *Server) Requests(name string) queue.Requests {
 			"batch-add": (*head).addRequest, "batch-change": (*head).changeRequest, "batches": (*head).listRequests,
 		}[verb]
 		if do == nil {
-			return answer{}, fmt.Errorf("%w: the server runs no batches", ErrRefused)
+			return answer{}, fmt.Errorf("%w: the server runs no batches", queue.ErrRefused)
 		}
 		return do(s.head, ctx, by, q)
 	})

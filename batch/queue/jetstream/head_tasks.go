@@ -30,14 +30,14 @@ func (h *head) fetch(ctx context.Context, by caller, q *fetchRequest) (answer, e
 	}
 	for _, s := range q.Sites {
 		if by.is(pki.Worker) && !slices.Contains(h.o.Sites, s) {
-			return answer{}, fmt.Errorf("%w: a worker's credential is for parts that come through the queue; a worker with --shared needs a submitter's", ErrRefused)
+			return answer{}, fmt.Errorf("%w: a worker's credential is for parts that come through the queue; a worker with --shared needs a submitter's", queue.ErrRefused)
 		}
 	}
 	if q.Any && by.is(pki.Worker) {
-		return answer{}, fmt.Errorf("%w: a worker's credential is not for tasks of any site", ErrRefused)
+		return answer{}, fmt.Errorf("%w: a worker's credential is not for tasks of any site", queue.ErrRefused)
 	}
 	if !h.desk.mayFetch(by.name, h.e.o.AckWait) {
-		return answer{}, fmt.Errorf("%w: %q has fetched %d tasks and taken none of them", ErrRefused, by.name, mostGiven)
+		return answer{}, fmt.Errorf("%w: %q has fetched %d tasks and taken none of them", queue.ErrRefused, by.name, mostGiven)
 	}
 	if h.paused.why(by.name) != "" {
 		return answer{}, nil
@@ -143,7 +143,7 @@ func (p *siteConsumers) close(ctx context.Context, needed map[string]bool, idle 
 // claim checks a ticket.
 func (h *head) claim(by caller, q *request) (relayed, claim, error) {
 	if q.Ticket == nil || !hmac.Equal([]byte(q.Ticket.MAC), []byte(q.Ticket.sign(h.key, by.name))) {
-		return relayed{}, claim{}, fmt.Errorf("%w: not the ticket of a task that was given to %q", ErrRefused, by.name)
+		return relayed{}, claim{}, fmt.Errorf("%w: not the ticket of a task that was given to %q", queue.ErrRefused, by.name)
 	}
 	c, err := fromSubject(q.Ticket.Subject)
 	return relayed{h.e.nc, q.Ticket}, c, err
@@ -160,7 +160,7 @@ func (h *head) holder(ctx context.Context, by caller, q *request) (*attempt, err
 		return nil, err
 	}
 	if t.Owner == "" || !strings.HasPrefix(t.Worker, presenceKey(by, "")) || t.Ticket != q.Ticket.MAC || q.Attempt != "" && q.Attempt != t.Owner {
-		return nil, fmt.Errorf("%w: the task %s of job %s is not, or no longer, in the hands of %q", ErrRefused, c.task, c.job, by.name)
+		return nil, fmt.Errorf("%w: the task %s of job %s is not, or no longer, in the hands of %q", queue.ErrRefused, c.task, c.job, by.name)
 	}
 	return &attempt{
 		e: h.e, id: t.Owner, worker: t.Worker, m: m, c: c, round: t.Round,
@@ -178,7 +178,7 @@ func (h *head) atWork(ctx context.Context, by caller, q *request) (*attempt, err
 	case errors.Is(err, errNoResult):
 		return a, nil
 	case err == nil:
-		err = fmt.Errorf("%w: the task %s of job %s is done", ErrRefused, a.c.task, a.c.job)
+		err = fmt.Errorf("%w: the task %s of job %s is done", queue.ErrRefused, a.c.task, a.c.job)
 	}
 	return nil, err
 }
@@ -198,7 +198,7 @@ func (h *head) giveBack(_ context.Context, by caller, q *request) (answer, error
 		return answer{}, err
 	}
 	if !h.desk.end(q.Ticket.MAC) {
-		return answer{}, fmt.Errorf("%w: the task %s of job %s was taken, or given back before", ErrRefused, c.task, c.job)
+		return answer{}, fmt.Errorf("%w: the task %s of job %s was taken, or given back before", queue.ErrRefused, c.task, c.job)
 	}
 	return answer{}, m.Nak()
 }
@@ -250,13 +250,13 @@ func (h *head) mayTake(ctx context.Context, by caller, a *attempt) error {
 		return nil // take reports the error
 	}
 	_ = a.m.Nak()
-	return fmt.Errorf("%w: the job %s is of %q, and %q may not decide about its files: use the same credential", ErrRefused, a.c.job, r.Job.User, by.name)
+	return fmt.Errorf("%w: the job %s is of %q, and %q may not decide about its files: use the same credential", queue.ErrRefused, a.c.job, r.Job.User, by.name)
 }
 
 // wanted returns queue.ErrTwin for an attempt that has lost its task to another one.
 func (h *head) wanted(ctx context.Context, by caller, q *request) (answer, error) {
 	a, err := h.holder(ctx, by, q)
-	if errors.Is(err, ErrRefused) {
+	if errors.Is(err, queue.ErrRefused) {
 		if _, _, err := h.claim(by, q); err != nil {
 			return answer{}, err
 		}
@@ -297,7 +297,7 @@ func (h *head) settle(ctx context.Context, by caller, q *settleRequest) (answer,
 	about := Note{Task: a.c.task, Why: end.Reason}
 	if o := end.Outcome; o != nil {
 		if !by.owns(r) && (o.End || len(followers(*o)) > 0) {
-			return answer{}, fmt.Errorf("%w: the job %s is of %q, and the result of %q is one part", ErrRefused, a.c.job, r.Job.User, by.name)
+			return answer{}, fmt.Errorf("%w: the job %s is of %q, and the result of %q is one part", queue.ErrRefused, a.c.job, r.Job.User, by.name)
 		}
 		var bad error
 		if (o.End || !by.owns(r)) && len(o.Result) > mostResult {
@@ -308,8 +308,7 @@ func (h *head) settle(ctx context.Context, by caller, q *settleRequest) (answer,
 		}
 		if bad != nil {
 			about.Why = bad.Error()
-			h.log.note(by, "bad result", a.job, about)
-			h.bad.add(by.name)
+			h.log.badResult(by, a.job, about)
 		}
 	}
 	if err := a.settle(ctx, end); err != nil {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
+
+	"vidfilter/internal/wake"
 )
 
 // link is a connection to a server.
@@ -49,10 +51,8 @@ func (l *link) connected(ctx context.Context) error {
 		if l.nc.IsClosed() {
 			return errors.New("queue: the connection was closed")
 		}
-		select {
-		case <-ctx.Done():
+		if wake.Sleep(ctx, 100*time.Millisecond) != nil {
 			return ctx.Err()
-		case <-time.After(100 * time.Millisecond):
 		}
 	}
 	return ctx.Err()
@@ -75,10 +75,8 @@ func (l *link) persist(ctx context.Context, what string, f func(ctx context.Cont
 				l.o.Failing()
 			}
 		}
-		select {
-		case <-ctx.Done():
+		if wake.Sleep(ctx, pause) != nil {
 			return err
-		case <-time.After(pause):
 		}
 		pause = min(2*pause, 2*time.Second)
 	}

@@ -119,11 +119,11 @@ func (b *board) load(ctx context.Context, p *page) (map[uint64][]byte, error) {
 	take := func(m *jetstream.RawStreamMsg) { values[m.Sequence] = m.Data }
 	first, last := p.found[p.short[0].at].At, p.found[p.short[len(p.short)-1].at].At
 	if n := uint64(len(p.short)); n > dense && last-first < n*dense {
-		_, err := deliver(ctx, b.e.records, jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: first}, last, take)
+		_, err := deliver(ctx, b.e.jobs.stream, jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: first}, last, take)
 		return values, err
 	}
 	for _, s := range p.short {
-		m, err := b.e.records.GetMsg(ctx, p.found[s.at].At)
+		m, err := b.e.jobs.stream.GetMsg(ctx, p.found[s.at].At)
 		if err == nil {
 			take(m)
 		} else if !errors.Is(err, jetstream.ErrMsgNotFound) {

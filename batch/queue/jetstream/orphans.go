@@ -17,42 +17,30 @@ import (
 // idle.
 func (e *Engine) dropOrphans(ctx context.Context, idle time.Duration) error {
 	pieces := "$O." + e.names.blobs() + ".C."
-	s, err := e.js.Stream(ctx, "OBJ_"+e.names.blobs())
+	info, err := e.files.Info(ctx, jetstream.WithSubjectFilter(pieces+">"))
 	if err != nil {
 		return fmt.Errorf("queue: files: %w", err)
 	}
-	info, err := s.Info(ctx, jetstream.WithSubjectFilter(pieces+">"))
-	if err != nil {
-		return fmt.Errorf("queue: files: %w", err)
+	whole := map[string]bool{}
+	if len(info.State.Subjects) > 0 {
+		err = blobs{e}.each(ctx, func(o jetstream.ObjectInfo) { whole[o.NUID] = true })
 	}
-	orphans := info.State.Subjects
-	if len(orphans) == 0 {
-		return nil
-	}
-	whole, err := e.wholeFiles(ctx)
 	if err != nil {
 		return err
 	}
-	for subject := range orphans {
+	for subject := range info.State.Subjects {
 		if whole[strings.TrimPrefix(subject, pieces)] {
 			continue
 		}
-		last, err := s.GetLastMsgForSubject(ctx, subject)
+		last, err := e.files.GetLastMsgForSubject(ctx, subject)
 		if err != nil || time.Since(last.Time) < idle {
 			continue
 		}
-		if err := s.Purge(ctx, jetstream.WithPurgeSubject(subject)); err != nil {
+		if err := e.files.Purge(ctx, jetstream.WithPurgeSubject(subject)); err != nil {
 			return fmt.Errorf("queue: files: %w", err)
 		}
 	}
 	return nil
-}
-
-// wholeFiles returns the names of the pieces of complete files.
-func (e *Engine) wholeFiles(ctx context.Context) (map[string]bool, error) {
-	whole := map[string]bool{}
-	err := blobs{e}.each(ctx, func(o jetstream.ObjectInfo) { whole[o.NUID] = true })
-	return whole, err
 }
 
 // dropSpoiled removes the messages of tasks that no worker would get, since the disk has spoiled

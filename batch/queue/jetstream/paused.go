@@ -96,7 +96,7 @@ func (h *head) pause(ctx context.Context, by caller, q *pauseRequest) (answer, e
 	}
 	switch {
 	case !by.is(pki.Operator):
-		return answer{}, fmt.Errorf("%w: only an operator pauses workers", ErrRefused)
+		return answer{}, fmt.Errorf("%w: only an operator pauses workers", queue.ErrRefused)
 	case !isName(q.Worker):
 		return answer{}, fmt.Errorf("%w: %q is no name of a credential", errMalformed, q.Worker)
 	}

@@ -54,10 +54,7 @@ func TestPauseQueued(t *testing.T) {
 	e2e.Must(t, e.Pause(t.Context(), "a", true))
 	e2e.Must(t, e.Pause(t.Context(), "b", true))
 	var did log
-	work(t, e, queue.Worker{Any: true}, func(_ context.Context, j queue.Job, _ queue.Task, _ func(queue.Progress)) (queue.Outcome, error) {
-		did.add(j.ID)
-		return queue.Outcome{End: true}, nil
-	})
+	work(t, e, queue.Worker{Any: true}, ends(func(_ context.Context, j queue.Job) { did.add(j.ID) }))
 	submit(t, e, queue.Job{ID: "c"}, false)
 	awaitEnd(t, e, "c")
 	e2e.Must(t, e.Pause(t.Context(), "b", false))
@@ -83,7 +80,7 @@ func TestPauseWorkers(t *testing.T) {
 	}
 	two := f.client("two", pki.Worker)
 	e2e.Must(t, boss.PauseWorkers(t.Context(), "one", true))
-	waitFor(t, "a task", func() bool { return gets(two) })
+	e2e.Until(t, "a task", func() bool { return gets(two) })
 	if gets(one) {
 		t.Error("a paused worker gets a task")
 	}
@@ -99,7 +96,7 @@ func TestPauseWorkers(t *testing.T) {
 	}
 	e2e.Must(t, boss.PauseWorkers(t.Context(), pki.All, false))
 	e2e.Must(t, boss.PauseWorkers(t.Context(), "one", false))
-	waitFor(t, "a task", func() bool { return gets(one) })
+	e2e.Until(t, "a task", func() bool { return gets(one) })
 	var err error
 	for i := 0; i <= mostPaused && err == nil; i++ {
 		err = again.set(newID(), true)

@@ -348,7 +348,7 @@ func (r *requests) change(by caller, id, what string) (*batchEntry, error) {
 		return nil, queue.ErrNoRequest
 	}
 	if !by.ownsOf(p.User) {
-		return nil, fmt.Errorf("%w: the batch %s is of %q; an operator may change it", ErrRefused, id, p.User)
+		return nil, fmt.Errorf("%w: the batch %s is of %q; an operator may change it", queue.ErrRefused, id, p.User)
 	}
 	if what == queue.RemoveRequest {
 		return p, r.drop(id)

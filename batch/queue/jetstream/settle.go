@@ -263,7 +263,10 @@ func (a *attempt) giveUp(ctx context.Context, as queue.State, attempts int, end 
 func (a *attempt) fail(ctx context.Context, as queue.State, attempts int, why error) error {
 	f := queue.Failure{Task: a.c.task, Kind: a.t.Kind, Attempts: attempts, Code: queue.CodeOf(why)}
 	current := func(r *record) bool { return r.Epoch == a.c.epoch && r.Round == a.round }
-	err := a.e.end(ctx, a.c.job, current, func(r *record) { r.failAt(as, f, why.Error()) })
+	err := a.e.end(ctx, a.c.job, current, func(r *record) {
+		r.end(as, why.Error())
+		r.Failure = f
+	})
 	return cmp.Or(err, errGone)
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"vidfilter/batch/queue"
+	"vidfilter/internal/wake"
 )
 
 // streams is the task source of an engine.
@@ -158,15 +159,10 @@ func (s *streams) close() {
 
 // sweepLoop sweeps now and then.
 func (e *Engine) sweepLoop(ctx context.Context) {
-	for {
+	for ctx.Err() == nil {
 		if err := e.Sweep(ctx); err != nil && ctx.Err() == nil && e.nc.IsConnected() && !errors.Is(err, context.DeadlineExceeded) {
 			e.o.Log.Warn(err.Error())
 		}
-		wait := 2*e.o.AckWait + rand.N(2*e.o.AckWait) // spread the workers' sweeps
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(wait):
-		}
+		_ = wake.Sleep(ctx, 2*e.o.AckWait+rand.N(2*e.o.AckWait)) // spread the workers' sweeps
 	}
 }

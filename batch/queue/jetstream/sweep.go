@@ -41,7 +41,7 @@ func (e *Engine) Sweep(ctx context.Context) error {
 // eachUnsettled calls f with the records of jobs that may have to be mended.
 func (e *Engine) eachUnsettled(ctx context.Context, there map[claim]bool, f func(r *record) error) error {
 	if e.unsettled == nil {
-		return e.eachJob(ctx, f)
+		return e.each(ctx, e.jobs, jetstream.AllKeys, func(s entry) error { return f(decodeRecord(s.key, s.value)) })
 	}
 	for _, s := range e.unsettled() {
 		if s.Value != nil && isSettled(decodeRecord(s.Key, s.Value), there) {
@@ -102,13 +102,6 @@ func (e *Engine) queued(ctx context.Context) (map[claim]bool, error) {
 	return there, nil
 }
 
-// eachJob calls f with every job's record.
-func (e *Engine) eachJob(ctx context.Context, f func(r *record) error) error {
-	return e.each(ctx, e.jobs, jetstream.AllKeys, func(s entry) error {
-		return f(decodeRecord(s.key, s.value))
-	})
-}
-
 // entry is an entry of a bucket.
 type entry struct {
 	key   string
@@ -120,11 +113,11 @@ func (s entry) Key() string   { return s.key }
 func (s entry) Value() []byte { return s.value }
 
 // each calls f with the entries of a bucket that there are now.
-func (e *Engine) each(ctx context.Context, b jetstream.KeyValue, keys string, f func(entry) error) error {
-	prefix := "$KV." + b.Bucket() + "."
+func (e *Engine) each(ctx context.Context, b bucket, keys string, f func(entry) error) error {
+	prefix := b.subject("")
 	var all []entry
 	at := map[string]int{}
-	err := e.latest(ctx, "KV_"+b.Bucket(), prefix+keys, func(m *jetstream.RawStreamMsg) {
+	err := latest(ctx, b.stream, prefix+keys, func(m *jetstream.RawStreamMsg) {
 		key := strings.TrimPrefix(m.Subject, prefix)
 		i, again := at[key]
 		switch gone := isGone(m.Header); {
@@ -153,13 +146,10 @@ func (e *Engine) each(ctx context.Context, b jetstream.KeyValue, keys string, f 
 func isGone(h nats.Header) bool { return h.Get("KV-Operation") != "" }
 
 // latest calls f with the last message of each subject, in the order of the stream. A subject may
-// come again with a later one.
-func (e *Engine) latest(ctx context.Context, stream, subjects string, f func(*jetstream.RawStreamMsg)) error {
-	s, err := e.js.Stream(ctx, stream)
-	if err != nil {
-		return err
-	}
-	last, err := most(ctx, s, subjects, f)
+// come again with a later one. Any replica delivers most of them, which is quicker than to ask the
+// leader for each.
+func latest(ctx context.Context, s jetstream.Stream, subjects string, f func(*jetstream.RawStreamMsg)) error {
+	last, err := deliver(ctx, s, jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy, FilterSubject: subjects}, math.MaxUint64, f)
 	if err != nil {
 		return err
 	}
@@ -180,12 +170,6 @@ func after(ctx context.Context, s jetstream.Stream, last uint64, subjects string
 		last = m.Sequence
 		f(m)
 	}
-}
-
-// most calls f with the last message of each subject, as far as some replica has them, and returns
-// the sequence number of the last one. It is quicker than to ask for each.
-func most(ctx context.Context, s jetstream.Stream, subjects string, f func(*jetstream.RawStreamMsg)) (last uint64, err error) {
-	return deliver(ctx, s, jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy, FilterSubject: subjects}, math.MaxUint64, f)
 }
 
 // deliver calls f with the messages of a consumer that there are now, at least those up to a

@@ -80,33 +80,6 @@ func TestTurnsNotSaved(t *testing.T) {
 	}
 }
 
-// A job with a priority gets the next free worker, and stops no task at work.
-func TestPriorityWaits(t *testing.T) {
-	e := embedded(t, quick)
-	var did log
-	begun, end := make(chan bool), make(chan bool)
-	work(t, e, queue.Worker{Any: true}, func(ctx context.Context, j queue.Job, _ queue.Task, _ func(queue.Progress)) (queue.Outcome, error) {
-		if j.ID == "long" {
-			begun <- true
-			<-end
-		}
-		did.add(fmt.Sprint(j.ID, " ", ctx.Err() == nil))
-		return queue.Outcome{End: true}, nil
-	})
-	submit(t, e, queue.Job{ID: "long"}, false)
-	<-begun
-	submit(t, e, queue.Job{ID: "waiting"}, false)
-	submit(t, e, queue.Job{ID: "urgent", Priority: 10}, false)
-	end <- true
-	awaitEnd(t, e, "waiting")
-	if got := strings.Join(did.all(), ", "); got != "long true, urgent true, waiting true" {
-		t.Error(got)
-	}
-	if s, err := e.Get(t.Context(), "long"); err != nil || s.State != queue.Done || s.Retried != 0 {
-		t.Errorf("%+v, %v", s, err)
-	}
-}
-
 // A worker that must hold finishes its task at work, begins no other, and shows why.
 func TestHoldFinishes(t *testing.T) {
 	e := embedded(t, quick)
@@ -116,23 +89,20 @@ func TestHoldFinishes(t *testing.T) {
 	now := func() string { why := <-hold; hold <- why; return why }
 	set := func(why string) { <-hold; hold <- why }
 	begun, end := make(chan bool), make(chan bool)
-	work(t, e, queue.Worker{Any: true, Hold: now}, func(ctx context.Context, j queue.Job, _ queue.Task, _ func(queue.Progress)) (queue.Outcome, error) {
+	work(t, e, queue.Worker{Any: true, Hold: now}, ends(func(ctx context.Context, j queue.Job) {
 		if j.ID == "a" {
 			begun <- true
 			<-end
 		}
 		did.add(j.ID)
-		return queue.Outcome{End: true}, ctx.Err()
-	})
+	}))
 	submit(t, e, queue.Job{ID: "a"}, false)
 	<-begun
 	set("it waits until 22:00")
 	submit(t, e, queue.Job{ID: "b"}, false)
 	end <- true
-	if s := awaitEnd(t, e, "a"); s.State != queue.Done {
-		t.Errorf("%+v", s)
-	}
-	waitFor(t, "the reason", func() bool {
+	awaitDone(t, e, "a")
+	e2e.Until(t, "the reason", func() bool {
 		all, err := e.Workers(t.Context())
 		e2e.Must(t, err)
 		return len(all) == 1 && all[0].Held == "it waits until 22:00" && all[0].Busy == 0
@@ -142,4 +112,54 @@ func TestHoldFinishes(t *testing.T) {
 	}
 	set("")
 	awaitEnd(t, e, "b")
+}
+
+// A job that gets a priority passes those that wait before it, also with tasks that wait already,
+// and its task at work is done once.
+func TestPrioritize(t *testing.T) {
+	e := embedded(t, quick)
+	begun, end := make(chan bool), make(chan bool)
+	var did log
+	for _, id := range []string{"works", "b", "c"} {
+		submit(t, e, queue.Job{ID: id}, false)
+	}
+	work(t, e, queue.Worker{Any: true}, ends(func(_ context.Context, j queue.Job) {
+		if did.add(j.ID); j.ID == "works" {
+			begun <- true
+			<-end
+		}
+	}))
+	<-begun
+	for _, id := range []string{"works", "c"} {
+		e2e.Must(t, e.Prioritize(t.Context(), id, 1))
+	}
+	end <- true
+	for _, id := range []string{"works", "b", "c"} {
+		if s := awaitEnd(t, e, id); s.State != queue.Done || s.Retried != 0 || (s.Job.Priority == 1) != (id != "b") {
+			t.Errorf("%+v", s)
+		}
+	}
+	if got := did.all(); len(got) != 3 || got[0] != "works" || got[1] != "c" {
+		t.Errorf("order: %q", got)
+	}
+	if err := e.Prioritize(t.Context(), "b", 1); err == nil {
+		t.Error("a job that has ended gets a priority")
+	}
+}
+
+// A watch reports that a job was removed.
+func TestWatchRemoved(t *testing.T) {
+	e := embedded(t, quick)
+	submit(t, e, queue.Job{ID: "a"}, false)
+	e2e.Must(t, e.Cancel(t.Context(), "a", "x"))
+	ctx, cancel := context.WithCancel(t.Context())
+	var states []queue.State
+	_ = e.Watch(ctx, func(s queue.Status) {
+		if states = append(states, s.State); s.State == queue.Removed {
+			cancel()
+		}
+	}, func() { e2e.Must(t, e.Forget(ctx, "a")) })
+	if len(states) != 2 || states[0] != queue.Cancelled {
+		t.Errorf("%q", states)
+	}
 }

@@ -112,22 +112,20 @@ type recordReader struct {
 	last uint64 // revision
 }
 
-func (r *recordReader) prefix() string { return "$KV." + r.e.names.jobs() + "." }
-
 // all calls f with every record.
 func (r *recordReader) all(ctx context.Context) error {
-	return r.e.latest(ctx, "KV_"+r.e.names.jobs(), r.prefix()+">", r.take)
+	return latest(ctx, r.e.jobs.stream, r.e.jobs.subject(">"), r.take)
 }
 
 // news calls f with the records that have changed since.
 func (r *recordReader) news(ctx context.Context) error {
-	_, err := after(ctx, r.e.records, r.last, r.prefix()+">", r.take)
+	_, err := after(ctx, r.e.jobs.stream, r.last, r.e.jobs.subject(">"), r.take)
 	return err
 }
 
 func (r *recordReader) take(m *jetstream.RawStreamMsg) {
 	r.last = max(r.last, m.Sequence)
-	r.f(storedRecord{Key: strings.TrimPrefix(m.Subject, r.prefix()), Value: m.Data, At: m.Sequence, Gone: isGone(m.Header)}, m.Time)
+	r.f(storedRecord{Key: strings.TrimPrefix(m.Subject, r.e.jobs.subject("")), Value: m.Data, At: m.Sequence, Gone: isGone(m.Header)}, m.Time)
 }
 
 // again reports whether to continue after an error.

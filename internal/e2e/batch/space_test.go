@@ -25,9 +25,7 @@ func disk(t *testing.T, size string) string {
 	}
 	e2e.Must(t, err)
 	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
+		e2e.Must(t, syscall.Unmount(dir, syscall.MNT_DETACH))
 	})
 	return dir
 }

@@ -17,7 +17,6 @@ import (
 
 	"vidfilter/batch/queue"
 	"vidfilter/batch/queue/jetstream/pki"
-
 	"vidfilter/internal/e2e"
 )
 

@@ -2,11 +2,7 @@ package pki
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
-	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nkeys"
@@ -26,7 +22,7 @@ type operatorKeys struct {
 func newRealm(dir string) (r operatorKeys, err error) {
 	seed := func(name string, make func() (nkeys.KeyPair, error)) (k nkeys.KeyPair) {
 		if err == nil {
-			k, err = keptSeed(filepath.Join(dir, name+".seed"), make)
+			k, err = kept(filepath.Join(dir, name+".seed"), parseSeed, formatSeed, anyKey, make)
 		}
 		return k
 	}
@@ -75,9 +71,7 @@ func (r operatorKeys) accountToken(list Registry, grants Grants, maxStore int64,
 	}
 	account.DefaultPermissions = Grant{}.permissions() // of users without a role: empty
 	account.Revocations = earlier
-	for _, key := range list.revoked() {
-		account.RevokeAt(key, time.Now().Add(time.Hour)) // clocks differ, and the key is not used again
-	}
+	list.revokeIn(account)
 	return account.Encode(r.op)
 }
 
@@ -92,27 +86,11 @@ func (r operatorKeys) systemToken() (public, token string, err error) {
 	return public, token, err
 }
 
-func keptSeed(file string, make func() (nkeys.KeyPair, error)) (nkeys.KeyPair, error) {
-	b, err := os.ReadFile(file)
-	if err == nil {
-		k, err := nkeys.FromSeed(bytes.TrimSpace(b))
-		if err != nil {
-			return nil, fmt.Errorf("queue: %s: %w", file, err)
-		}
-		return k, nil
-	}
-	if !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("queue: %w", err)
-	}
-	k, err := make()
-	if err != nil {
-		return nil, err
-	}
+func parseSeed(b []byte) (nkeys.KeyPair, error) { return nkeys.FromSeed(bytes.TrimSpace(b)) }
+
+func formatSeed(k nkeys.KeyPair) ([]byte, error) {
 	seed, err := k.Seed()
-	if err != nil {
-		return nil, err
-	}
-	return k, writeSecret(file, append(seed, '\n'))
+	return append(seed, '\n'), err
 }
 
 // newUser returns the key and the credentials file of a new user with a role.

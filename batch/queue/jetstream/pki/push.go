@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/nats-io/jwt/v2"
@@ -21,17 +20,11 @@ func (k *Keys) Push(ctx context.Context, addr string) error {
 	if err != nil {
 		return err
 	}
-	b, err := os.ReadFile(k.accountFile())
+	account, err := k.lastAccount()
 	if err != nil {
-		return fmt.Errorf("queue: %w", err)
+		return err
 	}
-	account, err := jwt.DecodeAccountClaims(string(b))
-	if err != nil {
-		return fmt.Errorf("queue: the account: %w", err)
-	}
-	for _, key := range list.revoked() {
-		account.RevokeAt(key, time.Now().Add(time.Hour))
-	}
+	list.revokeIn(account)
 	token, err := account.Encode(k.realm.op)
 	if err != nil {
 		return err
@@ -72,7 +65,7 @@ func (k *Keys) dial(addr string, account nkeys.KeyPair) (*nats.Conn, error) {
 	// The server is on this machine, and what it gets is signed and no secret.
 	conf := &tls.Config{
 		MinVersion: tls.VersionTLS12, InsecureSkipVerify: true,
-		Certificates: []tls.Certificate{{Certificate: [][]byte{client.cert.Raw}, PrivateKey: client.key}},
+		Certificates: client.tls(),
 	}
 	nc, err := nats.Connect("tls://"+addr, nats.UserCredentialBytes(user), nats.Secure(conf), nats.Timeout(5*time.Second), nats.Name("vidfilter serve"))
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nats-io/jwt/v2"
+
 	"vidfilter/internal/durable"
 	"vidfilter/internal/hint"
 )
@@ -57,16 +59,15 @@ func (r Registry) find(name string) int {
 	return slices.IndexFunc(r, func(c Credential) bool { return c.Name == name })
 }
 
-// revoked returns the revoked public keys.
-func (r Registry) revoked() (keys []string) {
+// revokeIn revokes the revoked keys in an account.
+func (r Registry) revokeIn(account *jwt.AccountClaims) {
 	for _, c := range r {
 		for _, k := range c.Keys {
 			if !k.Revoked.IsZero() && k.Public != "" {
-				keys = append(keys, k.Public)
+				account.RevokeAt(k.Public, time.Now().Add(time.Hour)) // clocks differ, and the key is not used again
 			}
 		}
 	}
-	return keys
 }
 
 const registryFile = "credentials.json"
@@ -103,7 +104,7 @@ func change(dir string, f func(r *Registry) error) error {
 	if err != nil {
 		return err
 	}
-	return writeSecret(filepath.Join(dir, registryFile), append(b, '\n'))
+	return WriteFile(filepath.Join(dir, registryFile), append(b, '\n'))
 }
 
 var credentialName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,62}$`) })
