@@ -3,7 +3,6 @@ package jetstream
 import (
 	"bytes"
 	"context"
-	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -19,14 +18,7 @@ import (
 // A server reports a full disk, and recovers when there is room, without a restart of the
 // process.
 func TestDiskFull(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "disk")
-	e2e.Must(t, os.Mkdir(dir, 0o777))
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=12m"); errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES) {
-		t.Skipf("this user may not mount a small disk: %v", err)
-	} else if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	dir := e2e.NeedsDisk(t, "12m")
 	s := served(t, ServeOptions{Dir: filepath.Join(dir, "state")})
 	e := connect(t, s.url(), s.Creds(pki.Submitter))
 	submit(t, e, queue.Job{ID: "before", Site: "nowhere"}, false)

@@ -323,9 +323,7 @@ func TestFrozenProcess(t *testing.T) {
 	if l := line(t, out, "ended"); l != "ended "+queue.ErrTwin.Error() {
 		t.Error(l)
 	}
-	if l := line(t, out, "time="); !strings.Contains(l, "is dropped") {
-		t.Error(l)
-	}
+	e2e.Contains(t, line(t, out, "time="), "is dropped")
 	if results, err := e.Results(t.Context(), "a"); err != nil || string(results["plan"]) != `"other"` {
 		t.Errorf("%s, %v", results, err)
 	}

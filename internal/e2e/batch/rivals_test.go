@@ -2,7 +2,6 @@ package batch
 
 import (
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"vidfilter/internal/e2e"
@@ -20,7 +19,7 @@ func TestTwoBatches(t *testing.T) {
 	second.Says("waiting for it")
 	first.end(0)
 	done := files(t, out)
-	contains(t, second.end(0), "another batch is at work", "2 skipped")
+	e2e.Contains(t, second.end(0), "another batch is at work", "2 skipped")
 	for name, s := range files(t, out) {
 		if done[name] != s {
 			t.Errorf("%s was made twice", name)
@@ -36,34 +35,13 @@ func TestTwoBatches(t *testing.T) {
 	tidy(t, out)
 }
 
-// Many batches started at once filter each file once.
-func TestManyBatches(t *testing.T) {
-	e2e.Start(t, false)
-	in, out := folder(t, "a.mp4", "short.mp4", "c.mov"), filepath.Join(t.TempDir(), "out")
-	var all []*batch
-	for range 4 {
-		all = append(all, begin(t, job(in, "-o", out)...))
-	}
-	skipped := 0
-	for _, b := range all {
-		if strings.Contains(b.end(0), "3 skipped") {
-			skipped++
-		}
-	}
-	if skipped != 3 {
-		t.Errorf("%d of 4 had nothing to do", skipped)
-	}
-	tidy(t, out)
-}
-
 // If the first is killed, the second resumes its work.
 func TestTakeOver(t *testing.T) {
 	e2e.Start(t, true)
 	in := folder(t, "a.mp4", "b.mkv")
-	alone := filepath.Join(t.TempDir(), "alone")
-	run(t, 0, in, "-o", alone)
+	want := undisturbed(t, in)
 	out := filepath.Join(t.TempDir(), "out")
-	stop := guard(t, out, contents(t, alone))
+	stop := guard(t, out, want)
 	first := begin(t, job(in, "-o", out, "--progress", "json")...)
 	first.Says(`"task":"part-0001"`)
 	second := begin(t, job(in, "-o", out, "--progress", "json")...)
@@ -75,7 +53,6 @@ func TestTakeOver(t *testing.T) {
 	done := map[string]int{}
 	k.goneOn(first, done)
 	k.goneOn(second, done)
-	same(t, out, contents(t, alone))
-	tidy(t, out)
+	same(t, out, want)
 	records(t, out, 2)
 }

@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -16,24 +15,16 @@ import (
 // fetch returns the code and the text of a path of the status page.
 func (s *server) fetch(path string) (int, string) {
 	s.t.Helper()
-	r, err := http.Get(s.Status + path)
-	defer check(s.t, r, err).Body.Close()
-	b, err := io.ReadAll(r.Body)
-	return r.StatusCode, string(check(s.t, b, err))
+	r := must(http.Get(s.Status + path))
+	defer r.Body.Close()
+	return r.StatusCode, string(must(io.ReadAll(r.Body)))
 }
 
 // A full disk under serve shows in /healthz and the metrics, not in /livez, and once it has room
 // all go on by themselves.
 func TestDiskFull(t *testing.T) {
 	e2e.Start(t, false)
-	disk := filepath.Join(t.TempDir(), "disk")
-	e2e.Must(t, os.Mkdir(disk, 0o777))
-	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=64m"); errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES) {
-		t.Skipf("this user may not mount a small disk: %v", err)
-	} else if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = syscall.Unmount(disk, syscall.MNT_DETACH) })
+	disk := e2e.NeedsDisk(t, "64m")
 	s := serve(t, filepath.Join(disk, "state"), "127.0.0.1:0")
 	in, out := clips(t), filepath.Join(t.TempDir(), "out")
 	w := s.worker(t.TempDir())

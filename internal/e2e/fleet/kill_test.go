@@ -25,11 +25,8 @@ func TestWorkerKilled(t *testing.T) {
 	e2e.Until(t, "what the worker ran is dead", func() bool { return !alive(child) })
 	other := s.worker(dir)
 	b.exit(0)
-	whole(t, out)
-	storeIsEmpty(t, s.engine())
-	other.Signal(syscall.SIGTERM)
-	other.exit(0)
-	noFolders(t, dir)
+	s.delivered(out)
+	other.ended(dir)
 }
 
 // Worker and batch wait for a server that is killed in the middle of a part and restarted.
@@ -48,11 +45,8 @@ func TestServerKilled(t *testing.T) {
 		w.Until("word that it is back", func() bool { return strings.Count(w.Said(), "the connection is back") == i+1 })
 	}
 	b.exit(0)
-	whole(t, out)
-	storeIsEmpty(t, s.engine())
-	w.Signal(syscall.SIGTERM)
-	w.exit(0)
-	noFolders(t, dir)
+	s.delivered(out)
+	w.ended(dir)
 }
 
 // A killed batch, run again, continues with the finished parts.
@@ -69,8 +63,7 @@ func TestBatchKilled(t *testing.T) {
 	second.Kill()
 	e2e.Until(t, "what the batch ran is dead", func() bool { return !alive(child) })
 	s.batch(in, out).exit(0)
-	whole(t, out)
-	storeIsEmpty(t, s.engine())
+	s.delivered(out)
 	if n := strings.Count(w.Said(), "long.mp4 part-0000: done"); n != 1 {
 		t.Errorf("part 0 was done %d times: %s", n, w.Said())
 	}
@@ -98,9 +91,7 @@ func TestWorkerFrozen(t *testing.T) {
 	storeIsEmpty(t, s.engine())
 	whole(t, out)
 	jobs(t, s).named(t, "long.mp4", "done")
-	frozen.Signal(syscall.SIGTERM)
-	frozen.exit(0)
-	noFolders(t, dir)
+	frozen.ended(dir)
 }
 
 // A worker told to end does so at once, and its part goes to another without waiting for the
@@ -126,6 +117,5 @@ func TestWorkerTerminated(t *testing.T) {
 	if took := time.Since(begun); took > 25*time.Second {
 		t.Errorf("the batch ended after %v", took)
 	}
-	whole(t, out)
-	storeIsEmpty(t, s.engine())
+	s.delivered(out)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 
@@ -46,22 +45,16 @@ func TestShared(t *testing.T) {
 	w.Says("long.mp4 join: done")
 	w.Says("other.mov join: done")
 	whole(t, out)
-	if said := s.batch(filepath.Join(here, "tapes"), out, "--shared", here).exit(0); !strings.Contains(said, "2 skipped") {
-		t.Errorf("once more: %s", said)
-	}
+	e2e.Contains(t, s.batch(filepath.Join(here, "tapes"), out, "--shared", here).exit(0), "2 skipped")
 	whole(t, out)
 	storeStaysEmpty(t, s)
 	// It also takes parts of batches whose folders it does not have.
 	in, own := clips(t), filepath.Join(t.TempDir(), "own")
 	s.batch(in, own).exit(0)
 	whole(t, own)
-	if !strings.Contains(w.Said(), "part-0001: done") {
-		t.Errorf("no part of a batch that shares nothing: %s", w.Said())
-	}
+	e2e.Contains(t, w.Said(), "part-0001: done")
 	storeIsEmpty(t, s.engine())
-	w.Signal(syscall.SIGTERM)
-	w.exit(0)
-	noFolders(t, dir)
+	w.ended(dir)
 }
 
 // A worker frozen while writing the output wakes when another has made it.
@@ -83,9 +76,7 @@ func TestSharedFrozen(t *testing.T) {
 	w.Signal(syscall.SIGTERM)
 	w.exit(0)
 	same(t, out)
-	if said := s.batch(filepath.Join(here, "tapes"), out, "--shared", here, "--segment", "0").exit(0); !strings.Contains(said, "2 skipped") {
-		t.Errorf("once more: %s", said)
-	}
+	e2e.Contains(t, s.batch(filepath.Join(here, "tapes"), out, "--shared", here, "--segment", "0").exit(0), "2 skipped")
 }
 
 // same checks that only the two outputs are there, finished. They are filtered whole, so their
@@ -108,8 +99,6 @@ func TestSharedOutside(t *testing.T) {
 		{"batch", filepath.Join(here, "tapes"), "-o", filepath.Join(there, "out")},
 	} {
 		said := run(t, append(args, "--server", "tls://127.0.0.1:1", "--shared", here)...).exit(2)
-		if !strings.Contains(said, "is not below --shared") {
-			t.Error(said)
-		}
+		e2e.Contains(t, said, "is not below --shared")
 	}
 }
