@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -91,20 +90,16 @@ func newBoard(e *Engine) *board {
 // open reads everything. Then follow keeps it up to date.
 func (b *board) open(ctx context.Context) error {
 	b.e.fileChanged = b.file
-	return errors.Join(b.records.all(ctx), b.allFiles(ctx))
+	return b.restart(ctx)
 }
 
-func (b *board) allFiles(ctx context.Context) error {
-	return blobs{b.e}.each(ctx, func(o jetstream.ObjectInfo) { b.file(o.Name, int64(o.Size)) })
-}
-
-// restart empties the board: a server whose disk was full may have lost what was on it.
+// restart reads everything anew: a server whose disk was full may have lost some of it.
 func (b *board) restart(ctx context.Context) error {
 	b.mu.Lock()
 	b.records.last, b.order, b.stale, b.ended = 0, nil, 0, nil
 	b.jobs, b.users, b.sizes = map[string]*boardRecord{}, map[string]*usage{}, map[string]int64{}
 	b.mu.Unlock()
-	return errors.Join(b.records.all(ctx), b.allFiles(ctx))
+	return errors.Join(b.records.all(ctx), blobs{b.e}.each(ctx, func(o jetstream.ObjectInfo) { b.file(o.Name, int64(o.Size)) }))
 }
 
 // boardEvery is how often the board is read although no event came, since events may be lost.
@@ -141,10 +136,7 @@ func (b *board) read(ctx context.Context) error {
 		}
 		b.connect = n
 	}
-	if err := b.records.news(ctx); err != nil {
-		return fmt.Errorf("queue: reading jobs: %w", err)
-	}
-	return nil
+	return wrapf(b.records.news(ctx), "queue: reading jobs")
 }
 
 func (b *board) put(r storedRecord, at time.Time) {
@@ -274,9 +266,12 @@ func (b *board) usage(name string) usage {
 	if u == nil {
 		return usage{}
 	}
-	now := *u
-	now.sites = maps.Clone(u.sites)
-	return now
+	return u.clone()
+}
+
+func (u usage) clone() usage {
+	u.sites = maps.Clone(u.sites)
+	return u
 }
 
 // job returns the bytes of a job's files, and its credential.
@@ -296,9 +291,7 @@ func (b *board) all() map[string]usage {
 	defer b.mu.Unlock()
 	found := map[string]usage{}
 	for name, u := range b.users {
-		now := *u
-		now.sites = maps.Clone(u.sites)
-		found[name] = now
+		found[name] = u.clone()
 	}
 	return found
 }

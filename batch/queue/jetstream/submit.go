@@ -165,10 +165,7 @@ func (e *Engine) forget(ctx context.Context, job, epoch string) error {
 // purgeTasks removes the tasks of an epoch from the queue.
 func (e *Engine) purgeTasks(ctx context.Context, job, epoch string) error {
 	subject := e.names.task(all, all, job, epoch, all)
-	if err := e.tasks.Purge(ctx, jetstream.WithPurgeSubject(subject)); err != nil {
-		return fmt.Errorf("queue: job %s: removing tasks: %w", job, err)
-	}
-	return nil
+	return wrapf(e.tasks.Purge(ctx, jetstream.WithPurgeSubject(subject)), "queue: job %s: removing tasks", job)
 }
 
 // putOpen queues the open tasks of a job; those in the queue stay.
