@@ -32,7 +32,7 @@ type Job struct {
 	// of everything that decides about the result; the same ID with another digest starts over
 	Digest  string
 	Title   string // for people: the name of the output
-	User    string `json:",omitempty"` // the credential that submitted it; set by the head of the queue
+	User    string `json:",omitempty"` // the credential that submitted it; set by the server
 	Site    string // location of its files; only workers of this site can use them
 	Retries int    // how often a task may be tried again
 	// tasks of jobs with one above 0 come before others, but for every fourth
@@ -110,16 +110,16 @@ type Outcome struct {
 // retried with growing delays, unless Permanent or Later wraps them.
 type Handler func(ctx context.Context, job Job, t Task, report func(Progress)) (Outcome, error)
 
-type hearKey struct{}
+type logKey struct{}
 
-// Hearing returns a handler's context whose Say calls f.
-func Hearing(ctx context.Context, f func(line string)) context.Context {
-	return context.WithValue(ctx, hearKey{}, f)
+// WithLog returns a handler's context whose Log calls f.
+func WithLog(ctx context.Context, f func(line string)) context.Context {
+	return context.WithValue(ctx, logKey{}, f)
 }
 
-// Say adds a line of a task's process to the log of its job. It may be called from any goroutine.
-func Say(ctx context.Context, line string) {
-	if f, ok := ctx.Value(hearKey{}).(func(line string)); ok {
+// Log adds a line of a task's process to the log of its job. It may be called from any goroutine.
+func Log(ctx context.Context, line string) {
+	if f, ok := ctx.Value(logKey{}).(func(line string)); ok {
 		f(line)
 	}
 }
@@ -226,7 +226,7 @@ type Worker struct {
 	Hold func() string `json:"-"`
 
 	Version    string `json:",omitempty"` // of its program
-	Credential string `json:",omitempty"` // that let it in; set by the head of the queue
+	Credential string `json:",omitempty"` // that let it in; set by the server
 }
 
 // Limit is something that a queue has too much of at some time.

@@ -73,7 +73,7 @@ func TestManyFolders(t *testing.T) {
 	})
 }
 
-// The consumers of a folder end with the last worker, also without a head.
+// The consumers of a folder end with the last worker, also without a server.
 func TestConsumersEnd(t *testing.T) {
 	t.Parallel()
 	e := embedded(t, quick)
@@ -241,7 +241,7 @@ func TestFlood(t *testing.T) {
 	}
 	seen := 0
 	for at, more := uint64(0), true; more; {
-		p, err := f.head.board.list(t.Context(), listing{after: at, size: 5000, by: caller{role: pki.Observer}})
+		p, err := f.handler.cache.list(t.Context(), listing{after: at, size: 5000, by: caller{role: pki.Observer}})
 		e2e.Must(t, err)
 		seen += len(p.found)
 		more, at = p.more, p.found[len(p.found)-1].At
@@ -270,7 +270,7 @@ func TestMost(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for at, more := uint64(0), true; more; {
-		p, err := f.head.board.list(t.Context(), listing{after: at, size: 500, most: 3, by: caller{role: pki.Observer}})
+		p, err := f.handler.cache.list(t.Context(), listing{after: at, size: 500, most: 3, by: caller{role: pki.Observer}})
 		e2e.Must(t, err)
 		for _, r := range p.found {
 			seen[r.Key], at = true, r.At

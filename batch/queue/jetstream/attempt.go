@@ -29,7 +29,7 @@ type message interface {
 
 // attempt is one attempt at a task by a worker, as the queue sees it.
 type attempt struct {
-	e      *Engine // nil at a client of a head, which has it
+	e      *Engine // nil at a client, whose server has it
 	id     string
 	worker string // key of its presence
 	holds  string // attempt of the same worker that is at this task, or ""
@@ -38,7 +38,7 @@ type attempt struct {
 	t      queue.Task
 	job    queue.Job
 	round  int    // of the job
-	ticket string // at a head
+	ticket string // at a server
 }
 
 // runningAttempt is an attempt as its worker sees it.
@@ -82,7 +82,7 @@ func (p *workerPool) do(ctx context.Context, m message) {
 	settle, cancel := withGrace(ctx, grace)
 	defer cancel()
 	defer a.live()()
-	err = p.desk.take(settle, a.attempt)
+	err = p.source.take(settle, a.attempt)
 	if errors.Is(err, queue.ErrRefused) {
 		p.l.o.Log.Warn(err.Error())
 	}
@@ -93,7 +93,7 @@ func (p *workerPool) do(ctx context.Context, m message) {
 	o, err, cause := a.handle(ctx)
 	end, crowded := p.crowded(err, endingOf(o, err, cause, ctx.Err() != nil))
 	end.Log = a.said.of(a.attempt, p.w.Name, end)
-	err = p.desk.settle(settle, a.attempt, end)
+	err = p.source.settle(settle, a.attempt, end)
 	p.ended(kindOf(c.task), end, crowded)
 	switch {
 	case errors.Is(err, queue.ErrTwin):
@@ -160,7 +160,7 @@ func (a *runningAttempt) handle(ctx context.Context) (o queue.Outcome, err, caus
 	var beside sync.WaitGroup
 	beside.Go(func() { a.watch(ctx, stop) })
 	beside.Go(func() { a.publish(ctx) })
-	o, err = a.pool.h(queue.Hearing(a.pool.desk.context(ctx, a.attempt), a.said.add), a.job, a.t, a.report.set)
+	o, err = a.pool.h(queue.WithLog(a.pool.source.context(ctx, a.attempt), a.said.add), a.job, a.t, a.report.set)
 	cause = context.Cause(ctx)
 	stop(nil)
 	beside.Wait()
@@ -199,7 +199,7 @@ func (a *runningAttempt) wanted(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	return a.pool.desk.wanted(ctx, a.attempt)
+	return a.pool.source.wanted(ctx, a.attempt)
 }
 
 // progress is the last report of a handler.
@@ -239,7 +239,7 @@ func (a *runningAttempt) publish(ctx context.Context) {
 	var last time.Time
 	say := func() {
 		last = time.Now()
-		a.pool.desk.progress(ctx, a.attempt, a.report.active(a))
+		a.pool.source.progress(ctx, a.attempt, a.report.active(a))
 	}
 	say()
 	tick := time.NewTicker(min(publishEvery, a.pool.heartbeat))

@@ -49,12 +49,12 @@ const mostNotes = 2000
 
 // refusals counts refused requests of a credential, which must not fill the log.
 type refusals struct {
-	told  time.Time
+	noted time.Time
 	since int
 }
 
-// tellRefusals is the least time between two notes of a refused verb of a credential.
-const tellRefusals = 10 * time.Second
+// refusalEvery is the least time between two notes of a refused verb of a credential.
+const refusalEvery = 10 * time.Second
 
 func (l *auditLog) note(by caller, what string, j queue.Job, more Note) {
 	if l.to == nil || what == "" {
@@ -90,11 +90,11 @@ func (l *auditLog) refusal(by caller, verb string, c claim, err error) {
 		l.refused[by.name+" "+verb] = r
 	}
 	more := r.since
-	if r.since++; time.Since(r.told) < tellRefusals {
+	if r.since++; time.Since(r.noted) < refusalEvery {
 		l.mu.Unlock()
 		return
 	}
-	r.told, r.since = time.Now(), 0
+	r.noted, r.since = time.Now(), 0
 	l.mu.Unlock()
 	why := brief(err.Error())
 	if more > 0 {
@@ -114,15 +114,15 @@ func (l *auditLog) badResult(by caller, j queue.Job, about Note) {
 // BadResults returns how many results that no task can have came from the workers of each
 // credential since the server began. Credentials without any are left out.
 func (s *Server) BadResults() map[string]int {
-	s.head.log.mu.Lock()
-	defer s.head.log.mu.Unlock()
-	return maps.Clone(s.head.log.bad)
+	s.handler.log.mu.Lock()
+	defer s.handler.log.mu.Unlock()
+	return maps.Clone(s.handler.log.bad)
 }
 
 // Limits returns what is nearest to its limit: of each kind, the credential that has most of what
 // it may have.
 func (s *Server) Limits() (all []queue.Limit) {
-	h := s.head
+	h := s.handler
 	nearest := map[string]int{} // by What
 	add := func(l queue.Limit) {
 		i, there := nearest[l.What]
@@ -133,7 +133,7 @@ func (s *Server) Limits() (all []queue.Limit) {
 			all[i] = l
 		}
 	}
-	for name, u := range h.board.all() {
+	for name, u := range h.cache.all() {
 		add(queue.Limit{What: "folders", Of: name, Used: int64(len(u.sites)), Most: mostSites})
 		add(queue.Limit{What: "jobs", Of: name, Used: int64(u.live), Most: mostJobs})
 		add(queue.Limit{What: "files", Of: name, Used: int64(u.files), Most: mostFiles})
@@ -142,7 +142,7 @@ func (s *Server) Limits() (all []queue.Limit) {
 	for name, n := range h.requests.live() {
 		add(queue.Limit{What: "batches", Of: name, Used: int64(n), Most: mostRequests})
 	}
-	for name, n := range h.lanes.waits() {
+	for name, n := range h.callers.waits() {
 		add(queue.Limit{What: "requests", Of: name, Used: int64(n), Most: mostWaiting})
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)

@@ -161,8 +161,8 @@ func (l *link) Close() error {
 	return err
 }
 
-// tell publishes an event. Events may be lost.
-func (l *link) tell(kind string, c claim, body []byte) {
+// publishEvent publishes an event. Events may be lost.
+func (l *link) publishEvent(kind string, c claim, body []byte) {
 	_ = l.nc.Publish(l.names.event(kind, c), body)
 }
 

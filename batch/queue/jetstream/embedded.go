@@ -93,7 +93,7 @@ func run(dir string, log *logger, so *server.Options) (*server.Server, error) {
 	so.JetStreamMaxMemory = 64 << 20
 	so.JetStreamLimits.DefaultMaxConsumers = mostConsumers
 	so.MaxPayload = maxPayload
-	so.NoFastProducerStall = true // the head must not wait for a client that reads slowly
+	so.NoFastProducerStall = true // the server must not wait for a client that reads slowly
 	so.NoSigs = true
 	so.DisableJetStreamBanner = true
 	if err := distrustIndexes(dir); err != nil {

@@ -27,10 +27,10 @@ type Engine struct {
 	objects jetstream.ObjectStore
 	files   jetstream.Stream // of objects
 
-	conducts failureRecords // of workers whose attempts end here
-	// encodes the site of a credential's task; siteToken but at a head
+	failures failureRecords // of workers whose attempts end here
+	// encodes the site of a credential's task; siteToken but at a server
 	token func(user, site string) string
-	parts []string // sites whose tasks workers of all credentials do; nil but at a head
+	parts []string // sites whose tasks workers of all credentials do; nil but at a server
 	// why the workers of a credential get no tasks, or ""; may be nil
 	heldFor func(credential string) string
 	// the jobs that Sweep may have to mend, some with their records; nil: it reads all

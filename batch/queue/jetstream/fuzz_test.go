@@ -16,12 +16,12 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// FuzzQuestions asks the head anything: it must not panic, every answer can be sent, a job of
+// FuzzQuestions asks the server anything: it must not panic, every answer can be sent, a job of
 // another stays as it is, and only those who may submit add one.
 func FuzzQuestions(f *testing.F) {
 	ctx := context.Background()
 	e := embedded(f, quick)
-	h := newHead(e, []byte("secret"), ServeOptions{Sites: []string{"parts"}})
+	h := newRequestHandler(e, []byte("secret"), ServeOptions{Sites: []string{"parts"}})
 	e2e.Must(f, h.listen())
 	f.Cleanup(func() { _ = h.close() })
 	theirs := queue.Job{ID: "theirs", User: "somebody", Site: "nowhere", First: queue.Task{Name: "part-0001", Kind: "part", Site: "elsewhere"}}

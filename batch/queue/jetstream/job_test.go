@@ -518,7 +518,7 @@ func TestEventsBeforeRecord(t *testing.T) {
 	event := func(kind string) {
 		b, err := json.Marshal(queue.Active{Task: "plan", Attempt: 1})
 		e2e.Must(t, err)
-		w.told(&nats.Msg{Subject: w.names.event(kind, r.claim("plan")), Data: b})
+		w.event(&nats.Msg{Subject: w.names.event(kind, r.claim("plan")), Data: b})
 	}
 	want := func(all ...queue.State) {
 		t.Helper()

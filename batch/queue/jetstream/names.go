@@ -112,8 +112,8 @@ func checkTask(t queue.Task) error {
 // newID returns a unique name.
 func newID() string { return strings.ToLower(rand.Text()[:16]) }
 
-// Only the head of a queue, the process of Serve, reaches its streams. A client publishes only
-// requests to the head, under its role and name: NATS refuses the rest. Even one request to a
+// Only the process of Serve reaches the streams of its queue. A client publishes only
+// requests to it, under its role and name: NATS refuses the rest. Even one request to a
 // stream would be too much, since its answer goes to any subject that the client names, such as
 // another's record.
 
@@ -123,7 +123,7 @@ func (n names) ask(role pki.Role, name, verb string) string {
 	return string(n) + ".ask." + string(role) + "." + name + "." + verb
 }
 
-// inbox begins the subjects of answers to a client. The head answers nowhere else.
+// inbox begins the subjects of answers to a client. The server answers nowhere else.
 func inbox(name string) string { return "_INBOX." + name }
 
 // drain is the subject on which the workers of a credential are told to drain.

@@ -15,8 +15,8 @@ import (
 	"vidfilter/internal/wake"
 )
 
-// taskSource gives tasks to a pool and takes their results: the streams themselves, or the head of
-// a queue.
+// taskSource gives tasks to a pool and takes their results: the streams themselves, or the server
+// of a queue.
 type taskSource interface {
 	// open prepares for a worker's sites, and returns the lease.
 	open(ctx context.Context, w queue.Worker) (time.Duration, error)
@@ -39,7 +39,7 @@ type taskSource interface {
 // workerPool is one call of Work.
 type workerPool struct {
 	l         *link
-	desk      taskSource
+	source    taskSource
 	home      taskSource // for the tasks of queue.Worker.Home, or nil
 	id        string
 	w         queue.Worker
@@ -52,14 +52,14 @@ type workerPool struct {
 	drain     chan struct{} // closed when it takes no more tasks
 	drainOnce func()
 
-	mu      sync.Mutex
-	running map[claim]*runningAttempt
-	slots   int            // tasks at a time
-	busy    int            // slots
-	row     map[string]int // tasks that failed in a row, by kind
-	failed  time.Time      // the last of them
-	rests   time.Time      // until then
-	why     string
+	mu          sync.Mutex
+	running     map[claim]*runningAttempt
+	slots       int            // tasks at a time
+	busy        int            // slots
+	failedInRow map[string]int // tasks that failed in a row, by kind
+	failed      time.Time      // the last of them
+	restsUntil  time.Time      // until then
+	restReason  string
 }
 
 // Work implements queue.Engine. Tasks of started jobs come first, and among them those of the
@@ -78,9 +78,9 @@ func newPool(l *link, d taskSource, id string, w queue.Worker, h queue.Handler) 
 	drain := make(chan struct{})
 	return &workerPool{
 		drain: drain, drainOnce: sync.OnceFunc(func() { close(drain) }),
-		l: l, desk: d, id: id, w: w, h: h, since: time.Now().UTC(),
+		l: l, source: d, id: id, w: w, h: h, since: time.Now().UTC(),
 		wake: make(chan struct{}, 1), frozen: func() bool { return false }, running: map[claim]*runningAttempt{},
-		slots: w.Slots, row: map[string]int{},
+		slots: w.Slots, failedInRow: map[string]int{},
 	}
 }
 
@@ -91,7 +91,7 @@ func (p *workerPool) work(ctx context.Context) error {
 	if err := p.l.connected(ctx); err != nil {
 		return nil
 	}
-	lease, err := p.desk.open(ctx, p.w)
+	lease, err := p.source.open(ctx, p.w)
 	if len(p.w.Home) == 0 {
 		p.home = nil
 	} else if err == nil {
@@ -112,7 +112,7 @@ func (p *workerPool) work(ctx context.Context) error {
 	aside, cancel := context.WithCancel(context.Background())
 	var beside sync.WaitGroup
 	beside.Go(func() { p.present(aside) })
-	beside.Go(func() { p.desk.tidy(aside) })
+	beside.Go(func() { p.source.tidy(aside) })
 	defer beside.Wait()
 	defer cancel()
 
@@ -265,7 +265,7 @@ func (p *workerPool) present(ctx context.Context) {
 	}
 	bye, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	_ = p.desk.present(bye, p.id, nil)
+	_ = p.source.present(bye, p.id, nil)
 }
 
 // presence is the entry of the worker about itself. It expires unless renewed.
@@ -283,7 +283,7 @@ func (p *workerPool) presence() queue.WorkerStatus {
 func (p *workerPool) write(ctx context.Context, now queue.WorkerStatus) {
 	ctx, cancel := context.WithTimeout(ctx, p.heartbeat)
 	defer cancel()
-	_ = p.desk.present(ctx, p.id, &now)
+	_ = p.source.present(ctx, p.id, &now)
 }
 
 // Workers implements queue.Engine, sorted by name.

@@ -238,7 +238,7 @@ func (e *Engine) write(ctx context.Context, r *record, revision uint64) error {
 		return fmt.Errorf("queue: job %s: %w", r.Job.ID, err)
 	}
 	if err == nil {
-		e.tell(eventChange, r.claim("job"), nil)
+		e.publishEvent(eventChange, r.claim("job"), nil)
 	}
 	return err
 }

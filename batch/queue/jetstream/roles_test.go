@@ -156,8 +156,8 @@ func TestRolesAtNATS(t *testing.T) {
 	}
 }
 
-// The head answers into the inbox of the client that asks, and nowhere else: the answer would be a
-// write to whatever subject the client names.
+// The server answers into the inbox of the client that asks, and nowhere else: the answer would be
+// a write to whatever subject the client names.
 func TestAnswerElsewhere(t *testing.T) {
 	f := newFleet(t, ServeOptions{})
 	f.task(f.Engine(), "a")
@@ -170,7 +170,7 @@ func TestAnswerElsewhere(t *testing.T) {
 		}
 	}
 	e2e.Must(t, nc.Flush())
-	// The head has seen the others when it answers this one.
+	// The server has seen the others when it answers this one.
 	e2e.Must(t, failure(connect(t, f.url(), f.Creds(pki.Submitter)).Get(t.Context(), "a")))
 	if s, err := f.Engine().Get(t.Context(), "a"); err != nil || s.State != queue.Queued {
 		t.Errorf("%+v, %v", s, err)
@@ -180,7 +180,7 @@ func TestAnswerElsewhere(t *testing.T) {
 	}
 }
 
-// The head refuses each role what it may not ask for.
+// The server refuses each role what it may not ask for.
 func TestRolesAtHead(t *testing.T) {
 	f := newFleet(t, ServeOptions{})
 	owner := f.client("owner", pki.Submitter)
@@ -426,7 +426,7 @@ func TestRevokeAtWork(t *testing.T) {
 	e2e.Must(t, <-ended)
 }
 
-// Clients of a protocol that the head does not know are told which side to update.
+// Clients of a protocol that the server does not know are told which side to update.
 func TestProtocol(t *testing.T) {
 	f := newFleet(t, ServeOptions{})
 	for protocol, want := range map[int]string{queue.Protocol + 1: "update the machine of the queue", queue.OldestProtocol - 1: "update this one"} {

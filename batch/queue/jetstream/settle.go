@@ -93,7 +93,7 @@ func (a *attempt) settle(ctx context.Context, end ending) error {
 // over tells watchers that the attempt is at its task no more.
 func (a *attempt) over() {
 	if b, err := json.Marshal(queue.Active{Task: a.c.task, Kind: a.t.Kind, Attempt: a.t.Attempt}); err == nil {
-		a.e.tell(eventOver, a.c, b)
+		a.e.publishEvent(eventOver, a.c, b)
 	}
 }
 
@@ -109,8 +109,8 @@ func (a *attempt) deliver(ctx context.Context, o queue.Outcome) error {
 	})
 	switch {
 	case err == nil:
-		a.e.conducts.note(a.worker, a.c, true)
-		a.e.tell(eventDone, a.c, nil)
+		a.e.failures.note(a.worker, a.c, true)
+		a.e.publishEvent(eventDone, a.c, nil)
 		a.ack(ctx)
 	case errors.Is(err, queue.ErrTwin):
 		return a.twin(ctx)

@@ -120,7 +120,7 @@ func (s *streams) settle(ctx context.Context, a *attempt, end ending) error {
 
 func (s *streams) progress(_ context.Context, a *attempt, now queue.Active) {
 	if b, err := json.Marshal(now); err == nil { // else a float is not a number
-		s.e.tell(eventProgress, a.c, b)
+		s.e.publishEvent(eventProgress, a.c, b)
 	}
 }
 

@@ -143,13 +143,13 @@ func (e *Engine) Forget(ctx context.Context, id string) error {
 	if conflict(err) {
 		return nil
 	}
-	e.tell(eventChange, r.claim("job"), nil)
+	e.publishEvent(eventChange, r.claim("job"), nil)
 	return err
 }
 
 // forget stops an epoch and removes its messages and results.
 func (e *Engine) forget(ctx context.Context, job, epoch string) error {
-	e.tell(eventStop, claim{job, epoch, "job"}, nil)
+	e.publishEvent(eventStop, claim{job, epoch, "job"}, nil)
 	if err := e.purgeTasks(ctx, job, epoch); err != nil {
 		return err
 	}
@@ -233,7 +233,7 @@ func (e *Engine) put(ctx context.Context, r *record, t queue.Task) error {
 	if err != nil {
 		return fmt.Errorf("queue: job %s: task %s: %w", r.Job.ID, t.Name, err)
 	}
-	e.tell(eventPut, c, []byte(site))
+	e.publishEvent(eventPut, c, []byte(site))
 	return nil
 }
 
@@ -271,8 +271,8 @@ func (e *Engine) Pause(ctx context.Context, id string, on bool) error {
 }
 
 // Prioritize changes the priority of a job that has not ended. Its waiting tasks move to the
-// consumers of their new class. Tasks at work go on, since a worker that gets such a task again gives
-// it back.
+// consumers of their new class. Tasks at work go on, since a worker that gets such a task again
+// gives it back.
 func (e *Engine) Prioritize(ctx context.Context, id string, priority int) error {
 	r, err := e.changeLive(ctx, id, func(r *record) { r.Job.Priority = priority })
 	if err == nil {
@@ -324,7 +324,7 @@ func (e *Engine) end(ctx context.Context, id string, applies func(*record) bool,
 // ended stops the tasks of a job that has ended, and removes them from the queue. If the job was
 // submitted again meanwhile, and found its tasks in place, they are queued again.
 func (e *Engine) ended(ctx context.Context, r *record) error {
-	e.tell(eventStop, r.claim("job"), nil)
+	e.publishEvent(eventStop, r.claim("job"), nil)
 	if err := e.purgeTasks(ctx, r.Job.ID, r.Epoch); err != nil {
 		return err
 	}

@@ -53,7 +53,7 @@ func (a *attempt) tryTake(ctx context.Context) error {
 	return a.begin(ctx)
 }
 
-// read reads the task in the message. The head has no message, but a ticket.
+// read reads the task in the message. The server has no message, but a ticket.
 func (a *attempt) read() error {
 	if _, ok := a.m.(relayed); ok {
 		return nil
@@ -157,7 +157,7 @@ type tries struct {
 	On     []machine `json:"on,omitempty"`     // where attempts of this round failed
 	Owner  string    `json:"owner,omitempty"`  // the current attempt, as far as known
 	Worker string    `json:"worker,omitempty"` // of Owner
-	Ticket string    `json:"ticket,omitempty"` // of Owner, if it came through the head of a queue
+	Ticket string    `json:"ticket,omitempty"` // of Owner, if it came through a server
 	Back   bool      `json:"back,omitempty"`   // the last attempt was put back, and does not count
 }
 

@@ -79,7 +79,7 @@ func (w *watcher) follow(ctx context.Context, e *Engine, events <-chan *nats.Msg
 		return w.again(ctx, err)
 	}
 	w.isLive()
-	w.tell(eventAsk, claim{all, all, all}, nil)
+	w.publishEvent(eventAsk, claim{all, all, all}, nil)
 	tick := time.NewTicker(min(time.Second, w.o.AckWait/2))
 	defer tick.Stop()
 	for {
@@ -87,7 +87,7 @@ func (w *watcher) follow(ctx context.Context, e *Engine, events <-chan *nats.Msg
 		case <-ctx.Done():
 			return false, ctx.Err()
 		case m := <-events:
-			w.told(m)
+			w.event(m)
 			if !w.changes || len(events) > 0 {
 				continue
 			}
@@ -183,8 +183,8 @@ func (w *watcher) changed(key string, value []byte, at uint64, gone bool) {
 	}
 }
 
-// told handles an event.
-func (w *watcher) told(m *nats.Msg) {
+// event handles an event.
+func (w *watcher) event(m *nats.Msg) {
 	c, err := fromSubject(m.Subject)
 	if err == nil && m.Subject == w.names.event(eventChange, c) {
 		w.changes = true

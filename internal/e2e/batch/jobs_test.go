@@ -67,7 +67,7 @@ func TestCancel(t *testing.T) {
 		t.Errorf("%d jobs are queued", n)
 	}
 	for _, option := range []string{"--cancel", "--retry"} { // an unknown ID is an error that names it
-		e2e.Contains(t, begin(t, "jobs", out, option, "none").end(1), `"none"`)
+		e2e.Contains(t, begin(t, "jobs", out, option, "none").end(1), "none: there is no job")
 	}
 	begin(t, "jobs", out, "--cancel", l.id(t, "long.mp4")).end(0)
 	e2e.Contains(t, b.end(1), "cancelled: long.mp4", "1 done", "1 cancelled")

@@ -23,7 +23,7 @@ import (
 // Keys are one server's.
 type Keys struct {
 	dir       string
-	realm     operatorKeys
+	operator  operatorKeys
 	authority pair                // signs the clients' certificates, and the server's by default
 	roots     []*x509.Certificate // trusted by clients
 	conf      *tls.Config
@@ -68,7 +68,7 @@ func OpenKept(dir string, own Files) (*Keys, error) {
 func load(dir string) (*Keys, error) {
 	k := &Keys{dir: dir}
 	var err error
-	if k.realm, err = newRealm(dir); err == nil {
+	if k.operator, err = newOperatorKeys(dir); err == nil {
 		k.authority, err = kept(filepath.Join(dir, "authority.pem"), parsePair, pair.pem, anyKey, newAuthority)
 	}
 	return k, err
@@ -109,8 +109,8 @@ func (k *Keys) useOwn(own Files) (err error) {
 // no others.
 func (k *Keys) Secure(so *server.Options) (err error) {
 	so.TLSConfig, so.TLSVerify, so.TLSTimeout = k.conf, true, 10
-	so.TrustedOperators = append(so.TrustedOperators, k.realm.operator)
-	so.SystemAccount, err = k.realm.system.PublicKey()
+	so.TrustedOperators = append(so.TrustedOperators, k.operator.claims)
+	so.SystemAccount, err = k.operator.system.PublicKey()
 	return err
 }
 
@@ -120,11 +120,11 @@ func (k *Keys) Resolver(grants Grants, maxStore int64) (server.AccountResolver, 
 	if err != nil {
 		return nil, err
 	}
-	token, err := k.realm.accountToken(list, grants, maxStore, k.earlier())
+	token, err := k.operator.accountToken(list, grants, maxStore, k.earlier())
 	if err != nil {
 		return nil, err
 	}
-	system, systemToken, err := k.realm.systemToken()
+	system, systemToken, err := k.operator.systemToken()
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (k *Keys) Resolver(grants Grants, maxStore int64) (server.AccountResolver, 
 	if err != nil {
 		return nil, err
 	}
-	return accounts, errors.Join(accounts.Store(k.realm.account, token), accounts.Store(system, systemToken))
+	return accounts, errors.Join(accounts.Store(k.operator.account, token), accounts.Store(system, systemToken))
 }
 
 // earlier returns the revocations of the last start, should the list of credentials be lost.
@@ -146,7 +146,7 @@ func (k *Keys) earlier() jwt.RevocationList {
 
 // lastAccount returns the account of the last start.
 func (k *Keys) lastAccount() (*jwt.AccountClaims, error) {
-	b, err := os.ReadFile(filepath.Join(k.accounts(), k.realm.account+".jwt"))
+	b, err := os.ReadFile(filepath.Join(k.accounts(), k.operator.account+".jwt"))
 	if err != nil {
 		return nil, fmt.Errorf("queue: %w", err)
 	}
@@ -160,11 +160,11 @@ func (k *Keys) lastAccount() (*jwt.AccountClaims, error) {
 func (k *Keys) accounts() string { return filepath.Join(k.dir, "accounts") }
 
 // ServerUser returns credentials for the server's own connection, which may do anything.
-func (k *Keys) ServerUser() ([]byte, error) { return ownUser(k.realm.key) }
+func (k *Keys) ServerUser() ([]byte, error) { return ownUser(k.operator.accountKey) }
 
 // Secret returns a secret of the server for a purpose.
 func (k *Keys) Secret(purpose string) ([]byte, error) {
-	seed, err := k.realm.key.Seed()
+	seed, err := k.operator.accountKey.Seed()
 	if err != nil {
 		return nil, err
 	}
@@ -247,7 +247,7 @@ func (k *Keys) List() (Registry, error) { return readRegistry(k.dir) }
 
 // add adds a key to a credential and returns its file.
 func (k *Keys) add(c *Credential) ([]byte, error) {
-	public, user, err := k.realm.newUser(c.Name, c.Role)
+	public, user, err := k.operator.newUser(c.Name, c.Role)
 	if err != nil {
 		return nil, err
 	}

@@ -11,22 +11,22 @@ import (
 // operatorKeys is the server's own NATS operator with one account. Everything is derived from
 // seeds.
 type operatorKeys struct {
-	operator *jwt.OperatorClaims
-	op       nkeys.KeyPair
-	account  string // public key
-	key      nkeys.KeyPair
-	roles    map[Role]nkeys.KeyPair // sign the users of each role
-	system   nkeys.KeyPair          // account of the server itself
+	claims     *jwt.OperatorClaims
+	key        nkeys.KeyPair
+	account    string // public key
+	accountKey nkeys.KeyPair
+	roles      map[Role]nkeys.KeyPair // sign the users of each role
+	system     nkeys.KeyPair          // account of the server itself
 }
 
-func newRealm(dir string) (r operatorKeys, err error) {
+func newOperatorKeys(dir string) (r operatorKeys, err error) {
 	seed := func(name string, make func() (nkeys.KeyPair, error)) (k nkeys.KeyPair) {
 		if err == nil {
 			k, err = kept(filepath.Join(dir, name+".seed"), parseSeed, formatSeed, anyKey, make)
 		}
 		return k
 	}
-	r.op, r.key, r.system = seed("operator", nkeys.CreateOperator), seed("account", nkeys.CreateAccount), seed("system", nkeys.CreateAccount)
+	r.key, r.accountKey, r.system = seed("operator", nkeys.CreateOperator), seed("account", nkeys.CreateAccount), seed("system", nkeys.CreateAccount)
 	r.roles = map[Role]nkeys.KeyPair{}
 	for _, role := range Roles {
 		r.roles[role] = seed("role-"+string(role), nkeys.CreateAccount)
@@ -34,20 +34,20 @@ func newRealm(dir string) (r operatorKeys, err error) {
 	if err != nil {
 		return r, err
 	}
-	name, err := r.op.PublicKey()
+	name, err := r.key.PublicKey()
 	if err != nil {
 		return r, err
 	}
 	claims := jwt.NewOperatorClaims(name)
 	claims.Name = "vidfilter"
-	token, err := claims.Encode(r.op)
+	token, err := claims.Encode(r.key)
 	if err != nil {
 		return r, err
 	}
-	if r.operator, err = jwt.DecodeOperatorClaims(token); err != nil {
+	if r.claims, err = jwt.DecodeOperatorClaims(token); err != nil {
 		return r, err
 	}
-	r.account, err = r.key.PublicKey()
+	r.account, err = r.accountKey.PublicKey()
 	return r, err
 }
 
@@ -72,7 +72,7 @@ func (r operatorKeys) accountToken(list Registry, grants Grants, maxStore int64,
 	account.DefaultPermissions = Grant{}.permissions() // of users without a role: empty
 	account.Revocations = earlier
 	list.revokeIn(account)
-	return account.Encode(r.op)
+	return account.Encode(r.key)
 }
 
 // systemToken returns the token of the account of the server itself.
@@ -82,7 +82,7 @@ func (r operatorKeys) systemToken() (public, token string, err error) {
 	}
 	account := jwt.NewAccountClaims(public)
 	account.Name = "system"
-	token, err = account.Encode(r.op)
+	token, err = account.Encode(r.key)
 	return public, token, err
 }
 

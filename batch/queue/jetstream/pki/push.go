@@ -25,7 +25,7 @@ func (k *Keys) Push(ctx context.Context, addr string) error {
 		return err
 	}
 	list.revokeIn(account)
-	token, err := account.Encode(k.realm.op)
+	token, err := account.Encode(k.operator.key)
 	if err != nil {
 		return err
 	}
@@ -39,8 +39,8 @@ func (k *Keys) Connected(ctx context.Context, addr string) (map[string]int, erro
 			User string `json:"jwt"`
 		} `json:"connections"`
 	}
-	ask := fmt.Sprintf(`{"auth":true,"limit":4096,"acc":%q}`, k.realm.account)
-	err := k.asSystem(ctx, addr, "$SYS.REQ.ACCOUNT."+k.realm.account+".CONNZ", []byte(ask), &found)
+	ask := fmt.Sprintf(`{"auth":true,"limit":4096,"acc":%q}`, k.operator.account)
+	err := k.asSystem(ctx, addr, "$SYS.REQ.ACCOUNT."+k.operator.account+".CONNZ", []byte(ask), &found)
 	n := map[string]int{}
 	for _, c := range found.Connections {
 		if claims, err := jwt.DecodeUserClaims(c.User); err == nil {
@@ -51,7 +51,7 @@ func (k *Keys) Connected(ctx context.Context, addr string) (map[string]int, erro
 }
 
 // Dial connects to the server at an address of this machine as its own user, who may do anything.
-func (k *Keys) Dial(addr string) (*nats.Conn, error) { return k.dial(addr, k.realm.key) }
+func (k *Keys) Dial(addr string) (*nats.Conn, error) { return k.dial(addr, k.operator.accountKey) }
 
 func (k *Keys) dial(addr string, account nkeys.KeyPair) (*nats.Conn, error) {
 	user, err := ownUser(account)
@@ -76,7 +76,7 @@ func (k *Keys) dial(addr string, account nkeys.KeyPair) (*nats.Conn, error) {
 
 // asSystem sends a request to the server itself.
 func (k *Keys) asSystem(ctx context.Context, addr, subject string, body []byte, data any) error {
-	nc, err := k.dial(addr, k.realm.system)
+	nc, err := k.dial(addr, k.operator.system)
 	if err != nil {
 		return err
 	}

@@ -18,10 +18,10 @@ import (
 	"vidfilter/internal/wake"
 )
 
-// board is the head's copy of the records and of the sizes of the files, so that requests do not
-// load the streams. It also counts the jobs and files of each credential. Of jobs that ended long
-// ago it has a short note: their records are read from the stream when somebody lists them.
-type board struct {
+// recordCache is the server's copy of the records and of the sizes of the files, so that requests
+// do not load the streams. It also counts the jobs and files of each credential. Of jobs that ended
+// long ago it has a short note: their records are read from the stream when somebody lists them.
+type recordCache struct {
 	e *Engine
 
 	reading sync.Mutex // by one goroutine at a time
@@ -30,16 +30,16 @@ type board struct {
 	wake    chan struct{}
 
 	mu    sync.Mutex
-	jobs  map[string]*boardRecord // by ID
-	order []*boardRecord          // by revision, the old ones of each key among them
-	stale int                     // of them
-	ended []*boardRecord          // with records, the earliest first; some are stale
+	jobs  map[string]*cachedRecord // by ID
+	order []*cachedRecord          // by revision, the old ones of each key among them
+	stale int                      // of them
+	ended []*cachedRecord          // with records, the earliest first; some are stale
 	users map[string]*usage
 	sizes map[string]int64 // of files, by name
 }
 
-// boardRecord is a record on the board, or a note of it without Value.
-type boardRecord struct {
+// cachedRecord is a record on the cache, or a note of it without Value.
+type cachedRecord struct {
 	storedRecord
 	summary
 	size    int64 // of the record
@@ -50,7 +50,7 @@ type boardRecord struct {
 	shown   []byte // to others than its owner; nil until requested
 }
 
-// summary is the part of every job's record that the head keeps.
+// summary is the part of every job's record that the server keeps.
 type summary struct {
 	user        string
 	site, first string // of the job and of its first task
@@ -68,7 +68,7 @@ func summaryOf(r *record) summary {
 	}
 }
 
-func (p *boardRecord) live() bool { return !p.Gone && !p.state.Ended() }
+func (p *cachedRecord) live() bool { return !p.Gone && !p.state.Ended() }
 
 // usage counts the jobs of a credential and their files.
 type usage struct {
@@ -81,32 +81,32 @@ type usage struct {
 	sites   map[string]int // jobs that have not ended, by site
 }
 
-func newBoard(e *Engine) *board {
-	b := &board{e: e, wake: make(chan struct{}, 1), jobs: map[string]*boardRecord{}, users: map[string]*usage{}, sizes: map[string]int64{}}
-	b.records = recordReader{e: e, f: b.put}
-	return b
+func newRecordCache(e *Engine) *recordCache {
+	c := &recordCache{e: e, wake: make(chan struct{}, 1), jobs: map[string]*cachedRecord{}, users: map[string]*usage{}, sizes: map[string]int64{}}
+	c.records = recordReader{e: e, f: c.put}
+	return c
 }
 
 // open reads everything. Then follow keeps it up to date.
-func (b *board) open(ctx context.Context) error {
-	b.e.fileChanged = b.file
-	return b.restart(ctx)
+func (c *recordCache) open(ctx context.Context) error {
+	c.e.fileChanged = c.file
+	return c.restart(ctx)
 }
 
 // restart reads everything anew: a server whose disk was full may have lost some of it.
-func (b *board) restart(ctx context.Context) error {
-	b.mu.Lock()
-	b.records.last, b.order, b.stale, b.ended = 0, nil, 0, nil
-	b.jobs, b.users, b.sizes = map[string]*boardRecord{}, map[string]*usage{}, map[string]int64{}
-	b.mu.Unlock()
-	return errors.Join(b.records.all(ctx), blobs{b.e}.each(ctx, func(o jetstream.ObjectInfo) { b.file(o.Name, int64(o.Size)) }))
+func (c *recordCache) restart(ctx context.Context) error {
+	c.mu.Lock()
+	c.records.last, c.order, c.stale, c.ended = 0, nil, 0, nil
+	c.jobs, c.users, c.sizes = map[string]*cachedRecord{}, map[string]*usage{}, map[string]int64{}
+	c.mu.Unlock()
+	return errors.Join(c.records.all(ctx), blobs{c.e}.each(ctx, func(o jetstream.ObjectInfo) { c.file(o.Name, int64(o.Size)) }))
 }
 
-// boardEvery is how often the board is read although no event came, since events may be lost.
-const boardEvery = time.Second
+// cacheEvery is how often the cache is read although no event came, since events may be lost.
+const cacheEvery = time.Second
 
-func (b *board) follow(ctx context.Context) error {
-	s, err := b.e.nc.Subscribe(b.e.names.events(eventChange), func(*nats.Msg) { wake.Up(b.wake) })
+func (c *recordCache) follow(ctx context.Context) error {
+	s, err := c.e.nc.Subscribe(c.e.names.events(eventChange), func(*nats.Msg) { wake.Up(c.wake) })
 	if err != nil {
 		return err
 	}
@@ -114,11 +114,11 @@ func (b *board) follow(ctx context.Context) error {
 		defer s.Unsubscribe()
 		for ctx.Err() == nil {
 			try, cancel := context.WithTimeout(ctx, answerWithin)
-			_ = b.read(try) // the next time, if the server restarts
+			_ = c.read(try) // the next time, if the server restarts
 			cancel()
 			select {
-			case <-b.wake:
-			case <-time.After(boardEvery):
+			case <-c.wake:
+			case <-time.After(cacheEvery):
 			case <-ctx.Done():
 			}
 		}
@@ -127,81 +127,81 @@ func (b *board) follow(ctx context.Context) error {
 }
 
 // read takes the records that have changed.
-func (b *board) read(ctx context.Context) error {
-	b.reading.Lock()
-	defer b.reading.Unlock()
-	if n := b.e.nc.Stats().Reconnects; n != b.connect {
-		if err := b.restart(ctx); err != nil {
+func (c *recordCache) read(ctx context.Context) error {
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	if n := c.e.nc.Stats().Reconnects; n != c.connect {
+		if err := c.restart(ctx); err != nil {
 			return err
 		}
-		b.connect = n
+		c.connect = n
 	}
-	return wrapf(b.records.news(ctx), "queue: reading jobs")
+	return wrapf(c.records.news(ctx), "queue: reading jobs")
 }
 
-func (b *board) put(r storedRecord, at time.Time) {
-	p := &boardRecord{storedRecord: r, size: int64(len(r.Value)), written: at}
+func (c *recordCache) put(r storedRecord, at time.Time) {
+	p := &cachedRecord{storedRecord: r, size: int64(len(r.Value)), written: at}
 	p.Value = bytes.Clone(r.Value) // without the buffer that it came in
 	if !r.Gone {
 		p.summary = summaryOf(decodeRecord(r.Key, r.Value))
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if old := b.jobs[r.Key]; old != nil {
-		b.count(old, -1)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if old := c.jobs[r.Key]; old != nil {
+		c.count(old, -1)
 		old.stale = true
 		old.clear()
-		b.stale++
+		c.stale++
 		p.files, p.bytes = old.files, old.bytes
 	}
-	b.jobs[r.Key] = p
-	b.order = append(b.order, p)
-	b.count(p, 1)
-	b.shorten(p)
-	if b.stale > 64 && b.stale > len(b.order)/2 {
-		b.compact()
+	c.jobs[r.Key] = p
+	c.order = append(c.order, p)
+	c.count(p, 1)
+	c.shorten(p)
+	if c.stale > 64 && c.stale > len(c.order)/2 {
+		c.compact()
 	}
 }
 
-// wholeRecords is how many jobs that have ended have their records on the board, the latest: more
+// wholeRecords is how many jobs that have ended have their records on the cache, the latest: more
 // than a list shows.
 const wholeRecords = 1500
 
 // shorten makes room for the record of a job that has ended.
-func (b *board) shorten(p *boardRecord) {
+func (c *recordCache) shorten(p *cachedRecord) {
 	if p.Gone || p.live() {
 		return
 	}
-	if b.ended = append(b.ended, p); len(b.ended) > wholeRecords {
-		b.ended[0].clear()
-		b.ended[0] = nil
-		b.ended = b.ended[1:]
+	if c.ended = append(c.ended, p); len(c.ended) > wholeRecords {
+		c.ended[0].clear()
+		c.ended[0] = nil
+		c.ended = c.ended[1:]
 	}
 }
 
-func (p *boardRecord) clear() { p.Value, p.shown = nil, nil }
+func (p *cachedRecord) clear() { p.Value, p.shown = nil, nil }
 
 // goneFor is how long clients that have lost their connection may hear that a job was removed.
 const goneFor = time.Hour
 
-func (b *board) compact() {
-	b.order = slices.DeleteFunc(b.order, func(p *boardRecord) bool {
+func (c *recordCache) compact() {
+	c.order = slices.DeleteFunc(c.order, func(p *cachedRecord) bool {
 		old := p.Gone && p.files == 0 && time.Since(p.written) > goneFor
 		if old && !p.stale {
-			delete(b.jobs, p.Key)
+			delete(c.jobs, p.Key)
 		}
 		return old || p.stale
 	})
-	b.stale = 0
+	c.stale = 0
 }
 
 // count adds a record to the totals of its credential, or takes it away. b.mu is held.
-func (b *board) count(p *boardRecord, sign int) {
+func (c *recordCache) count(p *cachedRecord, sign int) {
 	name := p.user
-	u := b.users[name]
+	u := c.users[name]
 	if u == nil {
 		u = &usage{sites: map[string]int{}}
-		b.users[name] = u
+		c.users[name] = u
 	}
 	if !p.Gone {
 		u.jobs += sign
@@ -219,12 +219,12 @@ func (b *board) count(p *boardRecord, sign int) {
 		}
 	}
 	if u.jobs == 0 && u.files == 0 && len(u.sites) == 0 {
-		delete(b.users, name)
+		delete(c.users, name)
 	}
 }
 
 // sites returns the sites whose workers the job needs, if it has not ended.
-func (p *boardRecord) sites() []string {
+func (p *cachedRecord) sites() []string {
 	if !p.live() {
 		return nil
 	}
@@ -232,37 +232,37 @@ func (p *boardRecord) sites() []string {
 }
 
 // file notes the size of a file, or with -1 that it is gone.
-func (b *board) file(name string, size int64) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	before, there := b.sizes[name]
+func (c *recordCache) file(name string, size int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before, there := c.sizes[name]
 	if !there && size < 0 {
 		return
 	}
 	id, _, _ := strings.Cut(name, "/")
-	p := b.jobs[id]
+	p := c.jobs[id]
 	if p == nil { // its record has not been read yet
-		p = &boardRecord{storedRecord: storedRecord{Key: id, Gone: true}}
-		b.jobs[id] = p
+		p = &cachedRecord{storedRecord: storedRecord{Key: id, Gone: true}}
+		c.jobs[id] = p
 	}
-	b.count(p, -1)
-	defer func() { b.count(p, 1) }()
+	c.count(p, -1)
+	defer func() { c.count(p, 1) }()
 	if there {
 		p.files--
 		p.bytes -= before
 	}
-	if delete(b.sizes, name); size >= 0 {
-		b.sizes[name] = size
+	if delete(c.sizes, name); size >= 0 {
+		c.sizes[name] = size
 		p.files++
 		p.bytes += size
 	}
 }
 
 // usage returns what a credential has.
-func (b *board) usage(name string) usage {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	u := b.users[name]
+func (c *recordCache) usage(name string) usage {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	u := c.users[name]
 	if u == nil {
 		return usage{}
 	}
@@ -275,10 +275,10 @@ func (u usage) clone() usage {
 }
 
 // job returns the bytes of a job's files, and its credential.
-func (b *board) job(id string) (bytes int64, user string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	p := b.jobs[id]
+func (c *recordCache) job(id string) (bytes int64, user string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p := c.jobs[id]
 	if p == nil {
 		return 0, ""
 	}
@@ -286,21 +286,21 @@ func (b *board) job(id string) (bytes int64, user string) {
 }
 
 // all returns what each credential has.
-func (b *board) all() map[string]usage {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (c *recordCache) all() map[string]usage {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	found := map[string]usage{}
-	for name, u := range b.users {
+	for name, u := range c.users {
 		found[name] = u.clone()
 	}
 	return found
 }
 
 // usersAt returns the credentials with jobs of a site, or of any, that have not ended.
-func (b *board) usersAt(site string, any bool) (names []string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for name, u := range b.users {
+func (c *recordCache) usersAt(site string, any bool) (names []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for name, u := range c.users {
 		if any && len(u.sites) > 0 || u.sites[site] > 0 {
 			names = append(names, name)
 		}
@@ -310,11 +310,11 @@ func (b *board) usersAt(site string, any bool) (names []string) {
 }
 
 // sites returns the sites of jobs that have not ended, by credential.
-func (b *board) sites() map[string][]string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (c *recordCache) sites() map[string][]string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	all := map[string][]string{}
-	for name, u := range b.users {
+	for name, u := range c.users {
 		if len(u.sites) > 0 {
 			all[name] = slices.Collect(maps.Keys(u.sites))
 		}
@@ -323,13 +323,13 @@ func (b *board) sites() map[string][]string {
 }
 
 // files returns the names of a job's files.
-func (b *board) files(job string) (names []string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if p := b.jobs[job]; p == nil || p.files == 0 {
+func (c *recordCache) files(job string) (names []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if p := c.jobs[job]; p == nil || p.files == 0 {
 		return nil
 	}
-	for name := range b.sizes {
+	for name := range c.sizes {
 		if strings.HasPrefix(name, job+"/") {
 			names = append(names, name)
 		}
@@ -339,11 +339,11 @@ func (b *board) files(job string) (names []string) {
 }
 
 // bytes returns the bytes of the files of each job.
-func (b *board) bytes() map[string]int64 {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (c *recordCache) bytes() map[string]int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	all := map[string]int64{}
-	for id, p := range b.jobs {
+	for id, p := range c.jobs {
 		if p.bytes > 0 {
 			all[id] = p.bytes
 		}
@@ -353,20 +353,20 @@ func (b *board) bytes() map[string]int64 {
 
 // surplus returns those jobs of a credential to remove so that at most jobs and bytes of records
 // are left: they have ended, the earliest first.
-func (b *board) surplus(name string, jobs int, bytes int64) (ids []string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	u := b.users[name]
+func (c *recordCache) surplus(name string, jobs int, bytes int64) (ids []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	u := c.users[name]
 	if u == nil || u.jobs <= jobs && u.records <= bytes {
 		return nil
 	}
-	var ended []*boardRecord
-	for _, p := range b.jobs {
+	var ended []*cachedRecord
+	for _, p := range c.jobs {
 		if !p.Gone && p.user == name && !p.live() {
 			ended = append(ended, p)
 		}
 	}
-	slices.SortFunc(ended, func(p, q *boardRecord) int { return p.until.Compare(q.until) })
+	slices.SortFunc(ended, func(p, q *cachedRecord) int { return p.until.Compare(q.until) })
 	n, size := u.jobs, u.records
 	for _, p := range ended {
 		// some more, since it takes a while to find them
@@ -381,10 +381,10 @@ func (b *board) surplus(name string, jobs int, bytes int64) (ids []string) {
 }
 
 // older returns the jobs that have not ended nor changed since a time, and those that ended before.
-func (b *board) older(than time.Time) (idle []*boardRecord, ended []string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for id, p := range b.jobs {
+func (c *recordCache) older(than time.Time) (idle []*cachedRecord, ended []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for id, p := range c.jobs {
 		switch {
 		case p.Gone || p.written.After(than):
 		case p.live():
@@ -397,10 +397,10 @@ func (b *board) older(than time.Time) (idle []*boardRecord, ended []string) {
 }
 
 // unsettled returns the jobs that have not ended, or have leftovers of earlier epochs.
-func (b *board) unsettled() (all []storedRecord) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, p := range b.jobs {
+func (c *recordCache) unsettled() (all []storedRecord) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.jobs {
 		if p.live() || p.old {
 			all = append(all, p.storedRecord)
 		}

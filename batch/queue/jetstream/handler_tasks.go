@@ -24,7 +24,7 @@ const mostAsked = 16
 
 // fetch gives out the message of a task that the client may do. Workers get tasks of some sites
 // only.
-func (h *head) fetch(ctx context.Context, by caller, q *fetchRequest) (answer, error) {
+func (h *requestHandler) fetch(ctx context.Context, by caller, q *fetchRequest) (answer, error) {
 	if n := len(q.Sites); n > mostAsked || n == 0 && !q.Any {
 		return answer{}, fmt.Errorf("%w: tasks of %d sites", errMalformed, n)
 	}
@@ -36,25 +36,25 @@ func (h *head) fetch(ctx context.Context, by caller, q *fetchRequest) (answer, e
 	if q.Any && by.is(pki.Worker) {
 		return answer{}, fmt.Errorf("%w: a worker's credential is not for tasks of any site", queue.ErrRefused)
 	}
-	if !h.desk.mayFetch(by.name, h.e.o.AckWait) {
+	if !h.tickets.mayFetch(by.name, h.e.o.AckWait) {
 		return answer{}, fmt.Errorf("%w: %q has fetched %d tasks and taken none of them", queue.ErrRefused, by.name, mostGiven)
 	}
 	if h.paused.why(by.name) != "" {
 		return answer{}, nil
 	}
-	from := h.stands(by, q)
+	from := h.siteQueues(by, q)
 	var tokens []string
 	for _, s := range from {
 		tokens = append(tokens, s.token)
 	}
-	d, err := h.places.streams(ctx, tokens)
+	d, err := h.consumers.streams(ctx, tokens)
 	if err != nil {
 		return answer{}, err
 	}
 	before := d.from
 	m, err := d.next(ctx)
 	if !slices.Equal(before, d.from) {
-		h.places.forget(d.sites)
+		h.consumers.forget(d.sites)
 	}
 	if m == nil || err != nil {
 		return answer{}, err
@@ -62,13 +62,13 @@ func (h *head) fetch(ctx context.Context, by caller, q *fetchRequest) (answer, e
 	h.took(m, from)
 	t := &ticket{Subject: m.Subject(), Reply: m.(jetstream.Msg).Reply()}
 	t.MAC = t.sign(h.key, by.name)
-	h.desk.give(t.MAC, by.name)
+	h.tickets.give(t.MAC, by.name)
 	return answer{Ticket: t, Body: m.Data()}, nil
 }
 
 // token encodes the site of a credential's task in a subject. Sites of different credentials differ
 // even if their names are equal.
-func (h *head) token(user, site string) string {
+func (h *requestHandler) token(user, site string) string {
 	if user == "" {
 		return siteToken(site)
 	}
@@ -141,7 +141,7 @@ func (p *siteConsumers) close(ctx context.Context, needed map[string]bool, idle 
 }
 
 // claim checks a ticket.
-func (h *head) claim(by caller, q *request) (relayed, claim, error) {
+func (h *requestHandler) claim(by caller, q *request) (relayed, claim, error) {
 	if q.Ticket == nil || !hmac.Equal([]byte(q.Ticket.MAC), []byte(q.Ticket.sign(h.key, by.name))) {
 		return relayed{}, claim{}, fmt.Errorf("%w: not the ticket of a task that was given to %q", queue.ErrRefused, by.name)
 	}
@@ -150,7 +150,7 @@ func (h *head) claim(by caller, q *request) (relayed, claim, error) {
 }
 
 // holder returns the attempt that a ticket has begun, and that is at its task now.
-func (h *head) holder(ctx context.Context, by caller, q *request) (*attempt, error) {
+func (h *requestHandler) holder(ctx context.Context, by caller, q *request) (*attempt, error) {
 	m, c, err := h.claim(by, q)
 	if err != nil {
 		return nil, err
@@ -169,7 +169,7 @@ func (h *head) holder(ctx context.Context, by caller, q *request) (*attempt, err
 }
 
 // atWork returns the attempt of a ticket, as long as it has no result.
-func (h *head) atWork(ctx context.Context, by caller, q *request) (*attempt, error) {
+func (h *requestHandler) atWork(ctx context.Context, by caller, q *request) (*attempt, error) {
 	a, err := h.holder(ctx, by, q)
 	if err != nil {
 		return nil, err
@@ -183,7 +183,7 @@ func (h *head) atWork(ctx context.Context, by caller, q *request) (*attempt, err
 	return nil, err
 }
 
-func (h *head) extend(ctx context.Context, by caller, q *request) (answer, error) {
+func (h *requestHandler) extend(ctx context.Context, by caller, q *request) (answer, error) {
 	a, err := h.holder(ctx, by, q)
 	if err == nil {
 		err = a.m.InProgress()
@@ -191,13 +191,13 @@ func (h *head) extend(ctx context.Context, by caller, q *request) (answer, error
 	return answer{}, err
 }
 
-// giveBack returns a task that was not taken.
-func (h *head) giveBack(_ context.Context, by caller, q *request) (answer, error) {
+// returnTask returns a task that was not taken.
+func (h *requestHandler) returnTask(_ context.Context, by caller, q *request) (answer, error) {
 	m, c, err := h.claim(by, q)
 	if err != nil {
 		return answer{}, err
 	}
-	if !h.desk.end(q.Ticket.MAC) {
+	if !h.tickets.end(q.Ticket.MAC) {
 		return answer{}, fmt.Errorf("%w: the task %s of job %s was taken, or given back before", queue.ErrRefused, c.task, c.job)
 	}
 	return answer{}, m.Nak()
@@ -211,7 +211,7 @@ func kindOf(task string) string {
 
 func presenceKey(by caller, worker string) string { return by.name + "." + worker }
 
-func (h *head) take(ctx context.Context, by caller, q *takeRequest) (answer, error) {
+func (h *requestHandler) take(ctx context.Context, by caller, q *takeRequest) (answer, error) {
 	m, c, err := h.claim(by, &q.request)
 	if err != nil {
 		return answer{}, err
@@ -221,7 +221,7 @@ func (h *head) take(ctx context.Context, by caller, q *takeRequest) (answer, err
 	}
 	a := &attempt{e: h.e, id: q.Attempt, worker: presenceKey(by, q.Worker), holds: q.Holds, m: m, c: c, ticket: q.Ticket.MAC}
 	a.t = queue.Task{Job: c.job, Name: c.task, Kind: kindOf(c.task)}
-	if !h.desk.has(q.Ticket.MAC) {
+	if !h.tickets.has(q.Ticket.MAC) {
 		if _, err := h.holder(ctx, by, &q.request); err != nil { // else the answer was lost
 			return answer{}, err
 		}
@@ -230,7 +230,7 @@ func (h *head) take(ctx context.Context, by caller, q *takeRequest) (answer, err
 		err = a.take(ctx)
 	}
 	if err == nil || final(err) {
-		h.desk.end(q.Ticket.MAC)
+		h.tickets.end(q.Ticket.MAC)
 	}
 	if err != nil {
 		return answer{}, err
@@ -244,7 +244,7 @@ func (h *head) take(ctx context.Context, by caller, q *takeRequest) (answer, err
 
 // mayTake refuses tasks that touch the files of others' jobs, since such a task decides about the
 // result.
-func (h *head) mayTake(ctx context.Context, by caller, a *attempt) error {
+func (h *requestHandler) mayTake(ctx context.Context, by caller, a *attempt) error {
 	r, _, err := h.e.get(ctx, a.c.job)
 	if err != nil || r.malformed() || by.owns(r) || h.mayDo(a.m, r.Job.User) {
 		return nil // take reports the error
@@ -254,7 +254,7 @@ func (h *head) mayTake(ctx context.Context, by caller, a *attempt) error {
 }
 
 // wanted returns queue.ErrTwin for an attempt that has lost its task to another one.
-func (h *head) wanted(ctx context.Context, by caller, q *request) (answer, error) {
+func (h *requestHandler) wanted(ctx context.Context, by caller, q *request) (answer, error) {
 	a, err := h.holder(ctx, by, q)
 	if errors.Is(err, queue.ErrRefused) {
 		if _, _, err := h.claim(by, q); err != nil {
@@ -276,7 +276,7 @@ const (
 
 // settle takes the end of an attempt. Only an attempt of the job's owner can end the job, or name
 // other tasks.
-func (h *head) settle(ctx context.Context, by caller, q *settleRequest) (answer, error) {
+func (h *requestHandler) settle(ctx context.Context, by caller, q *settleRequest) (answer, error) {
 	a, err := h.holder(ctx, by, &q.request)
 	if err != nil || q.Ending == nil {
 		return answer{}, errors.Join(err, notEnded(q))
@@ -320,7 +320,7 @@ func (h *head) settle(ctx context.Context, by caller, q *settleRequest) (answer,
 }
 
 // checkResult returns an error for a result that the task cannot have.
-func (h *head) checkResult(ctx context.Context, a *attempt, o *queue.Outcome) error {
+func (h *requestHandler) checkResult(ctx context.Context, a *attempt, o *queue.Outcome) error {
 	if h.o.Check == nil {
 		return nil
 	}
@@ -353,7 +353,7 @@ func notEnded(q *settleRequest) error {
 }
 
 // progress publishes the progress of an attempt.
-func (h *head) progress(ctx context.Context, by caller, q *progressRequest) (answer, error) {
+func (h *requestHandler) progress(ctx context.Context, by caller, q *progressRequest) (answer, error) {
 	a, err := h.holder(ctx, by, &q.request)
 	if err != nil || q.Active == nil {
 		return answer{}, err
@@ -369,7 +369,7 @@ func (h *head) progress(ctx context.Context, by caller, q *progressRequest) (ans
 	}
 	b, err := json.Marshal(now)
 	if err == nil {
-		h.e.tell(eventProgress, a.c, b)
+		h.e.publishEvent(eventProgress, a.c, b)
 	}
 	return answer{}, err
 }
