@@ -107,7 +107,7 @@ func CheckJobFile(name string, data []byte, flags, own *pflag.FlagSet, check fun
 			err = source{jobEntry: j}.located(isAbsolute(j.input))
 		}
 		if err == nil {
-			_, err = p.order(source{jobEntry: j})
+			_, err = p.resolve(source{jobEntry: j})
 			err = source{jobEntry: j}.located(err)
 		}
 	}

@@ -21,12 +21,12 @@ type verb struct {
 	name, done string
 	only       string // the jobs to which it applies
 	applies    func(queue.State) bool
-	do         func(ctx context.Context, id string, o order) error // nil: the page lacks it
-	change     string                                              // of the request of a batch; may be ""
+	do         func(ctx context.Context, id string, o verbOptions) error // nil: the page lacks it
+	change     string                                                    // of the request of a batch; may be ""
 }
 
-// order has the options of a verb.
-type order struct {
+// verbOptions has the options of a verb.
+type verbOptions struct {
 	batch bool // for all jobs of the batch
 	value int
 }
@@ -49,21 +49,21 @@ func (s *server) verbs() []verb {
 	}
 }
 
-func plain(f func(ctx context.Context, id string) error) func(context.Context, string, order) error {
+func plain(f func(ctx context.Context, id string) error) func(context.Context, string, verbOptions) error {
 	if f == nil {
 		return nil
 	}
-	return func(ctx context.Context, id string, _ order) error { return f(ctx, id) }
+	return func(ctx context.Context, id string, _ verbOptions) error { return f(ctx, id) }
 }
 
-func (s *server) prioritize() func(context.Context, string, order) error {
+func (s *server) prioritize() func(context.Context, string, verbOptions) error {
 	if s.o.Prioritize == nil {
 		return nil
 	}
-	return func(ctx context.Context, id string, o order) error { return s.o.Prioritize(ctx, id, o.value) }
+	return func(ctx context.Context, id string, o verbOptions) error { return s.o.Prioritize(ctx, id, o.value) }
 }
 
-func (s *server) cancel(ctx context.Context, id string, o order) error {
+func (s *server) cancel(ctx context.Context, id string, o verbOptions) error {
 	reason := queue.ByHand
 	if o.batch {
 		reason = queue.WithBatch
@@ -71,8 +71,8 @@ func (s *server) cancel(ctx context.Context, id string, o order) error {
 	return s.engine.Cancel(ctx, id, reason)
 }
 
-func (s *server) pause(on bool) func(context.Context, string, order) error {
-	return func(ctx context.Context, id string, _ order) error { return s.engine.Pause(ctx, id, on) }
+func (s *server) pause(on bool) func(context.Context, string, verbOptions) error {
+	return func(ctx context.Context, id string, _ verbOptions) error { return s.engine.Pause(ctx, id, on) }
 }
 
 // can returns the names of the verbs that the page has, "workers" if it can pause them, and
@@ -92,8 +92,8 @@ func (s *server) can() (names []string) {
 	return names
 }
 
-// order reads a request, or refuses it.
-func (s *server) order(w http.ResponseWriter, r *http.Request, v verb) (o order, ok bool) {
+// verbOptions reads a request, or refuses it.
+func (s *server) verbOptions(w http.ResponseWriter, r *http.Request, v verb) (o verbOptions, ok bool) {
 	if v.do == nil {
 		site.Refuse(w, http.StatusNotImplemented, "jobs cannot be "+v.done+" from here: vidfilter jobs, or the same batch again, may do it")
 		return o, false
@@ -104,7 +104,7 @@ func (s *server) order(w http.ResponseWriter, r *http.Request, v verb) (o order,
 		site.Refuse(w, http.StatusBadRequest, fmt.Sprintf("give priority, and nothing else, a ?value= from 0 to %d", 1<<20))
 		return o, false
 	}
-	return order{q.Has("batch"), value}, true
+	return verbOptions{q.Has("batch"), value}, true
 }
 
 func (s *server) onJob(v verb) http.HandlerFunc {
@@ -113,7 +113,7 @@ func (s *server) onJob(v verb) http.HandlerFunc {
 		if !ok {
 			return
 		}
-		o, ok := s.order(w, r, v)
+		o, ok := s.verbOptions(w, r, v)
 		switch {
 		case !ok:
 		case !v.applies(j.State):
@@ -124,7 +124,7 @@ func (s *server) onJob(v verb) http.HandlerFunc {
 	}
 }
 
-func (s *server) changeJob(ctx context.Context, v verb, o order, id, title string) error {
+func (s *server) changeJob(ctx context.Context, v verb, o verbOptions, id, title string) error {
 	err := v.do(ctx, id, o)
 	if err == nil && s.o.Acted != nil {
 		s.o.Acted(v.done, id, title)
@@ -141,7 +141,7 @@ const (
 // onBatch changes all jobs of a batch, also if the reader leaves meanwhile.
 func (s *server) onBatch(v verb) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		o, ok := s.order(w, r, v)
+		o, ok := s.verbOptions(w, r, v)
 		if !ok {
 			return
 		}
@@ -166,7 +166,7 @@ var errNotNow = errors.New("no job of the batch is in such a state")
 
 // changeBatch changes the request of a batch, so that its agent adds no jobs meanwhile, and then
 // the jobs.
-func (s *server) changeBatch(ctx context.Context, v verb, o order, id string) error {
+func (s *server) changeBatch(ctx context.Context, v verb, o verbOptions, id string) error {
 	known := slices.ContainsFunc(s.requests(), func(r queue.RequestStatus) bool { return r.ID == id })
 	changed, err := s.changeRequest(ctx, v, id)
 	if err != nil {
@@ -196,7 +196,7 @@ func (s *server) jobsOf(ctx context.Context, batch string) (jobs []queue.Status,
 	return jobs, err
 }
 
-func (s *server) changeAll(ctx context.Context, v verb, o order, jobs []queue.Status) error {
+func (s *server) changeAll(ctx context.Context, v verb, o verbOptions, jobs []queue.Status) error {
 	var changing errgroup.Group
 	changing.SetLimit(changesAtOnce)
 	for _, j := range jobs {

@@ -39,7 +39,7 @@ type Tally struct {
 	order   []*job
 	version uint64
 	done    []*job // kept whole, the earliest first
-	goners  int    // in order
+	removed int    // in order
 	past    past
 	batches map[string]*Batch // by ID
 
@@ -67,7 +67,7 @@ func (t *Tally) Update(now time.Time, s queue.Status) (before Job, ok bool) {
 	j := t.jobs[s.Job.ID]
 	if j != nil && j.dropped && s.State != queue.Done {
 		t.done = slices.DeleteFunc(t.done, func(d *job) bool { return d == j })
-		t.bury(j)
+		t.retire(j)
 		j = nil
 	}
 	switch {
@@ -113,12 +113,12 @@ func (t *Tally) keep(j *job) {
 	old := t.done[0]
 	t.done = t.done[1:]
 	if old.kept = false; old.s.State == queue.Done { // else submitted again
-		t.bury(old)
+		t.retire(old)
 	}
 }
 
-// bury counts a job that is done, and keeps it no longer.
-func (t *Tally) bury(j *job) {
+// retire counts a job that is done, and keeps it no longer.
+func (t *Tally) retire(j *job) {
 	t.past.add(j)
 	t.drop(j)
 }
@@ -127,9 +127,9 @@ func (t *Tally) drop(j *job) {
 	t.leave(j)
 	delete(t.jobs, j.s.Job.ID)
 	j.gone = true
-	if t.goners++; t.goners > len(t.order)/8 {
+	if t.removed++; t.removed > len(t.order)/8 {
 		t.order = slices.DeleteFunc(t.order, func(j *job) bool { return j.gone })
-		t.goners = 0
+		t.removed = 0
 	}
 }
 

@@ -82,15 +82,15 @@ type entry struct {
 	paused  bool
 }
 
-// known is the state of a job in the queue.
-type known struct {
+// knownJob is the state of a job in the queue.
+type knownJob struct {
 	digest string
 	state  queue.State
 	gone   bool // its parts, which were in the store
 }
 
-func knownOf(s queue.Status) known {
-	return known{s.Job.Digest, s.State, s.State == queue.Cancelled && SpecOf(s.Job).Remote}
+func knownOf(s queue.Status) knownJob {
+	return knownJob{s.Job.Digest, s.State, s.State == queue.Cancelled && SpecOf(s.Job).Remote}
 }
 
 // Run submits the items that next returns until it has no more, waits for their jobs to end, and
@@ -396,7 +396,7 @@ const redoMark = "/redo-"
 // redo returns a new digest for a job that the queue has as done but whose output is gone, and
 // for a cancelled one whose parts are no longer in the store. Otherwise the queue would skip the
 // work.
-func redo(k known, digest string) string {
+func redo(k knownJob, digest string) string {
 	before, _, marked := strings.Cut(k.digest, redoMark)
 	switch {
 	case before != digest:

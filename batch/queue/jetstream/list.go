@@ -22,28 +22,28 @@ type listing struct {
 	public func(queue.Job) queue.Job // removes the fields that only owners see; may be nil
 }
 
-// page is an answer to a listing.
-type page struct {
-	found []storedRecord // the oldest change first
-	more  bool           // there are others, after the last of found
-	left  int            // jobs that are left out because of most, if after is 0
-	short []short        // those without their records
+// listPage is an answer to a listing.
+type listPage struct {
+	found   []storedRecord  // the oldest change first
+	more    bool            // there are others, after the last of found
+	left    int             // jobs that are left out because of most, if after is 0
+	missing []missingRecord // those without their records
 }
 
-// short is a place in a page whose record the cache does not have.
-type short struct {
+// missingRecord is a place in a page whose record the cache does not have.
+type missingRecord struct {
 	at     int
 	hidden bool // only its public fields may be shown
 }
 
 // list answers a listing.
-func (c *recordCache) list(ctx context.Context, l listing) (page, error) {
+func (c *recordCache) list(ctx context.Context, l listing) (listPage, error) {
 	p := c.look(l)
 	return p, c.fill(ctx, &p, l.public)
 }
 
 // look lists the jobs of the cache.
-func (c *recordCache) look(l listing) (found page) {
+func (c *recordCache) look(l listing) (found listPage) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	from := c.latest(l.most)
@@ -67,7 +67,7 @@ func (c *recordCache) look(l listing) (found page) {
 		hidden := l.public != nil && !p.Gone && !l.by.ownsOf(p.user)
 		switch {
 		case !p.Gone && p.Value == nil:
-			found.short = append(found.short, short{len(found.found), hidden})
+			found.missing = append(found.missing, missingRecord{len(found.found), hidden})
 		case hidden:
 			if p.shown == nil {
 				p.shown = publicRecord(p.Key, p.Value, l.public)
@@ -82,8 +82,8 @@ func (c *recordCache) look(l listing) (found page) {
 
 // fill reads the records that the cache does not have. One that has changed since counts as gone:
 // its latest state is later in the order.
-func (c *recordCache) fill(ctx context.Context, p *page, public func(queue.Job) queue.Job) error {
-	if len(p.short) == 0 {
+func (c *recordCache) fill(ctx context.Context, p *listPage, public func(queue.Job) queue.Job) error {
+	if len(p.missing) == 0 {
 		return nil
 	}
 	values, err := c.load(ctx, p)
@@ -91,7 +91,7 @@ func (c *recordCache) fill(ctx context.Context, p *page, public func(queue.Job) 
 		return fmt.Errorf("queue: reading jobs: %w", err)
 	}
 	changed := false
-	for _, s := range p.short {
+	for _, s := range p.missing {
 		r := &p.found[s.at]
 		if r.Value = values[r.At]; r.Value == nil {
 			r.Gone, changed = true, true
@@ -114,15 +114,15 @@ func (c *recordCache) fill(ctx context.Context, p *page, public func(queue.Job) 
 const dense = 8
 
 // load returns the records that a page lacks, by their revisions.
-func (c *recordCache) load(ctx context.Context, p *page) (map[uint64][]byte, error) {
+func (c *recordCache) load(ctx context.Context, p *listPage) (map[uint64][]byte, error) {
 	values := map[uint64][]byte{}
 	take := func(m *jetstream.RawStreamMsg) { values[m.Sequence] = m.Data }
-	first, last := p.found[p.short[0].at].At, p.found[p.short[len(p.short)-1].at].At
-	if n := uint64(len(p.short)); n > dense && last-first < n*dense {
+	first, last := p.found[p.missing[0].at].At, p.found[p.missing[len(p.missing)-1].at].At
+	if n := uint64(len(p.missing)); n > dense && last-first < n*dense {
 		_, err := deliver(ctx, c.e.jobs.stream, jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: first}, last, take)
 		return values, err
 	}
-	for _, s := range p.short {
+	for _, s := range p.missing {
 		m, err := c.e.jobs.stream.GetMsg(ctx, p.found[s.at].At)
 		if err == nil {
 			take(m)
