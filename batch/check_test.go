@@ -11,7 +11,6 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// work is a root with one source and its item.
 type work struct {
 	*testing.T
 	dir, root string

@@ -199,7 +199,6 @@ func (f finisher) mayReplaceAt(r Record, name string) error {
 	return fmt.Errorf("%q: %w", Item{Output: r.Output, Store: r.Store}.OutputPath(f.Root), ErrTaken)
 }
 
-// write is WriteRecord.
 func (f finisher) write(r Record) error { return f.Outputs.writeRecord(r) }
 
 // Outputs is a folder of outputs.
@@ -246,7 +245,6 @@ func (o Outputs) make(rel string) error {
 	})
 }
 
-// syncIn is durable.SyncDir.
 func syncIn(root *os.Root, dir string) error {
 	f, err := root.Open(dir)
 	if err != nil {

@@ -19,12 +19,10 @@ import (
 
 const jobsHint = "a job file has output:, and jobs: with a list of files; its schema: vidfilter batch --schema"
 
-// isJobFile reports whether a name has the ending of a job file.
 func isJobFile(name string) bool {
 	return slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(ending(name)))
 }
 
-// jobFile is the content of a job file.
 type jobFile struct {
 	output   string // as written
 	name     string

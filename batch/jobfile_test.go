@@ -59,7 +59,6 @@ batch: {jobs: 2, stall-timeout: 10m}
 	}
 }
 
-// file is the value of an option that names a file.
 type file struct{ pflag.Value }
 
 func (file) Type() string { return "FILE" }

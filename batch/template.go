@@ -91,7 +91,6 @@ func (t nameTemplate) uses(names ...string) bool {
 	return slices.ContainsFunc(t, func(p piece) bool { return slices.Contains(names, p.field) })
 }
 
-// values holds the values of the fields.
 type values struct {
 	name   string // of the source, without its folder
 	dir    string // below the given folder, or the name of a given file's folder

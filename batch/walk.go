@@ -13,7 +13,6 @@ import (
 // StateDir is the folder below the root in which a batch keeps its state.
 const StateDir = ".vidfilter"
 
-// foundFile is a file found by a walk.
 type foundFile struct {
 	path string // as the walk reached it
 	rel  string // its folder below the walked one, with slashes; "" at the top

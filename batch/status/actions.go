@@ -25,7 +25,6 @@ type verb struct {
 	change     string                                                    // of the request of a batch; may be ""
 }
 
-// verbOptions has the options of a verb.
 type verbOptions struct {
 	batch bool // for all jobs of the batch
 	value int

@@ -183,7 +183,6 @@ func wantSentence(t *testing.T, what, body string) {
 	}
 }
 
-// post sends a body.
 func (s *host) post(path, token, body string) (int, string, error) {
 	r, err := http.NewRequest("POST", s.url+path, strings.NewReader(body))
 	if err != nil {

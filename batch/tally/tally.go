@@ -133,7 +133,6 @@ func (t *Tally) drop(j *job) {
 	}
 }
 
-// remove takes a job out of the totals.
 func (t *Tally) remove(id string) {
 	if j := t.jobs[id]; j != nil {
 		t.done = slices.DeleteFunc(t.done, func(d *job) bool { return d == j })

@@ -152,7 +152,6 @@ func activeView(a queue.Active) Active {
 	return v
 }
 
-// done returns the frames done.
 func (j *job) done() int64 {
 	n := j.frames
 	if j.s.State == queue.Done && j.total > 0 && !j.guessed {
@@ -164,7 +163,6 @@ func (j *job) done() int64 {
 	return n
 }
 
-// written returns the bytes written.
 func (j *job) written() int64 {
 	if j.size > 0 {
 		return j.size

@@ -225,7 +225,6 @@ func reason(exit *exec.ExitError, last string) string {
 	return fmt.Sprintf("exit code %d", exit.ExitCode())
 }
 
-// lines splits its input into lines.
 type lines struct {
 	seen func([]byte)
 	say  func(string) // takes lines that are no JSON; may be nil

@@ -61,7 +61,6 @@ func Remove(ctx context.Context, e queue.Engine, id string) error {
 	return e.Forget(ctx, id)
 }
 
-// removeFiles removes the files of a job from the store.
 func removeFiles(ctx context.Context, store queue.Blobs, job string) error {
 	names, err := store.List(ctx, job+"/")
 	for _, name := range names {
@@ -70,7 +69,6 @@ func removeFiles(ctx context.Context, store queue.Blobs, job string) error {
 	return err
 }
 
-// again returns the job to resubmit.
 func again(s queue.Status) queue.Job {
 	j := s.Job
 	if s.State == queue.Cancelled {

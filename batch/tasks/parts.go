@@ -34,7 +34,6 @@ type Measured struct {
 	Quality     string  `json:"quality,omitempty"` // a tier of the denoiser
 }
 
-// options returns the options of the main command.
 func (m Measured) options() (args []string) {
 	for _, o := range []struct {
 		flag  string
@@ -51,7 +50,6 @@ func (m Measured) options() (args []string) {
 	return args
 }
 
-// option returns the option of the main command.
 func (p Part) option() string { return "--part=" + p.Range.String() }
 
 // PartResult is the result of a part.
@@ -99,7 +97,6 @@ func (k *task) threads() []string {
 	return []string{"--threads", strconv.Itoa(k.spec.Threads)}
 }
 
-// part filters one part of the file.
 func (k *task) part(ctx context.Context) (queue.Outcome, error) {
 	p, err := k.body()
 	if err != nil {

@@ -238,7 +238,6 @@ func (k *task) within(f func(*os.Root) error) error {
 	return errors.Join(f(base), base.Close())
 }
 
-// discard removes the job's folder.
 func (k *task) discard() {
 	// the next run tries again
 	_ = k.within(func(base *os.Root) error { return base.RemoveAll(k.job.ID) })

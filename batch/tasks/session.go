@@ -412,7 +412,6 @@ func redo(k knownJob, digest string) string {
 // gone.
 const maxRenewals = 5
 
-// follow takes a status of a job.
 func (s *Session) follow(ctx context.Context, st queue.Status) {
 	if st.State == queue.Removed {
 		return
@@ -485,7 +484,6 @@ func (s *Session) Address(id string) string {
 	return ""
 }
 
-// close ends a job.
 func (s *Session) close(e *entry, st queue.Status) {
 	if st.State != queue.Done {
 		removeCopies(s.Root, st.Job.ID)

@@ -181,7 +181,6 @@ var answerCodes = map[string]error{
 
 var errProtocol = errors.New("queue: the versions do not fit together")
 
-// failed returns the answer of an error.
 func failed(err error) answer {
 	for code, of := range answerCodes {
 		if errors.Is(err, of) {
@@ -223,7 +222,6 @@ func pack(v any, data []byte) (*nats.Msg, error) {
 	return m, err
 }
 
-// unpack is the inverse of pack.
 func unpack(m *nats.Msg, v any) (data []byte, err error) {
 	if h := m.Header.Get(askHeader); h != "" {
 		return m.Data, json.Unmarshal([]byte(h), v)

@@ -15,7 +15,6 @@ import (
 	"vidfilter/internal/wake"
 )
 
-// message is the message of a task.
 type message interface {
 	Subject() string
 	Data() []byte

@@ -81,7 +81,6 @@ func (l *auditLog) note(by caller, what string, j queue.Job, more Note) {
 	l.to(more)
 }
 
-// refusal notes a refused request.
 func (l *auditLog) refusal(by caller, verb string, c claim, err error) {
 	l.mu.Lock()
 	r := l.refused[by.name+" "+verb]

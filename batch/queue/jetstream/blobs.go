@@ -258,7 +258,6 @@ func (b blobs) Sizes(ctx context.Context) (map[string]int64, error) {
 	return sizes, err
 }
 
-// each calls f with every file.
 func (b blobs) each(ctx context.Context, f func(jetstream.ObjectInfo)) error {
 	all := map[string]jetstream.ObjectInfo{}
 	err := latest(ctx, b.e.files, b.metas()+">", func(m *jetstream.RawStreamMsg) {

@@ -34,7 +34,6 @@ func (c *client) Left() int { return int(c.left.Load()) }
 
 var _ queue.Engine = (*client)(nil)
 
-// newClient takes the connection.
 func newClient(nc *nats.Conn, o ConnectOptions, who caller, d *reconnectGuard) (*client, error) {
 	c := &client{link: newLink(nc, o.Options), who: who, version: o.Version, most: o.Most, guard: d, protocol: cmp.Or(o.protocol, queue.Protocol)}
 	if o.Acting != nil {
@@ -76,7 +75,6 @@ func (d *reconnectGuard) refused(nc *nats.Conn, err error) {
 	}
 }
 
-// watch takes the errors of a connection.
 func (d *reconnectGuard) watch(nc *nats.Conn) {
 	before := nc.ErrorHandler()
 	nc.SetErrorHandler(func(nc *nats.Conn, s *nats.Subscription, err error) {

@@ -19,7 +19,6 @@ import (
 	"vidfilter/internal/hint"
 )
 
-// plain starts an ordinary NATS server.
 func plain(t *testing.T, o server.Options) *server.Server {
 	t.Helper()
 	o.Host, o.NoSigs, o.NoLog = "127.0.0.1", true, true

@@ -145,7 +145,6 @@ type link struct {
 	onClose   []func() error // in reverse order
 }
 
-// newLink takes the connection.
 func newLink(nc *nats.Conn, o Options) link {
 	return link{o: o, names: names(o.Prefix), nc: nc, drains: []string{everyone}, onClose: []func() error{func() error { nc.Close(); return nil }}}
 }

@@ -216,7 +216,6 @@ func (h *host) stop() error {
 	return nil
 }
 
-// restart restarts the server at the same address.
 func (h *host) restart() error {
 	if at, ok := h.ns.Load().Addr().(*net.TCPAddr); ok && !h.o.DontListen {
 		h.o.Port = at.Port

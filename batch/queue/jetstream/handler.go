@@ -105,7 +105,6 @@ func (h *requestHandler) asker(m *nats.Msg) (by caller, verb string, ok bool) {
 	return caller{role: pki.Role(t[0]), name: t[1]}, t[2], true
 }
 
-// answer answers a message.
 func (h *requestHandler) answer(ctx context.Context, m *nats.Msg) {
 	by, what, _ := h.asker(m)
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
@@ -438,7 +437,6 @@ func (h *requestHandler) endJob(ctx context.Context, by caller, id, how string, 
 	return answer{}, h.removeAll(ctx, id)
 }
 
-// forget removes a job that has ended.
 func (h *requestHandler) forget(ctx context.Context, by caller, q *request) (answer, error) {
 	r, err := h.own(ctx, by, q.ID)
 	if err != nil {

@@ -170,7 +170,6 @@ func (h *requestHandler) isFull(ctx context.Context, user string, has int64, pac
 	return nil
 }
 
-// fileIn makes a file of pieces.
 func (h *requestHandler) fileIn(ctx context.Context, by caller, q *fileInRequest) (answer, error) {
 	if err := h.mayTouch(ctx, by, &q.fileRequest, true); err != nil {
 		return answer{}, err
@@ -245,7 +244,6 @@ func (h *requestHandler) info(ctx context.Context, name string) (*jetstream.Obje
 	return info, err
 }
 
-// pieceOut returns the next piece of a file.
 func (h *requestHandler) pieceOut(ctx context.Context, by caller, q *pieceRequest) (answer, error) {
 	if err := h.mayTouch(ctx, by, &q.fileRequest, false); err != nil {
 		return answer{}, err
@@ -271,7 +269,6 @@ func (h *requestHandler) remove(ctx context.Context, by caller, q *fileRequest) 
 	return answer{}, blobs{h.e}.Delete(ctx, q.Name)
 }
 
-// files lists the files of a job.
 func (h *requestHandler) files(ctx context.Context, by caller, q *fileRequest) (answer, error) {
 	job, _, _ := strings.Cut(q.Name, "/")
 	if _, err := h.own(ctx, by, job); err != nil {

@@ -116,7 +116,6 @@ func (p *siteConsumers) streams(ctx context.Context, tokens []string) (*streams,
 	return s, nil
 }
 
-// forget drops deleted consumers.
 func (p *siteConsumers) forget(tokens []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,7 +139,6 @@ func (p *siteConsumers) close(ctx context.Context, needed map[string]bool, idle 
 	}
 }
 
-// claim checks a ticket.
 func (h *requestHandler) claim(by caller, q *request) (relayed, claim, error) {
 	if q.Ticket == nil || !hmac.Equal([]byte(q.Ticket.MAC), []byte(q.Ticket.sign(h.key, by.name))) {
 		return relayed{}, claim{}, fmt.Errorf("%w: not the ticket of a task that was given to %q", queue.ErrRefused, by.name)
@@ -331,7 +329,6 @@ func (h *requestHandler) checkResult(ctx context.Context, a *attempt, o *queue.O
 	return err
 }
 
-// brief shortens a text for people.
 func brief(s string) string { return cut(oneLine(s), mostText) }
 
 func cut(s string, most int) string {
@@ -352,7 +349,6 @@ func notEnded(q *settleRequest) error {
 	return nil
 }
 
-// progress publishes the progress of an attempt.
 func (h *requestHandler) progress(ctx context.Context, by caller, q *progressRequest) (answer, error) {
 	a, err := h.holder(ctx, by, &q.request)
 	if err != nil || q.Active == nil {

@@ -22,7 +22,6 @@ type listing struct {
 	public func(queue.Job) queue.Job // removes the fields that only owners see; may be nil
 }
 
-// listPage is an answer to a listing.
 type listPage struct {
 	found   []storedRecord  // the oldest change first
 	more    bool            // there are others, after the last of found
@@ -36,7 +35,6 @@ type missingRecord struct {
 	hidden bool // only its public fields may be shown
 }
 
-// list answers a listing.
 func (c *recordCache) list(ctx context.Context, l listing) (listPage, error) {
 	p := c.look(l)
 	return p, c.fill(ctx, &p, l.public)

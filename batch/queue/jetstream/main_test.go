@@ -127,7 +127,6 @@ func ends(do func(ctx context.Context, j queue.Job)) queue.Handler {
 	}
 }
 
-// log records the actions of handlers, in order.
 type log struct {
 	mu    sync.Mutex
 	lines []string

@@ -109,7 +109,6 @@ func checkTask(t queue.Task) error {
 	return nil
 }
 
-// newID returns a unique name.
 func newID() string { return strings.ToLower(rand.Text()[:16]) }
 
 // Only the process of Serve reaches the streams of its queue. A client publishes only

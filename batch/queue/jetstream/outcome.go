@@ -12,7 +12,6 @@ import (
 	"vidfilter/batch/queue"
 )
 
-// storedOutcome is a stored result.
 type storedOutcome struct {
 	queue.Outcome
 	// the attempt that claimed it, so that an attempt that got no answer can recognize its own

@@ -38,7 +38,7 @@ type recordCache struct {
 	sizes map[string]int64 // of files, by name
 }
 
-// cachedRecord is a record on the cache, or a note of it without Value.
+// cachedRecord is a record in the cache, or a note of it without Value.
 type cachedRecord struct {
 	storedRecord
 	summary
@@ -126,7 +126,6 @@ func (c *recordCache) follow(ctx context.Context) error {
 	return nil
 }
 
-// read takes the records that have changed.
 func (c *recordCache) read(ctx context.Context) error {
 	c.reading.Lock()
 	defer c.reading.Unlock()
@@ -163,7 +162,7 @@ func (c *recordCache) put(r storedRecord, at time.Time) {
 	}
 }
 
-// wholeRecords is how many jobs that have ended have their records on the cache, the latest: more
+// wholeRecords is how many jobs that have ended have their records in the cache, the latest: more
 // than a list shows.
 const wholeRecords = 1500
 
@@ -195,7 +194,7 @@ func (c *recordCache) compact() {
 	c.stale = 0
 }
 
-// count adds a record to the totals of its credential, or takes it away. b.mu is held.
+// count adds a record to the totals of its credential, or takes it away. c.mu is held.
 func (c *recordCache) count(p *cachedRecord, sign int) {
 	name := p.user
 	u := c.users[name]
@@ -258,7 +257,6 @@ func (c *recordCache) file(name string, size int64) {
 	}
 }
 
-// usage returns what a credential has.
 func (c *recordCache) usage(name string) usage {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -285,7 +283,6 @@ func (c *recordCache) job(id string) (bytes int64, user string) {
 	return p.bytes, p.user
 }
 
-// all returns what each credential has.
 func (c *recordCache) all() map[string]usage {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -322,7 +319,6 @@ func (c *recordCache) sites() map[string][]string {
 	return all
 }
 
-// files returns the names of a job's files.
 func (c *recordCache) files(job string) (names []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -96,7 +96,6 @@ func (f *fleet) task(by queue.Engine, id string) {
 	e2e.Must(f.t, by.Submit(f.t.Context(), queue.Job{ID: id, Site: "nowhere", First: queue.Task{Name: "part-0001", Kind: "part", Site: "parts"}}, false))
 }
 
-// fetch has a client fetch a task of a site.
 func (f *fleet) fetch(c *client, site string) (*clientSource, *attempt) {
 	f.t.Helper()
 	d := &clientSource{c: c, w: queue.Worker{Sites: []string{site}}}
@@ -112,7 +111,6 @@ func (f *fleet) fetch(c *client, site string) (*clientSource, *attempt) {
 	return d, &attempt{id: newID(), worker: "w", m: m, c: claim}
 }
 
-// give has a client fetch and take a task.
 func (f *fleet) give(c *client) *attempt {
 	f.t.Helper()
 	d, a := f.fetch(c, "parts")

@@ -62,7 +62,6 @@ func endingOf(o queue.Outcome, err, cause error, stopping bool) ending {
 	return end(endFailed)
 }
 
-// err returns the error of a failure.
 func (e ending) err() error {
 	if e.Code == "" {
 		return errors.New(e.Reason)

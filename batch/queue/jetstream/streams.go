@@ -58,7 +58,7 @@ func (s *streams) consumers(ctx context.Context) error {
 // lastTurn is the turn in which tasks of jobs with a priority come last, so that others go on.
 const lastTurn = 4
 
-// next implements task source. It recreates consumers that somebody has deleted.
+// next implements taskSource. It recreates consumers that somebody has deleted.
 func (s *streams) next(ctx context.Context) (message, error) {
 	from, first := s.from, len(s.sites)
 	if s.turn++; s.turn%lastTurn == 0 {
@@ -157,7 +157,6 @@ func (s *streams) close() {
 	}
 }
 
-// sweepLoop sweeps now and then.
 func (e *Engine) sweepLoop(ctx context.Context) {
 	for ctx.Err() == nil {
 		if err := e.Sweep(ctx); err != nil && ctx.Err() == nil && e.nc.IsConnected() && !errors.Is(err, context.DeadlineExceeded) {

@@ -75,7 +75,6 @@ func (e *Engine) submit(ctx context.Context, j queue.Job, again bool) (*record, 
 	return r, nil
 }
 
-// anew returns the record of a job that starts over.
 func (r *record) anew(j queue.Job) *record {
 	next := newRecord(j)
 	next.Old = append(slices.Clone(r.Old), r.Epoch)
@@ -181,7 +180,6 @@ func (e *Engine) putOpen(ctx context.Context, r *record) error {
 	return nil
 }
 
-// putGroup queues the tasks of a group.
 func (e *Engine) putGroup(ctx context.Context, r *record, g group) error {
 	tasks := []queue.Task{r.Job.First}
 	if g.By != "" {
@@ -284,7 +282,6 @@ func (e *Engine) Prioritize(ctx context.Context, id string, priority int) error 
 	return e.putOpen(ctx, r)
 }
 
-// changeLive changes the record of a job that has not ended.
 func (e *Engine) changeLive(ctx context.Context, id string, change func(r *record)) (*record, error) {
 	return e.update(ctx, id, func(r *record) error {
 		if !r.live() {

@@ -103,7 +103,6 @@ func (e *Engine) queued(ctx context.Context) (map[claim]bool, error) {
 	return there, nil
 }
 
-// entry is an entry of a bucket.
 type entry struct {
 	key   string
 	value []byte

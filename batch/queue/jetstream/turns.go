@@ -36,7 +36,6 @@ func (t *turns) order(site string, users []string) {
 
 func (r *round) begin(user string) float64 { return max(r.now, r.next[user]) }
 
-// took notes that a worker got a task.
 func (t *turns) took(site, user string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -183,7 +183,6 @@ func (w *watcher) changed(key string, value []byte, at uint64, gone bool) {
 	}
 }
 
-// event handles an event.
 func (w *watcher) event(m *nats.Msg) {
 	c, err := fromSubject(m.Subject)
 	if err == nil && m.Subject == w.names.event(eventChange, c) {

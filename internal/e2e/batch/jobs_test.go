@@ -12,7 +12,6 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// listing is the output of vidfilter jobs --json.
 type listing struct {
 	Running bool `json:"running"`
 	Jobs    []struct {

@@ -49,7 +49,6 @@ func TestKilled(t *testing.T) {
 	t.Logf("%d kills in %d batches; killed in each of %v", k.kills, k.rounds, k.struck)
 }
 
-// killing is a series of killed batches.
 type killing struct {
 	t      *testing.T
 	in     string

@@ -112,7 +112,6 @@ func files(t *testing.T, dir string) map[string]state {
 	return all
 }
 
-// contents is files without their times.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}

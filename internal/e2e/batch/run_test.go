@@ -17,7 +17,6 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// batch is a run of the program.
 type batch struct {
 	*e2e.Process
 	t    *testing.T
@@ -147,7 +146,6 @@ func lacks(t *testing.T, said string, words ...string) {
 	}
 }
 
-// report is the document of --report.
 type report struct {
 	Version string `json:"version"`
 	Root    string `json:"root"`
@@ -182,7 +180,6 @@ func readReport(t *testing.T, name string) (r report, rows map[string]row) {
 	return r, rows
 }
 
-// event is a line of --progress json.
 type event struct {
 	Type    string `json:"type"`
 	Message string `json:"message"`

@@ -11,7 +11,6 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// ffmpeg returns the output of the ffmpeg program.
 func ffmpeg(t *testing.T, args ...string) string {
 	t.Helper()
 	return string(e2e.Run(t, "ffmpeg", append([]string{"-v", "error", "-nostdin"}, args...)...))
@@ -23,7 +22,6 @@ func pictures(t *testing.T, name string) string {
 	return ffmpeg(t, "-i", name, "-map", "0:V:0", "-vsync", "passthrough", "-f", "framemd5", "-")
 }
 
-// times returns the times of a video's frames alone.
 func times(t *testing.T, name string) (all []string) {
 	t.Helper()
 	for line := range strings.Lines(pictures(t, name)) {

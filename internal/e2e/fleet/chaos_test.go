@@ -160,7 +160,6 @@ type victim struct {
 	until time.Time // the end of hurt
 }
 
-// chaos is a round.
 type chaos struct {
 	t       *testing.T
 	server  *server

@@ -239,7 +239,6 @@ func TestDeploySecurity(t *testing.T) {
 	}
 }
 
-// tool runs a checker if it is installed.
 func tool(t *testing.T, name string, args ...string) {
 	t.Helper()
 	if _, err := exec.LookPath(name); err != nil {

@@ -29,7 +29,6 @@ import (
 
 func TestMain(m *testing.M) { e2e.Main(m, 1, "-ldflags", "-X vidfilter/internal/cli.version=one") }
 
-// process is a running vidfilter.
 type process struct {
 	*e2e.Process
 	t *testing.T
@@ -104,7 +103,6 @@ func (p *process) caught(word string) (child int) {
 	return child
 }
 
-// server is vidfilter serve.
 type server struct {
 	*process
 	State, URL, Listen, Creds, Submitter, Status string

@@ -110,7 +110,6 @@ func TestPageRights(t *testing.T) {
 	}
 }
 
-// tab is a tab of Chromium with the page.
 type tab struct {
 	t   *testing.T
 	ctx context.Context

@@ -57,7 +57,6 @@ func resident(t *testing.T, pid int) (kB int) {
 	return kB
 }
 
-// jobList is the output of vidfilter jobs --json.
 type jobList struct {
 	Jobs []struct {
 		ID, Title, State, Reason string

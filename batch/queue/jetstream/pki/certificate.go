@@ -34,7 +34,6 @@ const (
 	margin   = 90 * 24 * time.Hour
 )
 
-// pair is a certificate and its key.
 type pair struct {
 	cert *x509.Certificate
 	key  crypto.Signer
@@ -52,7 +51,6 @@ func (p pair) pem() ([]byte, error) {
 	return append(p.certPEM(), key...), err
 }
 
-// tls returns the pair for TLS.
 func (p pair) tls() []tls.Certificate {
 	return []tls.Certificate{{Certificate: [][]byte{p.cert.Raw}, PrivateKey: p.key}}
 }
@@ -185,7 +183,6 @@ func ownHosts(more []string) []string {
 	return slices.Compact(hosts)
 }
 
-// certificates returns all certificates in PEM data.
 func certificates(b []byte) (certs []*x509.Certificate, err error) {
 	for {
 		var block *pem.Block
