@@ -361,8 +361,8 @@ var ErrRefused = errors.New("queue: refused")
 // ErrNoJob is returned for jobs that the queue does not have.
 var ErrNoJob = errors.New("there is no job with this ID")
 
-// ErrTwin is the cause of a handler's context if another worker has finished the task.
-var ErrTwin = errors.New("queue: another worker has done this task")
+// ErrOvertaken is the cause of a handler's context if another worker has finished the task.
+var ErrOvertaken = errors.New("queue: another worker has done this task")
 
 // ErrCancelled is the cause of a handler's context if the job was cancelled or started over.
 var ErrCancelled = errors.New("queue: the job was cancelled")

@@ -87,7 +87,7 @@ func (t *Tally) Update(now time.Time, s queue.Status) (before Job, ok bool) {
 	t.version++
 	j.version = t.version
 	got := j.follow(now, s, ok)
-	j.weigh(t.o)
+	j.estimateSize(t.o)
 	got = j.rest(got)
 	j.forget()
 	t.enter(j)

@@ -149,10 +149,10 @@ func (k *task) send(ctx context.Context, blob, file string) error {
 	defer cancel()
 	cause := context.Cause(ctx)
 	switch {
-	case errors.Is(cause, queue.ErrTwin), errors.Is(cause, queue.ErrCancelled):
+	case errors.Is(cause, queue.ErrOvertaken), errors.Is(cause, queue.ErrCancelled):
 		err = cause
 	case err == nil && k.overtaken(lasting):
-		err = queue.ErrTwin
+		err = queue.ErrOvertaken
 	}
 	if err != nil {
 		k.takeBack(lasting, blob)

@@ -143,7 +143,7 @@ func (r *Runner) Handle(ctx context.Context, j queue.Job, t queue.Task, report f
 			return queue.Outcome{}, cause
 		}
 		if k.overtaken(ctx) { // the other worker may already have deleted our files
-			return queue.Outcome{}, queue.ErrTwin
+			return queue.Outcome{}, queue.ErrOvertaken
 		}
 		err = k.judge(err)
 		if errors.Is(err, ErrSession) {

@@ -174,7 +174,7 @@ func (t *ticket) sign(key []byte, name string) string {
 // Errors of the server that a client recognizes, by their codes.
 var answerCodes = map[string]error{
 	"gone": errGone, "no job": queue.ErrNoJob, "claimed": errClaimed, "finished": errFinished, "malformed": errMalformed,
-	"twin": queue.ErrTwin, "cancelled": queue.ErrCancelled, "no file": queue.ErrNoBlob, "replaced": errReplaced,
+	"twin": queue.ErrOvertaken, "cancelled": queue.ErrCancelled, "no file": queue.ErrNoBlob, "replaced": errReplaced,
 	"refused": queue.ErrRefused, "protocol": errProtocol, "full": queue.ErrStoreFull, "quota": queue.ErrQuota, "too many": errTooMany,
 	"no batch": queue.ErrNoRequest, "held": queue.ErrHeld,
 }

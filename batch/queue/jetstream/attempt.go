@@ -60,7 +60,7 @@ var errFinished = errors.New("queue: the task has its result")
 func final(err error) bool {
 	return slices.ContainsFunc([]error{
 		errGone, queue.ErrNoJob, errClaimed, errFinished, errNotOwner, errMalformed, errNoResult,
-		queue.ErrTwin, queue.ErrCancelled, queue.ErrNoBlob, queue.ErrStoreFull, queue.ErrQuota, queue.ErrNoRequest, queue.ErrHeld,
+		queue.ErrOvertaken, queue.ErrCancelled, queue.ErrNoBlob, queue.ErrStoreFull, queue.ErrQuota, queue.ErrNoRequest, queue.ErrHeld,
 		nats.ErrMaxPayload, nats.ErrConnectionClosed, jetstream.ErrInvalidKey, queue.ErrRefused, errProtocol, errReplaced,
 	}, func(f error) bool { return errors.Is(err, f) })
 }
@@ -95,7 +95,7 @@ func (p *workerPool) do(ctx context.Context, m message) {
 	err = p.source.settle(settle, a.attempt, end)
 	p.ended(kindOf(c.task), end, crowded)
 	switch {
-	case errors.Is(err, queue.ErrTwin):
+	case errors.Is(err, queue.ErrOvertaken):
 		p.l.o.Log.Warn(fmt.Sprintf("task %s of job %s, attempt %d: another worker has done it; this result is dropped", c.task, c.job, a.t.Attempt))
 	case errors.Is(err, queue.ErrRefused):
 		p.l.o.Log.Warn(fmt.Sprintf("task %s of job %s, attempt %d: this result is dropped: %v", c.task, c.job, a.t.Attempt, err))

@@ -110,8 +110,8 @@ func (c *failureRecords) note(worker string, of claim, done bool) (well bool, lo
 	return w.well[of.job], len(w.lost)
 }
 
-// acquit takes back a failure for which the job is to blame, as far as is known.
-func (c *failureRecords) acquit(worker string, of claim) {
+// takeBack uncounts a failure for which the job is to blame, as far as is known.
+func (c *failureRecords) takeBack(worker string, of claim) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if w := c.of[workerKind{worker, kindOf(of.task)}]; w != nil {
@@ -133,7 +133,7 @@ func (a *attempt) judge(ctx context.Context, on []machine) blame {
 	well, lost := a.e.failures.note(a.worker, a.c, false)
 	switch {
 	case lost < suspicious && (well || len(on) > 1):
-		a.e.failures.acquit(a.worker, a.c)
+		a.e.failures.takeBack(a.worker, a.c)
 		return theJob
 	case a.othersCan(ctx):
 		return nobody

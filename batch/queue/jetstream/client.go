@@ -381,7 +381,7 @@ func ticketOf(ctx context.Context) *ticket {
 func (d *clientSource) wanted(ctx context.Context, a *attempt) error {
 	q := requestOf(a)
 	_, err := d.c.ask(ctx, "wanted", &q)
-	if errors.Is(err, queue.ErrTwin) || errors.Is(err, queue.ErrCancelled) {
+	if errors.Is(err, queue.ErrOvertaken) || errors.Is(err, queue.ErrCancelled) {
 		return err
 	}
 	return nil // if the server does not answer, it is

@@ -251,14 +251,14 @@ func (h *requestHandler) mayTake(ctx context.Context, by caller, a *attempt) err
 	return fmt.Errorf("%w: the job %s is of %q, and %q may not decide about its files: use the same credential", queue.ErrRefused, a.c.job, r.Job.User, by.name)
 }
 
-// wanted returns queue.ErrTwin for an attempt that has lost its task to another one.
+// wanted returns queue.ErrOvertaken for an attempt that has lost its task to another one.
 func (h *requestHandler) wanted(ctx context.Context, by caller, q *request) (answer, error) {
 	a, err := h.holder(ctx, by, q)
 	if errors.Is(err, queue.ErrRefused) {
 		if _, _, err := h.claim(by, q); err != nil {
 			return answer{}, err
 		}
-		return answer{}, queue.ErrTwin
+		return answer{}, queue.ErrOvertaken
 	}
 	if err == nil {
 		err = a.wanted(ctx)
@@ -342,7 +342,7 @@ func cut(s string, most int) string {
 }
 
 func notEnded(q *settleRequest) error {
-	how := []string{endDone, endTwin, endCancelled, endBack, endPermanent, endDied, endFailed}
+	how := []string{endDone, endOvertaken, endCancelled, endBack, endPermanent, endDied, endFailed}
 	if q.Ending == nil || (q.Ending.How == endDone) != (q.Ending.Outcome != nil) || !slices.Contains(how, q.Ending.How) {
 		return fmt.Errorf("%w: an end without outcome", errMalformed)
 	}

@@ -320,7 +320,7 @@ func TestFrozenProcess(t *testing.T) {
 		t.Errorf("%+v", st)
 	}
 	e2e.Must(t, cmd.Process.Signal(syscall.SIGCONT))
-	if l := line(t, out, "ended"); l != "ended "+queue.ErrTwin.Error() {
+	if l := line(t, out, "ended"); l != "ended "+queue.ErrOvertaken.Error() {
 		t.Error(l)
 	}
 	e2e.Contains(t, line(t, out, "time="), "is dropped")

@@ -27,7 +27,7 @@ type ending struct {
 // Ways in which an attempt ends.
 const (
 	endDone      = "done"
-	endTwin      = "twin"      // another worker was quicker
+	endOvertaken = "twin"      // another worker was quicker
 	endCancelled = "cancelled" // with its job
 	endBack      = "back"      // does not count, and is tried again after Delay
 	endPermanent = "permanent" // failed, and always would
@@ -44,8 +44,8 @@ func endingOf(o queue.Outcome, err, cause error, stopping bool) ending {
 	case err == nil:
 		return ending{How: endDone, Outcome: &o}
 	// the handler may be the first to notice
-	case errors.Is(cause, queue.ErrTwin), errors.Is(err, queue.ErrTwin):
-		return end(endTwin)
+	case errors.Is(cause, queue.ErrOvertaken), errors.Is(err, queue.ErrOvertaken):
+		return end(endOvertaken)
 	case errors.Is(cause, queue.ErrCancelled):
 		return end(endCancelled)
 	case stopping:
@@ -69,7 +69,7 @@ func (e ending) err() error {
 	return queue.Coded(e.Code, errors.New(e.Reason))
 }
 
-// settle reports the end of an attempt to the queue. It returns queue.ErrTwin if another one
+// settle reports the end of an attempt to the queue. It returns queue.ErrOvertaken if another one
 // counts.
 func (a *attempt) settle(ctx context.Context, end ending) error {
 	defer a.over()
@@ -77,8 +77,8 @@ func (a *attempt) settle(ctx context.Context, end ending) error {
 	switch end.How {
 	case endDone:
 		return a.deliver(ctx, *end.Outcome)
-	case endTwin:
-		return a.twin(ctx)
+	case endOvertaken:
+		return a.overtaken(ctx)
 	case endCancelled:
 		a.drop(ctx)
 	case endBack:
@@ -111,8 +111,8 @@ func (a *attempt) deliver(ctx context.Context, o queue.Outcome) error {
 		a.e.failures.note(a.worker, a.c, true)
 		a.e.publishEvent(eventDone, a.c, nil)
 		a.ack(ctx)
-	case errors.Is(err, queue.ErrTwin):
-		return a.twin(ctx)
+	case errors.Is(err, queue.ErrOvertaken):
+		return a.overtaken(ctx)
 	case errors.Is(err, errGone), errors.Is(err, queue.ErrNoJob):
 		a.drop(ctx)
 	case errors.Is(err, nats.ErrMaxPayload):
@@ -126,10 +126,10 @@ func (l *link) tooLarge() ending {
 	return ending{How: endPermanent, Reason: fmt.Sprintf("its outcome is too large for the queue: the limit is %d bytes", l.nc.MaxPayload())}
 }
 
-// twin ends an attempt that another one has overtaken.
-func (a *attempt) twin(ctx context.Context) error {
+// overtaken ends an attempt that another one has overtaken.
+func (a *attempt) overtaken(ctx context.Context) error {
 	a.finished(ctx)
-	return queue.ErrTwin
+	return queue.ErrOvertaken
 }
 
 // finished advances a job again whose worker died after storing the result.

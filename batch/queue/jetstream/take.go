@@ -138,7 +138,7 @@ func (a *attempt) wanted(ctx context.Context) error {
 		return nil
 	}
 	if k, err := a.e.kept(ctx, a.c); err == nil && k.By != a.id {
-		return queue.ErrTwin
+		return queue.ErrOvertaken
 	}
 	if !r.live() {
 		return queue.ErrCancelled
