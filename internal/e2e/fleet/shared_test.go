@@ -111,8 +111,8 @@ func TestSharedOutside(t *testing.T) {
 func TestHoursAndLimits(t *testing.T) {
 	e2e.Start(t, false)
 	s := serve(t, filepath.Join(t.TempDir(), "state"), "127.0.0.1:0")
-	in, out := clips(t), filepath.Join(t.TempDir(), "out")
-	hour := func(n int) string { return time.Now().Add(time.Duration(n) * time.Hour).Format("15:04") }
+	in, out, now := clips(t), filepath.Join(t.TempDir(), "out"), time.Now()
+	hour := func(n int) string { return now.Add(time.Duration(n) * time.Hour).Format("15:04") }
 	asleep := s.worker(t.TempDir(), "--hours", hour(2)+"-"+hour(3))
 	limited := s.worker(t.TempDir(), "--cores", "1", "--memory", "1GB", "--device", "cpu", "--hours", hour(-2)+"-"+hour(2))
 	b := s.batch(in, out)
@@ -137,8 +137,8 @@ func TestHoursAndLimits(t *testing.T) {
 // A batch outside its hours begins nothing and shows until when; it can be interrupted.
 func TestBatchHours(t *testing.T) {
 	e2e.Start(t, false)
-	out := filepath.Join(t.TempDir(), "out")
-	hour := func(n int) string { return time.Now().Add(time.Duration(n) * time.Hour).Format("15:04") }
+	out, now := filepath.Join(t.TempDir(), "out"), time.Now()
+	hour := func(n int) string { return now.Add(time.Duration(n) * time.Hour).Format("15:04") }
 	b := run(t, "batch", clips(t), "-o", out, "--progress", "plain", "--hours", hour(2)+"-"+hour(3))
 	b.Says("it waits until " + hour(2))
 	b.Until("the reason", func() bool {
