@@ -15,24 +15,24 @@ import (
 
 // node is a value in a job file, without tags, anchors and aliases.
 type node struct {
-	kind  kind
+	kind  nodeKind
 	text  string  // of a scalar
 	keys  []*node // of an object: scalars
 	items []*node // of a list, or the values of an object
 	line  int
 }
 
-type kind string
+type nodeKind string
 
 // The kinds, as people call them.
 const (
-	isText   kind = "a text"
-	isWhole  kind = "a whole number"
-	isNumber kind = "a number"
-	isBool   kind = "true or false"
-	isNull   kind = "nothing"
-	isList   kind = "a list"
-	isObject kind = "a mapping"
+	isText   nodeKind = "a text"
+	isWhole  nodeKind = "a whole number"
+	isNumber nodeKind = "a number"
+	isBool   nodeKind = "true or false"
+	isNull   nodeKind = "nothing"
+	isList   nodeKind = "a list"
+	isObject nodeKind = "a mapping"
 )
 
 const (
@@ -65,7 +65,7 @@ func parseDocument(name string, data []byte) (*node, error) {
 	case 0:
 		return nil, errorf(jobsHint, "%s is empty", name)
 	case 1:
-		r := reader{name: name, left: maxNodes, anchors: map[string]ast.Node{}}
+		r := treeReader{name: name, left: maxNodes, anchors: map[string]ast.Node{}}
 		return r.node(docs[0], 0)
 	}
 	return nil, errorf("put all jobs into one list", "%s:%d: a second document begins", name, line(docs[1]))
@@ -117,18 +117,18 @@ func checkJSON(name string, data []byte) error {
 
 func line(n ast.Node) int { return n.GetToken().Position.Line }
 
-// reader makes nodes of a syntax tree.
-type reader struct {
+// treeReader makes nodes of a syntax tree.
+type treeReader struct {
 	name    string
 	left    int // nodes
 	anchors map[string]ast.Node
 }
 
-func (r *reader) errorf(n ast.Node, text string) error {
+func (r *treeReader) errorf(n ast.Node, text string) error {
 	return errorf(jobsHint, "%s:%d: %s", r.name, line(n), text)
 }
 
-func (r *reader) node(n ast.Node, depth int) (*node, error) {
+func (r *treeReader) node(n ast.Node, depth int) (*node, error) {
 	r.left--
 	if depth > maxDepth || r.left < 0 {
 		return nil, r.errorf(n, "too deep or too large")
@@ -155,7 +155,7 @@ func (r *reader) node(n ast.Node, depth int) (*node, error) {
 	return scalar(n), nil
 }
 
-func (r *reader) list(v *ast.SequenceNode, depth int) (*node, error) {
+func (r *treeReader) list(v *ast.SequenceNode, depth int) (*node, error) {
 	n := &node{kind: isList, line: line(v)}
 	for _, child := range v.Values {
 		item, err := r.node(child, depth+1)
@@ -167,7 +167,7 @@ func (r *reader) list(v *ast.SequenceNode, depth int) (*node, error) {
 	return n, nil
 }
 
-func (r *reader) object(v *ast.MappingNode, depth int) (*node, error) {
+func (r *treeReader) object(v *ast.MappingNode, depth int) (*node, error) {
 	n, seen := &node{kind: isObject, line: line(v)}, map[string]bool{}
 	for _, pair := range v.Values {
 		key, err := r.node(pair.Key, depth+1)

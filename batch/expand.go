@@ -57,7 +57,7 @@ type Plan struct {
 	high    []Setting // the command line
 	index   int       // of the last file
 
-	watched *order           // of the files that are added
+	watched *resolvedSource  // of the files that are added
 	checked map[string]error // results of Check, by the output's ending and the flags
 }
 

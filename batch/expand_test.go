@@ -149,9 +149,7 @@ func TestPicture(t *testing.T) {
 	wantError(t, err, "holds one picture")
 	wantError(t, checkPicture("a.mkv", "a.jpg", "", nil), "holds one picture")
 	for source, args := range map[string]string{"a.mkv": "--frames=1", "b.avi": "--duration=0.04", "a.png": ""} {
-		if err := checkPicture(source, "a.jpg", "png", strings.Fields(args)); err != nil {
-			t.Error(err)
-		}
+		e2e.Must(t, checkPicture(source, "a.jpg", "png", strings.Fields(args)))
 	}
 	e2e.Must(t, checkPicture("a.mkv", "a.png", "mkv", nil))
 }

@@ -25,21 +25,21 @@ type expansion struct {
 	our map[inode]bool // outputs of earlier runs; nil until needed
 }
 
-// order holds the settings of all files of a source.
-type order struct {
+// resolvedSource holds the settings of all files of a source.
+type resolvedSource struct {
 	source
 	template nameTemplate
 	*settings
 	format string
 }
 
-// settings are shared by the items of an order.
+// settings are shared by the items of a source.
 type settings struct {
 	args, deciding []string
 	where          string
 }
 
-func (p *Plan) order(s source) (o order, err error) {
+func (p *Plan) resolve(s source) (o resolvedSource, err error) {
 	o.source = s
 	if o.template, err = parseTemplate(cmp.Or(s.name, p.base.name)); err != nil {
 		return o, err
@@ -81,7 +81,7 @@ func (s source) located(err error) error {
 }
 
 func (e *expansion) job(s source) error {
-	o, err := e.order(s)
+	o, err := e.resolve(s)
 	if err != nil {
 		return s.located(err)
 	}
@@ -97,7 +97,7 @@ func (e *expansion) job(s source) error {
 	case err == nil && i.IsDir():
 		return e.folder(o, name)
 	case err == nil:
-		return e.file(o, name, named(name), i)
+		return e.file(o, name, folderOf(name), i)
 	case errors.Is(err, fs.ErrNotExist) && !s.literal && strings.ContainsAny(s.input, `*?[`):
 		return e.glob(o)
 	}
@@ -105,7 +105,7 @@ func (e *expansion) job(s source) error {
 }
 
 // fail turns an error into a Problem if the other sources can go on.
-func (e *expansion) fail(o order, name string, err error) error {
+func (e *expansion) fail(o resolvedSource, name string, err error) error {
 	if !o.lenient {
 		return o.located(err)
 	}
@@ -114,17 +114,17 @@ func (e *expansion) fail(o order, name string, err error) error {
 	return nil
 }
 
-// place is a file's folder, for the template.
-type place struct {
+// sourceFolder is a file's folder, for the template.
+type sourceFolder struct {
 	dir   string
 	below bool // below a folder that was given
 }
 
-func named(name string) place {
-	return place{dir: strings.Trim(filepath.Base(filepath.Dir(name)), "/.")}
+func folderOf(name string) sourceFolder {
+	return sourceFolder{dir: strings.Trim(filepath.Base(filepath.Dir(name)), "/.")}
 }
 
-func (e *expansion) folder(o order, dir string) error {
+func (e *expansion) folder(o resolvedSource, dir string) error {
 	w := e.walk()
 	if err := w.run(dir); err != nil {
 		return e.fail(o, dir, missing(dir, err))
@@ -134,7 +134,7 @@ func (e *expansion) folder(o order, dir string) error {
 	}
 	o.lenient = true
 	for _, f := range w.files {
-		if err := e.file(o, f.path, place{f.rel, true}, f.info); err != nil {
+		if err := e.file(o, f.path, sourceFolder{f.rel, true}, f.info); err != nil {
 			return err
 		}
 	}
@@ -163,7 +163,7 @@ func (e *expansion) walk() *walk {
 }
 
 // glob expands patterns of job files, and quoted ones.
-func (e *expansion) glob(o order) error {
+func (e *expansion) glob(o resolvedSource) error {
 	pattern := o.input
 	if !filepath.IsAbs(pattern) {
 		pattern = filepath.Join(quoteMeta(o.dir), pattern)
@@ -187,7 +187,7 @@ func (e *expansion) glob(o order) error {
 		case i.IsDir():
 			err = e.folder(o, name)
 		default:
-			err = e.file(o, name, named(name), i)
+			err = e.file(o, name, folderOf(name), i)
 		}
 		if err != nil {
 			return err
@@ -218,7 +218,7 @@ func hiddenBy(pattern, name string) bool {
 	return false
 }
 
-func (e *expansion) file(o order, name string, at place, i fs.FileInfo) error {
+func (e *expansion) file(o resolvedSource, name string, at sourceFolder, i fs.FileInfo) error {
 	switch {
 	case !i.Mode().IsRegular():
 		return e.fail(o, name, errorf("save it to a file first", "%q is not a plain file", name))
@@ -245,7 +245,7 @@ func portable(name string) error {
 	return errorf("rename it; convmv does many", "the name %q is not UTF-8, and records could not tell it from others", name)
 }
 
-func (p *Plan) item(o order, name string, at place, index int) (Item, error) {
+func (p *Plan) item(o resolvedSource, name string, at sourceFolder, index int) (Item, error) {
 	if err := portable(name); err != nil {
 		return Item{}, err
 	}
@@ -295,7 +295,7 @@ func (p *Plan) Drop(item Item) { p.taken.drop(item) }
 // below returns the item of a file below the watched folder.
 func (p *Plan) below(dir, name string) (Item, *settings, error) {
 	if p.watched == nil {
-		o, err := p.order(source{lenient: true})
+		o, err := p.resolve(source{lenient: true})
 		if err != nil {
 			return Item{}, nil, err
 		}
@@ -309,7 +309,7 @@ func (p *Plan) below(dir, name string) (Item, *settings, error) {
 	if rel == "." {
 		rel = ""
 	}
-	item, err := p.item(o, name, place{filepath.ToSlash(rel), true}, 0)
+	item, err := p.item(o, name, sourceFolder{filepath.ToSlash(rel), true}, 0)
 	return item, o.settings, err
 }
 

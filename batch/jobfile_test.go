@@ -14,8 +14,8 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/santhosh-tekuri/jsonschema/v6"
-
 	"github.com/spf13/pflag"
+
 	"vidfilter/internal/e2e"
 )
 
@@ -59,7 +59,6 @@ batch: {jobs: 2, stall-timeout: 10m}
 	}
 }
 
-// file is the value of an option that names a file.
 type file struct{ pflag.Value }
 
 func (file) Type() string { return "FILE" }

@@ -141,12 +141,8 @@ func TestReportHTML(t *testing.T) {
 	data, err := os.ReadFile(name)
 	e2e.Must(t, err)
 	page := string(data)
-	for _, part := range []string{"&lt;script&gt;alert(1)", "4.20 GB", "61", "4:04", "1:02:05", "2 done, 1 failed, 1 skipped", "tape 1.mkv",
-		"1:30:00", "日本.mkv", "the input is corrupt", `data-sort="15000"`, `data-state="failed"`, "prefers-color-scheme: dark", "&lt;b&gt;"} {
-		if !strings.Contains(page, part) {
-			t.Errorf("no %q", part)
-		}
-	}
+	e2e.Contains(t, page, "&lt;script&gt;alert(1)", "4.20 GB", "61", "4:04", "1:02:05", "2 done, 1 failed, 1 skipped", "tape 1.mkv",
+		"1:30:00", "日本.mkv", "the input is corrupt", `data-sort="15000"`, `data-state="failed"`, "prefers-color-scheme: dark", "&lt;b&gt;")
 	for _, part := range []string{"<script>alert", "\x1b", "\xff", "http://", "https://", "src=", "ZgotmplZ"} {
 		if strings.Contains(page, part) {
 			t.Errorf("there is %q", part)

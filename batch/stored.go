@@ -72,11 +72,11 @@ func (p *Plan) store(address string) error {
 }
 
 // at adds the files at an address: one, or those below s3://BUCKET/FOLDER/ or of a pattern.
-func (e *expansion) at(o order) error {
+func (e *expansion) at(o resolvedSource) error {
 	magic := strings.IndexAny(o.input, `*?[`)
 	switch {
 	case !netfile.IsStored(o.input), magic < 0 && netfile.Base(o.input) != "":
-		return e.add(o, o.input, place{dir: netfile.Dir(o.input)})
+		return e.add(o, o.input, sourceFolder{dir: netfile.Dir(o.input)})
 	case magic < 0 || o.literal:
 		return e.below(o, o.input, "")
 	}
@@ -88,7 +88,7 @@ func (e *expansion) at(o order) error {
 
 // below adds the videos in a store whose addresses begin with prefix and match a pattern, if there
 // is one.
-func (e *expansion) below(o order, prefix, pattern string) error {
+func (e *expansion) below(o resolvedSource, prefix, pattern string) error {
 	all, err := netfile.List(e.ctx, prefix)
 	if err != nil {
 		return e.fail(o, o.input, err)
@@ -100,9 +100,9 @@ func (e *expansion) below(o order, prefix, pattern string) error {
 		if !isVideo(path.Base(address)) || e.Store != "" && strings.HasPrefix(address, e.Store+"/") {
 			continue
 		}
-		at := place{dir: netfile.Dir(address)}
+		at := sourceFolder{dir: netfile.Dir(address)}
 		if pattern == "" {
-			at = place{dir: strings.Trim(path.Dir(strings.TrimPrefix(address, prefix)), "/."), below: true}
+			at = sourceFolder{dir: strings.Trim(path.Dir(strings.TrimPrefix(address, prefix)), "/."), below: true}
 		} else if matches, _ := path.Match(pattern, address); !matches {
 			continue
 		}
@@ -117,7 +117,7 @@ func (e *expansion) below(o order, prefix, pattern string) error {
 	return nil
 }
 
-func (e *expansion) add(o order, address string, at place) error {
+func (e *expansion) add(o resolvedSource, address string, at sourceFolder) error {
 	if netfile.Base(address) == "" {
 		return e.fail(o, netfile.Shown(address), errorf("as in https://host/film.mp4", "%q names no file", netfile.Shown(address)))
 	}

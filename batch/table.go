@@ -9,7 +9,6 @@ import (
 	"vidfilter/internal/text"
 )
 
-// column is one of the table on the terminal.
 type column struct {
 	text.Column
 	cell func(Row) string

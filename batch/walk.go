@@ -13,8 +13,7 @@ import (
 // StateDir is the folder below the root in which a batch keeps its state.
 const StateDir = ".vidfilter"
 
-// found is a file found by a walk.
-type found struct {
+type foundFile struct {
 	path string // as the walk reached it
 	rel  string // its folder below the walked one, with slashes; "" at the top
 	info fs.FileInfo
@@ -22,7 +21,7 @@ type found struct {
 }
 
 // name returns the path below the walked folder.
-func (f found) name() string { return path.Join(f.rel, filepath.Base(f.path)) }
+func (f foundFile) name() string { return path.Join(f.rel, filepath.Base(f.path)) }
 
 // inode identifies a file under any name.
 type inode struct{ dev, ino uint64 }
@@ -40,8 +39,8 @@ type walk struct {
 	problem func(path string, err error) // for unreadable files and folders; the walk continues
 
 	seen  map[inode]bool
-	links []found // linked folders, walked last
-	files []found
+	links []foundFile // linked folders, walked last
+	files []foundFile
 }
 
 func (w *walk) run(dir string) error {
@@ -51,7 +50,7 @@ func (w *walk) run(dir string) error {
 		return err
 	}
 	w.above(dir)
-	if err := w.folder(found{path: dir, info: i}); err != nil {
+	if err := w.folder(foundFile{path: dir, info: i}); err != nil {
 		return err
 	}
 	for len(w.links) > 0 {
@@ -62,7 +61,7 @@ func (w *walk) run(dir string) error {
 		}
 	}
 	w.once()
-	slices.SortStableFunc(w.files, func(a, b found) int { return comparePaths(a.name(), b.name()) })
+	slices.SortStableFunc(w.files, func(a, b foundFile) int { return comparePaths(a.name(), b.name()) })
 	return nil
 }
 
@@ -88,7 +87,7 @@ func (w *walk) once() {
 			there[inodeOf(f.info)] = true
 		}
 	}
-	w.files = slices.DeleteFunc(w.files, func(f found) bool {
+	w.files = slices.DeleteFunc(w.files, func(f foundFile) bool {
 		id := inodeOf(f.info)
 		twice := f.link && there[id]
 		there[id] = true
@@ -96,7 +95,7 @@ func (w *walk) once() {
 	})
 }
 
-func (w *walk) folder(f found) error {
+func (w *walk) folder(f foundFile) error {
 	id := inodeOf(f.info)
 	if w.seen[id] {
 		return nil
@@ -113,7 +112,7 @@ func (w *walk) folder(f found) error {
 	return nil
 }
 
-func (w *walk) entry(in found, e fs.DirEntry) {
+func (w *walk) entry(in foundFile, e fs.DirEntry) {
 	name := filepath.Join(in.path, e.Name())
 	if strings.HasPrefix(e.Name(), ".") || !e.IsDir() && !isVideo(e.Name()) && e.Type()&fs.ModeSymlink == 0 {
 		return
@@ -126,9 +125,9 @@ func (w *walk) entry(in found, e fs.DirEntry) {
 		}
 	case w.skip(i):
 	case i.Mode().IsRegular() && isVideo(e.Name()):
-		w.files = append(w.files, found{name, in.rel, i, e.Type()&fs.ModeSymlink != 0})
+		w.files = append(w.files, foundFile{name, in.rel, i, e.Type()&fs.ModeSymlink != 0})
 	case i.IsDir():
-		below := found{name, path.Join(in.rel, e.Name()), i, e.Type()&fs.ModeSymlink != 0}
+		below := foundFile{name, path.Join(in.rel, e.Name()), i, e.Type()&fs.ModeSymlink != 0}
 		if below.link {
 			w.links = append(w.links, below)
 		} else if err := w.folder(below); err != nil {

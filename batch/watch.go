@@ -87,7 +87,7 @@ func (w *Watcher) look(ctx context.Context, now time.Time) (settled []string) {
 	return settled
 }
 
-func (w *Watcher) state(f found, now time.Time) *watched {
+func (w *Watcher) state(f foundFile, now time.Time) *watched {
 	s := stamp{f.info.Size(), f.info.ModTime().UnixNano(), inodeOf(f.info)}
 	if old := w.files[f.path]; old != nil && old.stamp == s {
 		return old

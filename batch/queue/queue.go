@@ -32,7 +32,7 @@ type Job struct {
 	// of everything that decides about the result; the same ID with another digest starts over
 	Digest  string
 	Title   string // for people: the name of the output
-	User    string `json:",omitempty"` // the credential that submitted it; set by the head of the queue
+	User    string `json:",omitempty"` // the credential that submitted it; set by the server
 	Site    string // location of its files; only workers of this site can use them
 	Retries int    // how often a task may be tried again
 	// tasks of jobs with one above 0 come before others, but for every fourth
@@ -110,16 +110,16 @@ type Outcome struct {
 // retried with growing delays, unless Permanent or Later wraps them.
 type Handler func(ctx context.Context, job Job, t Task, report func(Progress)) (Outcome, error)
 
-type hearKey struct{}
+type logKey struct{}
 
-// Hearing returns a handler's context whose Say calls f.
-func Hearing(ctx context.Context, f func(line string)) context.Context {
-	return context.WithValue(ctx, hearKey{}, f)
+// WithLog returns a handler's context whose Log calls f.
+func WithLog(ctx context.Context, f func(line string)) context.Context {
+	return context.WithValue(ctx, logKey{}, f)
 }
 
-// Say adds a line of a task's process to the log of its job. It may be called from any goroutine.
-func Say(ctx context.Context, line string) {
-	if f, ok := ctx.Value(hearKey{}).(func(line string)); ok {
+// Log adds a line of a task's process to the log of its job. It may be called from any goroutine.
+func Log(ctx context.Context, line string) {
+	if f, ok := ctx.Value(logKey{}).(func(line string)); ok {
 		f(line)
 	}
 }
@@ -226,7 +226,7 @@ type Worker struct {
 	Hold func() string `json:"-"`
 
 	Version    string `json:",omitempty"` // of its program
-	Credential string `json:",omitempty"` // that let it in; set by the head of the queue
+	Credential string `json:",omitempty"` // that let it in; set by the server
 }
 
 // Limit is something that a queue has too much of at some time.
@@ -361,43 +361,41 @@ var ErrRefused = errors.New("queue: refused")
 // ErrNoJob is returned for jobs that the queue does not have.
 var ErrNoJob = errors.New("there is no job with this ID")
 
-// ErrTwin is the cause of a handler's context if another worker has finished the task.
-var ErrTwin = errors.New("queue: another worker has done this task")
+// ErrOvertaken is the cause of a handler's context if another worker has finished the task.
+var ErrOvertaken = errors.New("queue: another worker has done this task")
 
 // ErrCancelled is the cause of a handler's context if the job was cancelled or started over.
 var ErrCancelled = errors.New("queue: the job was cancelled")
 
-type permanent struct{ error }
+// marked is the error of a handler with a property.
+type marked[property any] struct{ error }
 
-func (p permanent) Unwrap() error { return p.error }
+func (m marked[property]) Unwrap() error { return m.error }
+
+// The properties.
+type permanent struct{}
+type died struct{}
+type starved struct{}
 
 // Permanent marks an error that a retry would not change: the job fails at once.
-func Permanent(err error) error { return permanent{err} }
+func Permanent(err error) error { return marked[permanent]{err} }
 
 // IsPermanent reports whether Permanent marked err.
-func IsPermanent(err error) bool { return errors.As(err, new(permanent)) }
-
-type died struct{ error }
-
-func (d died) Unwrap() error { return d.error }
+func IsPermanent(err error) bool { return errors.As(err, new(marked[permanent])) }
 
 // Died marks the error of a handler whose process died: by a signal, or without progress. After
 // Job.Deaths of them the job is quarantined, if the job is to blame and not the machine.
-func Died(err error) error { return died{err} }
+func Died(err error) error { return marked[died]{err} }
 
 // HasDied reports whether Died marked err.
-func HasDied(err error) bool { return errors.As(err, new(died)) }
-
-type starved struct{ error }
-
-func (s starved) Unwrap() error { return s.error }
+func HasDied(err error) bool { return errors.As(err, new(marked[died])) }
 
 // Starved is Died of a process that was killed for lack of memory. While the worker does other
 // tasks beside, the attempt does not count, and the worker does fewer at a time from then on.
-func Starved(err error) error { return starved{died{err}} }
+func Starved(err error) error { return marked[starved]{Died(err)} }
 
 // HasStarved reports whether Starved marked err.
-func HasStarved(err error) bool { return errors.As(err, new(starved)) }
+func HasStarved(err error) bool { return errors.As(err, new(marked[starved])) }
 
 type coded struct {
 	error
@@ -428,3 +426,19 @@ func (p *Postponed) Unwrap() error { return p.Err }
 
 // Later returns a Postponed.
 func Later(err error, delay time.Duration) error { return &Postponed{err, delay} }
+
+// Each calls f with the status of each job that a queue has now.
+func Each(ctx context.Context, e Engine, f func(s Status)) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	live := false
+	err := e.Watch(ctx, func(s Status) {
+		if !live {
+			f(s)
+		}
+	}, func() { live = true; cancel() })
+	if live {
+		err = nil
+	}
+	return err
+}

@@ -10,7 +10,7 @@ import (
 // batch with a queue of vidfilter serve has one, so that it goes on if its submitter dies.
 type Request struct {
 	ID   string // of the batch; BatchOf returns it for each of its jobs
-	User string // the credential that submitted it; set by the head of the queue
+	User string // the credential that submitted it; set by the server
 
 	Root     string // of the outputs, absolute
 	Document []byte // a job file with absolute names

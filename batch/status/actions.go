@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"vidfilter/batch/queue"
 	"vidfilter/internal/site"
+	"vidfilter/internal/text"
 )
 
 // verb changes a job.
@@ -19,12 +21,11 @@ type verb struct {
 	name, done string
 	only       string // the jobs to which it applies
 	applies    func(queue.State) bool
-	do         func(ctx context.Context, id string, o order) error // nil: the page lacks it
-	change     string                                              // of the request of a batch; may be ""
+	do         func(ctx context.Context, id string, o verbOptions) error // nil: the page lacks it
+	change     string                                                    // of the request of a batch; may be ""
 }
 
-// order has the options of a verb.
-type order struct {
+type verbOptions struct {
 	batch bool // for all jobs of the batch
 	value int
 }
@@ -47,21 +48,21 @@ func (s *server) verbs() []verb {
 	}
 }
 
-func plain(f func(ctx context.Context, id string) error) func(context.Context, string, order) error {
+func plain(f func(ctx context.Context, id string) error) func(context.Context, string, verbOptions) error {
 	if f == nil {
 		return nil
 	}
-	return func(ctx context.Context, id string, _ order) error { return f(ctx, id) }
+	return func(ctx context.Context, id string, _ verbOptions) error { return f(ctx, id) }
 }
 
-func (s *server) prioritize() func(context.Context, string, order) error {
+func (s *server) prioritize() func(context.Context, string, verbOptions) error {
 	if s.o.Prioritize == nil {
 		return nil
 	}
-	return func(ctx context.Context, id string, o order) error { return s.o.Prioritize(ctx, id, o.value) }
+	return func(ctx context.Context, id string, o verbOptions) error { return s.o.Prioritize(ctx, id, o.value) }
 }
 
-func (s *server) cancel(ctx context.Context, id string, o order) error {
+func (s *server) cancel(ctx context.Context, id string, o verbOptions) error {
 	reason := queue.ByHand
 	if o.batch {
 		reason = queue.WithBatch
@@ -69,8 +70,8 @@ func (s *server) cancel(ctx context.Context, id string, o order) error {
 	return s.engine.Cancel(ctx, id, reason)
 }
 
-func (s *server) pause(on bool) func(context.Context, string, order) error {
-	return func(ctx context.Context, id string, _ order) error { return s.engine.Pause(ctx, id, on) }
+func (s *server) pause(on bool) func(context.Context, string, verbOptions) error {
+	return func(ctx context.Context, id string, _ verbOptions) error { return s.engine.Pause(ctx, id, on) }
 }
 
 // can returns the names of the verbs that the page has, "workers" if it can pause them, and
@@ -90,8 +91,8 @@ func (s *server) can() (names []string) {
 	return names
 }
 
-// order reads a request, or refuses it.
-func (s *server) order(w http.ResponseWriter, r *http.Request, v verb) (o order, ok bool) {
+// verbOptions reads a request, or refuses it.
+func (s *server) verbOptions(w http.ResponseWriter, r *http.Request, v verb) (o verbOptions, ok bool) {
 	if v.do == nil {
 		site.Refuse(w, http.StatusNotImplemented, "jobs cannot be "+v.done+" from here: vidfilter jobs, or the same batch again, may do it")
 		return o, false
@@ -102,7 +103,7 @@ func (s *server) order(w http.ResponseWriter, r *http.Request, v verb) (o order,
 		site.Refuse(w, http.StatusBadRequest, fmt.Sprintf("give priority, and nothing else, a ?value= from 0 to %d", 1<<20))
 		return o, false
 	}
-	return order{q.Has("batch"), value}, true
+	return verbOptions{q.Has("batch"), value}, true
 }
 
 func (s *server) onJob(v verb) http.HandlerFunc {
@@ -111,7 +112,7 @@ func (s *server) onJob(v verb) http.HandlerFunc {
 		if !ok {
 			return
 		}
-		o, ok := s.order(w, r, v)
+		o, ok := s.verbOptions(w, r, v)
 		switch {
 		case !ok:
 		case !v.applies(j.State):
@@ -122,7 +123,7 @@ func (s *server) onJob(v verb) http.HandlerFunc {
 	}
 }
 
-func (s *server) changeJob(ctx context.Context, v verb, o order, id, title string) error {
+func (s *server) changeJob(ctx context.Context, v verb, o verbOptions, id, title string) error {
 	err := v.do(ctx, id, o)
 	if err == nil && s.o.Acted != nil {
 		s.o.Acted(v.done, id, title)
@@ -139,7 +140,7 @@ const (
 // onBatch changes all jobs of a batch, also if the reader leaves meanwhile.
 func (s *server) onBatch(v verb) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		o, ok := s.order(w, r, v)
+		o, ok := s.verbOptions(w, r, v)
 		if !ok {
 			return
 		}
@@ -164,7 +165,7 @@ var errNotNow = errors.New("no job of the batch is in such a state")
 
 // changeBatch changes the request of a batch, so that its agent adds no jobs meanwhile, and then
 // the jobs.
-func (s *server) changeBatch(ctx context.Context, v verb, o order, id string) error {
+func (s *server) changeBatch(ctx context.Context, v verb, o verbOptions, id string) error {
 	known := slices.ContainsFunc(s.requests(), func(r queue.RequestStatus) bool { return r.ID == id })
 	changed, err := s.changeRequest(ctx, v, id)
 	if err != nil {
@@ -186,21 +187,15 @@ func (s *server) changeBatch(ctx context.Context, v verb, o order, id string) er
 
 // jobsOf returns the jobs of a batch. The page itself does not keep all that are done.
 func (s *server) jobsOf(ctx context.Context, batch string) (jobs []queue.Status, err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	live := false
-	err = s.engine.Watch(ctx, func(j queue.Status) {
-		if !live && queue.BatchOf(j.Job.ID) == batch {
+	err = queue.Each(ctx, s.engine, func(j queue.Status) {
+		if queue.BatchOf(j.Job.ID) == batch {
 			jobs = append(jobs, j)
 		}
-	}, func() { live = true; cancel() })
-	if live {
-		err = nil
-	}
+	})
 	return jobs, err
 }
 
-func (s *server) changeAll(ctx context.Context, v verb, o order, jobs []queue.Status) error {
+func (s *server) changeAll(ctx context.Context, v verb, o verbOptions, jobs []queue.Status) error {
 	var changing errgroup.Group
 	changing.SetLimit(changesAtOnce)
 	for _, j := range jobs {
@@ -247,4 +242,33 @@ func answerChange(w http.ResponseWriter, err error) {
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)
+}
+
+const submitPath = "/api/batches"
+
+// submit checks a job file and, without ?check, submits it as a batch for the agents of the queue.
+// ?name= is the name of the file.
+func (s *server) submit(w http.ResponseWriter, r *http.Request) {
+	if s.o.Submit == nil {
+		site.Refuse(w, http.StatusNotImplemented, "this page takes no batches: submit them at the page of vidfilter serve")
+		return
+	}
+	document, err := io.ReadAll(r.Body)
+	if big := new(http.MaxBytesError); errors.As(err, &big) {
+		site.Refuse(w, http.StatusRequestEntityTooLarge, "the job file is larger than "+text.Size(big.Limit)+": name folders or patterns in place of many files")
+		return
+	} else if err != nil {
+		site.Refuse(w, http.StatusBadRequest, "the job file did not arrive whole: "+err.Error())
+		return
+	}
+	said, err := s.o.Submit(r.Context(), r.URL.Query().Get("name"), document, r.URL.Query().Has("check"))
+	switch {
+	case errors.Is(err, queue.ErrHeld):
+		site.Refuse(w, http.StatusConflict, err.Error())
+	case err != nil:
+		site.Refuse(w, http.StatusUnprocessableEntity, err.Error())
+	default:
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = io.WriteString(w, said+"\n") // the reader may have gone
+	}
 }

@@ -36,7 +36,6 @@ func (f *fakeRequests) ChangeRequest(_ context.Context, id, change string) error
 	return nil
 }
 
-// log notes the action.
 type log struct {
 	mu   sync.Mutex
 	done []string

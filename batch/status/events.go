@@ -46,7 +46,7 @@ func (s *server) events(w http.ResponseWriter, r *http.Request) {
 // follow sends changes until the reader or the server has gone. A slow reader misses states in
 // between and delays no other.
 func (s *server) follow(r *http.Request, st *stream) {
-	by, at := s.roleOf(r), place{removed: -1}
+	by, at := s.roleOf(r), streamPosition{removed: -1}
 	var until time.Time // of the history that was sent
 	for st.err == nil {
 		jobs, again, past := s.next(&at)
@@ -68,8 +68,8 @@ func (s *server) follow(r *http.Request, st *stream) {
 	}
 }
 
-// place is how much of the changes a stream has sent.
-type place struct {
+// streamPosition is how much of the changes a stream has sent.
+type streamPosition struct {
 	version uint64
 	removed int
 	changed chan struct{}
@@ -77,7 +77,7 @@ type place struct {
 
 // next returns the jobs that have changed. again means that these are the first: the stream has
 // just begun, or jobs were removed.
-func (s *server) next(at *place) (jobs []tally.Job, again bool, past History) {
+func (s *server) next(at *streamPosition) (jobs []tally.Job, again bool, past History) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()

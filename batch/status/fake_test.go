@@ -1,6 +1,7 @@
 package status
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,8 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"sync"
@@ -173,16 +176,6 @@ func (s *host) askAll(method, path string, headers ...string) (int, string, http
 	return a.StatusCode, string(b), a.Header
 }
 
-// soon waits until ok returns true.
-func soon(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(5 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("waited in vain: " + what)
-		}
-	}
-}
-
 func wantSentence(t *testing.T, what, body string) {
 	t.Helper()
 	if strings.Count(body, "\n") != 1 || strings.Contains(body, "<") || len(strings.Fields(body)) < 4 {
@@ -190,7 +183,6 @@ func wantSentence(t *testing.T, what, body string) {
 	}
 }
 
-// post sends a body.
 func (s *host) post(path, token, body string) (int, string, error) {
 	r, err := http.NewRequest("POST", s.url+path, strings.NewReader(body))
 	if err != nil {
@@ -204,4 +196,56 @@ func (s *host) post(path, token, body string) (int, string, error) {
 	defer a.Body.Close()
 	b, err := io.ReadAll(a.Body)
 	return a.StatusCode, string(b), err
+}
+
+type lineReader struct{ lines *bufio.Scanner }
+
+func (r *lineReader) next(t *testing.T) string {
+	t.Helper()
+	if !r.lines.Scan() {
+		t.Fatalf("the stream has ended: %v", r.lines.Err())
+	}
+	return r.lines.Text()
+}
+
+// stream opens a stream, which ends with the test.
+func (s *host) stream(path string) *lineReader {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	r, err := http.NewRequestWithContext(ctx, "GET", s.url+path, nil)
+	e2e.Must(s.t, err)
+	a, err := client.Do(r)
+	e2e.Must(s.t, err)
+	s.t.Cleanup(func() { cancel(); a.Body.Close() })
+	if a.StatusCode != 200 || a.Header.Get("Content-Type") != "text/event-stream" {
+		s.t.Fatal(a.StatusCode, a.Header)
+	}
+	lines := bufio.NewScanner(a.Body)
+	lines.Buffer(nil, 1<<20)
+	return &lineReader{lines}
+}
+
+// TestMain fails if a test has left a goroutine of this package behind.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	var left string
+	for range 100 {
+		var b strings.Builder
+		pprof.Lookup("goroutine").WriteTo(&b, 2)
+		left = ""
+		for g := range strings.SplitSeq(b.String(), "\n\n") {
+			if strings.Contains(g, "vidfilter/batch/status.") && !strings.Contains(g, "status.TestMain") {
+				left += g + "\n"
+			}
+		}
+		if left == "" {
+			break
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	if left != "" {
+		println("left behind:\n" + left)
+		code = 1
+	}
+	os.Exit(code)
 }

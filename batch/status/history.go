@@ -57,7 +57,6 @@ type Series struct {
 	Words [2]string `json:"words"` // of both, for people
 }
 
-// view returns the whole steps.
 func (s *series) view(now time.Time, span string) Series {
 	s.advance(now)
 	v := Series{Span: span, Step: int(s.step.Seconds()), Until: time.Unix(s.newest*int64(s.step.Seconds()), 0).UTC()}

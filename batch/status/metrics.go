@@ -113,11 +113,11 @@ func truth(b bool) float64 {
 // exposition is a text in Prometheus's format, version 0.0.4.
 type exposition struct{ b bytes.Buffer }
 
-type kind string
+type metricType string
 
 const (
-	gauge   kind = "gauge"
-	counter kind = "counter"
+	gauge   metricType = "gauge"
+	counter metricType = "counter"
 )
 
 type sample struct {
@@ -125,7 +125,7 @@ type sample struct {
 	value  float64
 }
 
-func (e *exposition) metric(name string, k kind, help string, samples ...sample) {
+func (e *exposition) metric(name string, k metricType, help string, samples ...sample) {
 	fmt.Fprintf(&e.b, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, k)
 	for _, s := range samples {
 		fmt.Fprintf(&e.b, "%s%s %s\n", name, s.labels, strconv.FormatFloat(s.value, 'g', -1, 64))

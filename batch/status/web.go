@@ -119,7 +119,6 @@ func (q *Queue) Close() {
 	q.watching.Wait()
 }
 
-// server is a page.
 type server struct {
 	*Queue
 	o     Options
@@ -177,7 +176,6 @@ func (q *Queue) change(f func()) {
 	q.changed = make(chan struct{})
 }
 
-// whole is the state of the whole.
 type whole struct {
 	Totals   tally.Totals `json:"totals"`
 	Words    words        `json:"words"`

@@ -29,12 +29,8 @@ func TestPage(t *testing.T) {
 	if code != 200 || !strings.HasPrefix(h.Get("Content-Type"), "text/html") {
 		t.Fatal(code, h)
 	}
-	for _, want := range []string{"runs.mkv", "50%", "50/100 frames, 5.0 fps", "whole on host&lt;1&gt;", "H200, H200", "3/4", "any, here", "paused: no &lt;room&gt;",
-		"1 of 4 jobs done, 1 running, 1 queued, 1 failed", "&lt;script&gt;alert(1)", `\u202e`, `\u001b[2J\u000a.mkv`, `http-equiv="refresh"`} {
-		if !strings.Contains(body, want) {
-			t.Errorf("no %q in the page", want)
-		}
-	}
+	e2e.Contains(t, body, "runs.mkv", "50%", "50/100 frames, 5.0 fps", "whole on host&lt;1&gt;", "H200, H200", "3/4", "any, here", "paused: no &lt;room&gt;",
+		"1 of 4 jobs done, 1 running, 1 queued, 1 failed", "&lt;script&gt;alert(1)", `\u202e`, `\u001b[2J\u000a.mkv`, `http-equiv="refresh"`)
 	if strings.Contains(body, "<script>alert") || strings.Contains(body, "<img") || strings.ContainsAny(body, "\u202e\x1b") {
 		t.Error("a name has become part of the page")
 	}
@@ -262,7 +258,7 @@ func TestTrouble(t *testing.T) {
 	defer q.Close()
 	h := q.Handler(Options{})
 	s := serve(t, h)
-	soon(t, "the trouble is told", func() bool {
+	e2e.Until(t, "the trouble is told", func() bool {
 		code, body := s.ask("GET", "/healthz")
 		return code == 503 && strings.Contains(body, "no route to")
 	})
@@ -281,7 +277,7 @@ func TestTrouble(t *testing.T) {
 	f.mu.Lock()
 	f.broken = nil
 	f.mu.Unlock()
-	soon(t, "the queue is asked again", func() bool { code, _ := s.ask("GET", "/healthz"); return code == 200 })
+	e2e.Until(t, "the queue is asked again", func() bool { code, _ := s.ask("GET", "/healthz"); return code == 200 })
 }
 
 func serve(t *testing.T, h http.Handler) *host {
@@ -290,9 +286,7 @@ func serve(t *testing.T, h http.Handler) *host {
 	e2e.Must(t, err)
 	t.Cleanup(func() {
 		cancel()
-		if err := wait(); err != nil {
-			t.Error(err)
-		}
+		e2e.Must(t, wait())
 	})
 	return &host{"http://" + addr.String(), nil, t}
 }
@@ -418,17 +412,13 @@ func TestSlowReaders(t *testing.T) {
 	wantSentence(t, "one too many", body)
 	big := job("big", queue.Running)
 	big.Reason = strings.Repeat("x", 100_000)
-	done := make(chan bool)
-	go func() {
-		for range 200 {
-			s.f.say <- big
+	late := time.After(5 * time.Second)
+	for range 200 {
+		select {
+		case s.f.say <- big:
+		case <-late:
+			t.Fatal("the queue waits for those who watch")
 		}
-		close(done)
-	}()
-	select {
-	case <-done:
-	case <-time.After(5 * time.Second):
-		t.Fatal("the queue waits for those who watch")
 	}
 }
 
@@ -451,9 +441,7 @@ func TestServe(t *testing.T) {
 	if err := wait(); err != nil || time.Since(began) > 3*time.Second {
 		t.Errorf("%v after %v", err, time.Since(began))
 	}
-	if err := wait(); err != nil {
-		t.Error(err)
-	}
+	e2e.Must(t, wait())
 	if _, err := client.Get("http://" + addr.String()); err == nil {
 		t.Error("still there")
 	}
@@ -468,9 +456,7 @@ func TestWords(t *testing.T) {
 		t.Error("names")
 	}
 	var b bytes.Buffer
-	if err := page().Execute(&b, pageData{Locked: true}); err != nil {
-		t.Error(err)
-	}
+	e2e.Must(t, page().Execute(&b, pageData{Locked: true}))
 	wellFormed(t, b.String())
 }
 
@@ -552,9 +538,7 @@ func TestWrongTokens(t *testing.T) {
 	for range 3 { // people mistype
 		ask("/api/jobs", "wrong", 401)
 	}
-	if line := <-told; !strings.Contains(line, "a wrong token came from 127.0.0.1") {
-		t.Error(line)
-	}
+	e2e.Contains(t, <-told, "a wrong token came from 127.0.0.1")
 	if took := ask("/metrics", "wrong", 401); took < time.Second {
 		t.Errorf("the fourth took %v", took)
 	}

@@ -147,11 +147,11 @@ func (j *job) followTask(now time.Time, a queue.Active) (credit, found, bytes in
 	if !t.filters {
 		return 0, 0, bytes
 	}
-	return j.earn(a.Task, t, credit), step - credit, bytes
+	return j.credit(a.Task, t, credit), step - credit, bytes
 }
 
-// earn returns how many of an attempt's frames no earlier attempt of the task was credited for.
-func (j *job) earn(name string, t *task, frames int64) int64 {
+// credit returns how many of an attempt's frames no earlier attempt of the task was credited for.
+func (j *job) credit(name string, t *task, frames int64) int64 {
 	t.earned += frames
 	fresh := max(0, t.earned-j.earned[name])
 	j.earned[name] += fresh
@@ -193,7 +193,7 @@ func (j *job) settle(finished int) (frames int64) {
 		j.unattributed = len(open)
 	}
 	for _, name := range open[:min(max(0, j.unattributed), len(open))] {
-		frames += j.earn(name, j.released[name], j.count(j.released[name]))
+		frames += j.credit(name, j.released[name], j.count(j.released[name]))
 	}
 	// the rest are tasks never seen
 	j.unattributed = min(max(0, j.unattributed-len(open)), len(j.tasks))
@@ -236,8 +236,7 @@ func (t *task) part() float64 {
 	return min(1, float64(t.last.Frames)/float64(t.last.Total))
 }
 
-// weigh estimates the size of the job.
-func (j *job) weigh(o Options) {
+func (j *job) estimateSize(o Options) {
 	if o.Weigh != nil && j.weight == 0 {
 		j.weight = max(0, o.Weigh(j.s.Job))
 	}

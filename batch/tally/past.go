@@ -33,7 +33,6 @@ func (p *past) knows(id string) bool {
 	return ok
 }
 
-// add takes a job that is done.
 func (p *past) add(j *job) {
 	f := figures{j.done(), j.written(), j.weight, uint32(j.s.Tasks), uint32(p.hash(j.s.Job.Digest))}
 	if !j.dropped {

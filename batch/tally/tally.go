@@ -39,7 +39,7 @@ type Tally struct {
 	order   []*job
 	version uint64
 	done    []*job // kept whole, the earliest first
-	goners  int    // in order
+	removed int    // in order
 	past    past
 	batches map[string]*Batch // by ID
 
@@ -67,7 +67,7 @@ func (t *Tally) Update(now time.Time, s queue.Status) (before Job, ok bool) {
 	j := t.jobs[s.Job.ID]
 	if j != nil && j.dropped && s.State != queue.Done {
 		t.done = slices.DeleteFunc(t.done, func(d *job) bool { return d == j })
-		t.bury(j)
+		t.retire(j)
 		j = nil
 	}
 	switch {
@@ -87,7 +87,7 @@ func (t *Tally) Update(now time.Time, s queue.Status) (before Job, ok bool) {
 	t.version++
 	j.version = t.version
 	got := j.follow(now, s, ok)
-	j.weigh(t.o)
+	j.estimateSize(t.o)
 	got = j.rest(got)
 	j.forget()
 	t.enter(j)
@@ -113,12 +113,12 @@ func (t *Tally) keep(j *job) {
 	old := t.done[0]
 	t.done = t.done[1:]
 	if old.kept = false; old.s.State == queue.Done { // else submitted again
-		t.bury(old)
+		t.retire(old)
 	}
 }
 
-// bury counts a job that is done, and keeps it no longer.
-func (t *Tally) bury(j *job) {
+// retire counts a job that is done, and keeps it no longer.
+func (t *Tally) retire(j *job) {
 	t.past.add(j)
 	t.drop(j)
 }
@@ -127,13 +127,12 @@ func (t *Tally) drop(j *job) {
 	t.leave(j)
 	delete(t.jobs, j.s.Job.ID)
 	j.gone = true
-	if t.goners++; t.goners > len(t.order)/8 {
+	if t.removed++; t.removed > len(t.order)/8 {
 		t.order = slices.DeleteFunc(t.order, func(j *job) bool { return j.gone })
-		t.goners = 0
+		t.removed = 0
 	}
 }
 
-// remove takes a job out of the totals.
 func (t *Tally) remove(id string) {
 	if j := t.jobs[id]; j != nil {
 		t.done = slices.DeleteFunc(t.done, func(d *job) bool { return d == j })

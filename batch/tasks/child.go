@@ -61,11 +61,11 @@ func (p Program) Media(ctx context.Context, args []string, report func(queue.Pro
 	_, err := p.start(ctx, append([]string{"--progress", "json"}, args...), f.line, func(int) int64 { return f.last.Load() })
 	done := f.done
 	for _, w := range done.Warnings {
-		queue.Say(ctx, "warning: "+w)
+		queue.Log(ctx, "warning: "+w)
 	}
 	for _, s := range []string{done.Error, done.Hint} {
 		if s != "" {
-			queue.Say(ctx, s)
+			queue.Log(ctx, s)
 		}
 	}
 	var exit *ExitError
@@ -155,7 +155,7 @@ func (p Program) start(ctx context.Context, args []string, seen func([]byte), co
 	cmd.WaitDelay = 5 * time.Second
 	var out bytes.Buffer
 	cmd.Stdout = &out
-	tail := &lines{seen: seen, say: func(line string) { queue.Say(ctx, line) }}
+	tail := &lines{seen: seen, say: func(line string) { queue.Log(ctx, line) }}
 	cmd.Stderr = tail
 	guard, err := p.guard(cmd)
 	if err != nil {
@@ -225,7 +225,6 @@ func reason(exit *exec.ExitError, last string) string {
 	return fmt.Sprintf("exit code %d", exit.ExitCode())
 }
 
-// lines splits its input into lines.
 type lines struct {
 	seen func([]byte)
 	say  func(string) // takes lines that are no JSON; may be nil

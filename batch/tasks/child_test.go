@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -253,14 +254,14 @@ func TestParentDies(t *testing.T) {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = append(os.Environ(), "VIDFILTER_PLAY=parent", "VIDFILTER_SIGN="+sign)
 	e2e.Must(t, cmd.Start())
-	wait(t, func() bool { _, err := os.Stat(sign); return err == nil })
+	e2e.Until(t, "the parent runs its child", func() bool { return e2e.Exists(sign) })
 	child := children(t, cmd.Process.Pid)
 	if len(child) != 1 {
 		t.Fatalf("children %v", child)
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	wait(t, func() bool {
+	e2e.Until(t, "the child is dead", func() bool {
 		state, err := os.ReadFile("/proc/" + child[0] + "/stat")
 		return err != nil || strings.Contains(string(state), ") Z ")
 	})
@@ -278,11 +279,108 @@ func children(t *testing.T, pid int) []string {
 	return all
 }
 
-func wait(t *testing.T, ok func() bool) {
-	t.Helper()
-	for begun := time.Now(); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Since(begun) > 10*time.Second {
-			t.Fatal("it does not come")
+func init() { plays["hungry"] = hungry }
+
+// hungry takes 300 MB.
+func hungry() int {
+	b := make([]byte, 300<<20)
+	for i := range b {
+		b[i] = 1
+	}
+	return plays["stuck"]()
+}
+
+// The youngest process is killed when all together take more than the limit. The older one goes
+// on, and the younger one counts as killed for lack of memory.
+func TestLimitMemory(t *testing.T) {
+	g := new(Gate)
+	ctx, cancel := context.WithCancel(t.Context())
+	old, young := make(chan error), make(chan error)
+	begun := make(chan bool, 1)
+	first := player("slow")
+	first.Gate = g
+	go func() {
+		_, err := first.Media(ctx, nil, func(queue.Progress) {
+			select {
+			case begun <- true:
+			default:
+			}
+		})
+		old <- err
+	}()
+	<-begun
+	second := player("hungry")
+	second.Gate = g
+	go func() {
+		_, err := second.Media(ctx, nil, func(queue.Progress) {})
+		young <- err
+	}()
+	watched := make(chan bool)
+	go func() { g.LimitMemory(ctx, 200<<20); close(watched) }()
+	var exit *ExitError
+	if err := <-young; !errors.As(err, &exit) || !exit.Starved || exit.Reason != starvedReason {
+		t.Errorf("the younger one: %v", err)
+	}
+	e2e.Must(t, <-old)
+	cancel()
+	<-watched
+	if len(g.procs)+len(g.starved) > 0 {
+		t.Errorf("kept: %v, %v", g.procs, g.starved)
+	}
+}
+
+// FuzzLines reads anything that a child may say, whole and in pieces: what is understood does not
+// depend on how it was written, no count is negative, and memory has a bound.
+func FuzzLines(f *testing.F) {
+	for _, s := range []string{
+		"vidfilter: no GPU\n{\"type\":\"progress\",\"frame\":7,\"total\":50,\"fps\":2.5,\"size\":1000}\n",
+		"{\"type\":\"done\",\"exit_code\":4,\"error\":\"disk full\",\"cause\":\"no-space\"}\nhint: free some space\n",
+		"{\"type\":\"progress\",\"frame\":-7,\"total\":-1,\"fps\":-1e308,\"size\":9223372036854775807}", "{}\n\n{", "\r\n\x00",
+	} {
+		f.Add([]byte(s), uint16(5))
+	}
+	f.Fuzz(func(t *testing.T, b []byte, piece uint16) {
+		whole, pieces := read(t, b, len(b)+1), read(t, b, int(piece)+1)
+		if len(b) < longestLine && (whole.last != pieces.last || !slices.Equal(whole.seen, pieces.seen)) {
+			t.Errorf("at once: %+v, in pieces: %+v", whole, pieces)
+		}
+	})
+}
+
+// heard is what was understood of a child.
+type heard struct {
+	last string
+	seen []queue.Progress
+}
+
+func read(t *testing.T, b []byte, piece int) (h heard) {
+	f := &follower{report: func(p queue.Progress) {
+		if p.Frames < 0 || p.Total < 0 || p.Bytes < 0 || !(p.FPS >= 0) {
+			t.Errorf("progress %+v", p)
+		}
+		h.seen = append(h.seen, p)
+	}}
+	was := int64(0)
+	l := &lines{seen: func(line []byte) {
+		f.line(line)
+		if now := f.last.Load(); now < was {
+			t.Errorf("progress goes back from %d to %d", was, now)
+		} else {
+			was = now
+		}
+	}}
+	for part := range slices.Chunk(b, piece) {
+		if n, err := l.Write(part); n != len(part) || err != nil {
+			t.Fatal(n, err)
+		}
+		if len(l.rest) > longestLine {
+			t.Errorf("%d bytes are kept", len(l.rest))
 		}
 	}
+	l.flush()
+	if strings.ContainsRune(l.last, '\n') {
+		t.Errorf("the last line is %q", l.last)
+	}
+	h.last = l.last
+	return h
 }

@@ -34,7 +34,22 @@ type Measured struct {
 	Quality     string  `json:"quality,omitempty"` // a tier of the denoiser
 }
 
-// option returns the option of the main command.
+func (m Measured) options() (args []string) {
+	for _, o := range []struct {
+		flag  string
+		value *string
+		given bool
+	}{
+		{"--noise-profile=", &m.Noise, strings.HasPrefix(m.Noise, "{")}, {"--crop=", m.Crop, m.Crop != nil},
+		{"--field-order=", &m.Order, m.Order != ""}, {"--chroma-shift=", m.ChromaShift, m.ChromaShift != nil}, {"--quality=", &m.Quality, m.Quality != ""},
+	} {
+		if o.given {
+			args = append(args, o.flag+*o.value)
+		}
+	}
+	return args
+}
+
 func (p Part) option() string { return "--part=" + p.Range.String() }
 
 // PartResult is the result of a part.
@@ -82,7 +97,6 @@ func (k *task) threads() []string {
 	return []string{"--threads", strconv.Itoa(k.spec.Threads)}
 }
 
-// part filters one part of the file.
 func (k *task) part(ctx context.Context) (queue.Outcome, error) {
 	p, err := k.body()
 	if err != nil {
@@ -98,22 +112,7 @@ func (k *task) part(ctx context.Context) (queue.Outcome, error) {
 	}
 	// A part is MP4; the file may become another.
 	args := append([]string{p.option(), "--format=mp4"}, k.threads()...)
-	if strings.HasPrefix(p.Noise, "{") {
-		args = append(args, "--noise-profile="+p.Noise)
-	}
-	if p.Crop != nil {
-		args = append(args, "--crop="+*p.Crop)
-	}
-	if p.Order != "" {
-		args = append(args, "--field-order="+p.Order)
-	}
-	if p.ChromaShift != nil {
-		args = append(args, "--chroma-shift="+*p.ChromaShift)
-	}
-	if p.Quality != "" {
-		args = append(args, "--quality="+p.Quality)
-	}
-	done, err := k.media(ctx, in, temp, args...)
+	done, err := k.media(ctx, in, temp, append(args, p.Measured.options()...)...)
 	if err != nil {
 		return queue.Outcome{}, err
 	}
@@ -150,10 +149,10 @@ func (k *task) send(ctx context.Context, blob, file string) error {
 	defer cancel()
 	cause := context.Cause(ctx)
 	switch {
-	case errors.Is(cause, queue.ErrTwin), errors.Is(cause, queue.ErrCancelled):
+	case errors.Is(cause, queue.ErrOvertaken), errors.Is(cause, queue.ErrCancelled):
 		err = cause
 	case err == nil && k.overtaken(lasting):
-		err = queue.ErrTwin
+		err = queue.ErrOvertaken
 	}
 	if err != nil {
 		k.takeBack(lasting, blob)
@@ -314,8 +313,8 @@ func (k *task) join(ctx context.Context) (queue.Outcome, error) {
 	res.Parts, res.Noise, res.Repaired, res.Quality = len(files), all.Noise, all.Repaired, all.Quality
 	res.Outcome = res.In(res.Seconds + all.Seconds)
 	out, err := k.finish(temp, res)
-	if err == nil {
-		k.forget(ctx)
+	if err == nil && k.spec.Remote && k.Blobs != nil {
+		_ = removeFiles(ctx, k.Blobs, k.job.ID) // after a kill, the next join does it
 	}
 	return out, err
 }
@@ -371,18 +370,4 @@ func (k *task) fetch(ctx context.Context, p PartResult) (string, error) {
 		return "", err
 	}
 	return name, k.get(ctx, p.Blob, name)
-}
-
-// forget removes the job's files from the store. After a kill, the next join does it.
-func (k *task) forget(ctx context.Context) {
-	if !k.spec.Remote || k.Blobs == nil {
-		return
-	}
-	names, err := k.Blobs.List(ctx, k.job.ID+"/")
-	if err != nil {
-		return
-	}
-	for _, n := range names {
-		_ = k.Blobs.Delete(ctx, n)
-	}
 }

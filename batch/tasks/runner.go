@@ -28,6 +28,7 @@ import (
 	"vidfilter/internal/contract"
 	"vidfilter/internal/durable"
 	"vidfilter/internal/netfile"
+	"vidfilter/internal/wake"
 )
 
 // Spec is the Spec of a queue.Job: all that its tasks need to know.
@@ -142,7 +143,7 @@ func (r *Runner) Handle(ctx context.Context, j queue.Job, t queue.Task, report f
 			return queue.Outcome{}, cause
 		}
 		if k.overtaken(ctx) { // the other worker may already have deleted our files
-			return queue.Outcome{}, queue.ErrTwin
+			return queue.Outcome{}, queue.ErrOvertaken
 		}
 		err = k.judge(err)
 		if errors.Is(err, ErrSession) {
@@ -161,18 +162,12 @@ func (k *task) overtaken(ctx context.Context) bool {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	for {
-		results, err := k.Results(ctx, k.job.ID)
-		if err == nil {
-			_, done := results[k.task.Name]
-			return done
-		}
-		select {
-		case <-time.After(200 * time.Millisecond):
-		case <-ctx.Done():
-			return false
-		}
+	results, err := k.Results(ctx, k.job.ID)
+	for err != nil && wake.Sleep(ctx, 200*time.Millisecond) == nil {
+		results, err = k.Results(ctx, k.job.ID)
 	}
+	_, done := results[k.task.Name]
+	return done && err == nil
 }
 
 // localPath maps a path in the shared folder to this machine.
@@ -243,7 +238,6 @@ func (k *task) within(f func(*os.Root) error) error {
 	return errors.Join(f(base), base.Close())
 }
 
-// discard removes the job's folder.
 func (k *task) discard() {
 	// the next run tries again
 	_ = k.within(func(base *os.Root) error { return base.RemoveAll(k.job.ID) })

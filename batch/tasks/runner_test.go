@@ -207,7 +207,7 @@ func TestRestsWithoutSession(t *testing.T) {
 }
 
 func TestRedo(t *testing.T) {
-	known := func(state queue.State, digest string) known {
+	known := func(state queue.State, digest string) knownJob {
 		return knownOf(queue.Status{State: state, Job: queue.Job{Digest: digest}})
 	}
 	if d := redo(knownOf(queue.Status{}), "a"); d != "a" {

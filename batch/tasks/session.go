@@ -82,15 +82,15 @@ type entry struct {
 	paused  bool
 }
 
-// known is the state of a job in the queue.
-type known struct {
+// knownJob is the state of a job in the queue.
+type knownJob struct {
 	digest string
 	state  queue.State
 	gone   bool // its parts, which were in the store
 }
 
-func knownOf(s queue.Status) known {
-	return known{s.Job.Digest, s.State, s.State == queue.Cancelled && SpecOf(s.Job).Remote}
+func knownOf(s queue.Status) knownJob {
+	return knownJob{s.Job.Digest, s.State, s.State == queue.Cancelled && SpecOf(s.Job).Remote}
 }
 
 // Run submits the items that next returns until it has no more, waits for their jobs to end, and
@@ -259,10 +259,8 @@ func (s *Session) checkAgain(ctx context.Context, item batch.Item, err error) {
 	var f batch.Finding
 	for try := range s.Retries {
 		s.Log.Warn(fmt.Sprintf("%s: %v: will check again", item.Output, err))
-		select {
-		case <-ctx.Done():
+		if wake.Sleep(ctx, min(s.Pause<<try, 5*time.Minute)) != nil {
 			return
-		case <-time.After(min(s.Pause<<try, 5*time.Minute)):
 		}
 		if _, off := s.running(); off {
 			break
@@ -398,7 +396,7 @@ const redoMark = "/redo-"
 // redo returns a new digest for a job that the queue has as done but whose output is gone, and
 // for a cancelled one whose parts are no longer in the store. Otherwise the queue would skip the
 // work.
-func redo(k known, digest string) string {
+func redo(k knownJob, digest string) string {
 	before, _, marked := strings.Cut(k.digest, redoMark)
 	switch {
 	case before != digest:
@@ -414,7 +412,6 @@ func redo(k known, digest string) string {
 // gone.
 const maxRenewals = 5
 
-// follow takes a status of a job.
 func (s *Session) follow(ctx context.Context, st queue.Status) {
 	if st.State == queue.Removed {
 		return
@@ -487,7 +484,6 @@ func (s *Session) Address(id string) string {
 	return ""
 }
 
-// close ends a job.
 func (s *Session) close(e *entry, st queue.Status) {
 	if st.State != queue.Done {
 		removeCopies(s.Root, st.Job.ID)
@@ -580,10 +576,8 @@ func (s *Session) renew(ctx context.Context, e *entry, st queue.Status) {
 func settled(ctx context.Context, name string) error {
 	was, err := batch.FingerprintOf(name)
 	for err == nil || errors.Is(err, batch.ErrChanging) {
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(2 * time.Second):
+		if err := wake.Sleep(ctx, 2*time.Second); err != nil {
+			return err
 		}
 		var now batch.Fingerprint
 		if now, err = batch.FingerprintOf(name); err == nil && now.Equal(was) {

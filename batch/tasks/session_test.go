@@ -77,17 +77,18 @@ func session(t *testing.T, e queue.Engine, there bool) (*Session, func(context.C
 	if there {
 		e2e.Must(t, os.WriteFile(source, []byte("source"), 0o666))
 	}
-	items := []batch.Item{{Source: source, Output: "a.mp4"}}
-	next := func(ctx context.Context) (batch.Item, bool) {
-		if len(items) == 0 {
-			return batch.Item{}, false
-		}
-		item := items[0]
-		items = items[1:]
-		return item, true
-	}
+	next := each([]batch.Item{{Source: source, Output: "a.mp4"}})
 	whole := func(string, []string) bool { return false }
 	return &Session{Settings: Settings{Root: dir}, Whole: whole, Engine: e, Site: "here", Version: "one", Window: 1, Retries: 3, Pause: time.Second}, next, source
+}
+
+func each(items []batch.Item) func(context.Context) (batch.Item, bool) {
+	return func(context.Context) (item batch.Item, ok bool) {
+		if len(items) > 0 {
+			item, items, ok = items[0], items[1:], true
+		}
+		return item, ok
+	}
 }
 
 // Only a failure with one of our codes starts a job over, whatever its reason says.
@@ -234,14 +235,10 @@ func TestSessionRefused(t *testing.T) {
 		q.tell <- queue.Status{Job: queue.Job{ID: "id-done.mp4"}, State: queue.Running}
 		var states []string
 		s.Ended = func(r batch.Row) { states = append(states, r.Output+" "+r.State) }
-		_, err = s.Run(t.Context(), func(context.Context) (batch.Item, bool) {
+		next := each(items)
+		_, err = s.Run(t.Context(), func(ctx context.Context) (batch.Item, bool) {
 			synctest.Wait() // the session has heard of the job
-			if len(items) == 0 {
-				return batch.Item{}, false
-			}
-			item := items[0]
-			items = items[1:]
-			return item, true
+			return next(ctx)
 		})
 		if got, want := strings.Join(states, ", "), "theirs.mp4 failed, large.mp4 failed, done.mp4 skipped, ours.mp4 failed"; err != nil || got != want {
 			t.Errorf("%q, %v", got, err)

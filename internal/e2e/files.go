@@ -5,11 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -188,4 +190,38 @@ func JSONLines(t testing.TB, text string, exitCode int) map[string]any {
 		t.Errorf("exit code %v, want %d", last["exit_code"], exitCode)
 	}
 	return last
+}
+
+// Contains fails the test if a text lacks one of the words.
+func Contains(t testing.TB, text string, words ...string) {
+	t.Helper()
+	for _, w := range words {
+		if !strings.Contains(text, w) {
+			t.Errorf("%q is not in:\n%s", w, text)
+		}
+	}
+}
+
+// Disk returns a folder that is a small disk, such as of "64m"; ok is false if this user may not
+// mount one, and the folder is an ordinary one.
+func Disk(t testing.TB, size string) (dir string, ok bool) {
+	t.Helper()
+	dir = t.TempDir()
+	err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size)
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES) {
+		return dir, false
+	}
+	Must(t, err)
+	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	return dir, true
+}
+
+// NeedsDisk is Disk for a test that is skipped without one.
+func NeedsDisk(t testing.TB, size string) string {
+	t.Helper()
+	dir, ok := Disk(t, size)
+	if !ok {
+		t.Skip("this user may not mount a small disk")
+	}
+	return dir
 }

@@ -16,7 +16,7 @@ import (
 	"vidfilter/batch/queue"
 )
 
-// request is the part that all requests of a client to the head share. A verb that needs more has
+// request is the part that all requests of a client to the server share. A verb that needs more has
 // a type of its own.
 type request struct {
 	Protocol int     `json:"protocol"`
@@ -111,7 +111,7 @@ type (
 	}
 )
 
-// answer is the head's answer. Code is "" if the request succeeded.
+// answer is the server's answer. Code is "" if the request succeeded.
 type answer struct {
 	Code  string `json:"code,omitempty"`
 	Error string `json:"error,omitempty"`
@@ -156,7 +156,7 @@ type storedRecord struct {
 	Gone  bool   `json:"gone,omitempty"`
 }
 
-// ticket proves that the head gave a task to a client. It is good for that task alone.
+// ticket proves that the server gave a task to a client. It is good for that task alone.
 type ticket struct {
 	Subject string `json:"subject"`
 	Reply   string `json:"reply"` // takes acknowledgements
@@ -171,22 +171,16 @@ func (t *ticket) sign(key []byte, name string) string {
 	return hex.EncodeToString(m.Sum(nil))
 }
 
-// Errors of the head that a client recognizes, by their codes.
+// Errors of the server that a client recognizes, by their codes.
 var answerCodes = map[string]error{
 	"gone": errGone, "no job": queue.ErrNoJob, "claimed": errClaimed, "finished": errFinished, "malformed": errMalformed,
-	"twin": queue.ErrTwin, "cancelled": queue.ErrCancelled, "no file": queue.ErrNoBlob, "replaced": errReplaced,
-	"refused": ErrRefused, "protocol": errProtocol, "full": queue.ErrStoreFull, "quota": queue.ErrQuota, "too many": errTooMany,
+	"twin": queue.ErrOvertaken, "cancelled": queue.ErrCancelled, "no file": queue.ErrNoBlob, "replaced": errReplaced,
+	"refused": queue.ErrRefused, "protocol": errProtocol, "full": queue.ErrStoreFull, "quota": queue.ErrQuota, "too many": errTooMany,
 	"no batch": queue.ErrNoRequest, "held": queue.ErrHeld,
 }
 
-var (
-	// ErrRefused is the error of a request that the client's role does not allow.
-	ErrRefused = queue.ErrRefused
+var errProtocol = errors.New("queue: the versions do not fit together")
 
-	errProtocol = errors.New("queue: the versions do not fit together")
-)
-
-// failed returns the answer of an error.
 func failed(err error) answer {
 	for code, of := range answerCodes {
 		if errors.Is(err, of) {
@@ -196,7 +190,7 @@ func failed(err error) answer {
 	return answer{Code: "error", Error: err.Error()}
 }
 
-// answerError is an error of the head at a client.
+// answerError is an error of the server at a client.
 type answerError struct {
 	text string
 	of   error // may be nil
@@ -228,7 +222,6 @@ func pack(v any, data []byte) (*nats.Msg, error) {
 	return m, err
 }
 
-// unpack is the inverse of pack.
 func unpack(m *nats.Msg, v any) (data []byte, err error) {
 	if h := m.Header.Get(askHeader); h != "" {
 		return m.Data, json.Unmarshal([]byte(h), v)
@@ -236,7 +229,7 @@ func unpack(m *nats.Msg, v any) (data []byte, err error) {
 	return nil, json.Unmarshal(m.Data, v)
 }
 
-// relayed is the message of a task at the head, for a client that has its ticket.
+// relayed is the message of a task at the server, for a client that has its ticket.
 type relayed struct {
 	nc *nats.Conn
 	t  *ticket

@@ -68,12 +68,12 @@ func TestManyFolders(t *testing.T) {
 	for i := range mostSites {
 		e2e.Must(t, evil.Cancel(ctx, fmt.Sprint("evil-", i), ""))
 	}
-	waitFor(t, "the consumers of folders end with their jobs", func() bool {
+	e2e.Until(t, "the consumers of folders end with their jobs", func() bool {
 		return !slices.ContainsFunc(f.consumers(), func(n string) bool { return !strings.HasSuffix(n, "-s_parts") })
 	})
 }
 
-// The consumers of a folder end with the last worker, also without a head.
+// The consumers of a folder end with the last worker, also without a server.
 func TestConsumersEnd(t *testing.T) {
 	t.Parallel()
 	e := embedded(t, quick)
@@ -108,30 +108,14 @@ func TestDeadTickets(t *testing.T) {
 	refused := func(when string, errs map[string]error, but ...string) {
 		t.Helper()
 		for verb, err := range errs {
-			if !errors.Is(err, ErrRefused) && !slices.Contains(but, verb) {
+			if !errors.Is(err, queue.ErrRefused) && !slices.Contains(but, verb) {
 				t.Errorf("%s: %s: %v", when, verb, err)
 			}
 		}
 	}
-	fetch := func(c *client) *attempt {
-		t.Helper()
-		d := &clientSource{c: c, w: queue.Worker{Sites: []string{"parts"}}}
-		var m message
-		waitFor(t, "a task", func() bool {
-			var err error
-			m, err = d.next(ctx)
-			e2e.Must(t, err)
-			return m != nil
-		})
-		of, err := fromSubject(m.Subject())
-		e2e.Must(t, err)
-		return &attempt{id: newID(), worker: "w", m: m, c: of}
-	}
-	first := fetch(evil)
+	_, first := f.fetch(evil, "parts")
 	refused("not taken", verbs(evil, first), "return") // that gives it back
-	if err := (&clientSource{c: evil}).take(ctx, first); !errors.Is(err, ErrRefused) {
-		t.Errorf("given back, and taken: %v", err)
-	}
+	wantErr(t, "given back, and taken", (&clientSource{c: evil}).take(ctx, first), queue.ErrRefused)
 	refused("given back", verbs(evil, first))
 	a := f.give(good)
 	refused("another has it", verbs(evil, first))
@@ -143,24 +127,16 @@ func TestDeadTickets(t *testing.T) {
 	// A submitter may do another's part, but not end the job with it.
 	second := f.give(evil)
 	end := ending{How: endDone, Outcome: whole}
-	if err := (&clientSource{c: evil}).settle(ctx, second, end); !errors.Is(err, ErrRefused) {
-		t.Errorf("a part ends the job: %v", err)
-	}
+	wantErr(t, "a part ends the job", (&clientSource{c: evil}).settle(ctx, second, end), queue.ErrRefused)
 	more := ending{How: endDone, Outcome: &queue.Outcome{Next: []queue.Task{{Name: "part-0009"}}}}
-	if err := (&clientSource{c: evil}).settle(ctx, second, more); !errors.Is(err, ErrRefused) {
-		t.Errorf("a part names another: %v", err)
-	}
+	wantErr(t, "a part names another", (&clientSource{c: evil}).settle(ctx, second, more), queue.ErrRefused)
 	e2e.Must(t, (&clientSource{c: evil}).settle(ctx, second, ending{How: endDone, Outcome: &queue.Outcome{Result: json.RawMessage(`"mine"`)}}))
 	refused("done", verbs(evil, second), "settle", "settle ", "extend", "progress")
 	if s, err := owner.Get(ctx, "a"); err != nil || s.State == queue.Done {
 		t.Errorf("%+v, %v", s, err)
 	}
 	notes := strings.Join(f.notes.all(), "\n")
-	for _, want := range []string{"good worker took a", "good worker settled: back a", "evil submitter took a", "evil submitter settled: done a", "evil submitter refused: settle a"} {
-		if !strings.Contains(notes, want) {
-			t.Errorf("no %q in the audit log:\n%s", want, notes)
-		}
-	}
+	e2e.Contains(t, notes, "good worker took a", "good worker settled: back a", "evil submitter took a", "evil submitter settled: done a", "evil submitter refused: settle a")
 	if n := strings.Count(notes, "refused: settle"); n > 2 {
 		t.Errorf("refusals fill the audit log:\n%s", notes)
 	}
@@ -174,7 +150,7 @@ func TestOwnIDs(t *testing.T) {
 	id := queue.OwnedID("00000000-000000", "owner")
 	job := queue.Job{ID: id, Site: "there", First: queue.Task{Name: "whole", Site: "there"}}
 	for _, c := range []*client{heir, boss} {
-		if err := c.Submit(ctx, job, false); !errors.Is(err, ErrRefused) {
+		if err := c.Submit(ctx, job, false); !errors.Is(err, queue.ErrRefused) {
 			t.Errorf("%s takes the ID of another: %v", c.who.name, err)
 		}
 	}
@@ -183,23 +159,17 @@ func TestOwnIDs(t *testing.T) {
 	if m, err := d.next(ctx); m != nil || err != nil {
 		t.Errorf("another's task: %v, %v", m, err)
 	}
-	if err := heir.Give(ctx, id, "heir"); !errors.Is(err, ErrRefused) {
-		t.Errorf("a submitter takes a job: %v", err)
-	}
+	wantErr(t, "a submitter takes a job", heir.Give(ctx, id, "heir"), queue.ErrRefused)
 	e2e.Must(t, boss.Give(ctx, id, "heir"))
-	waitFor(t, "the task of a job that was handed over", func() bool {
+	e2e.Until(t, "the task of a job that was handed over", func() bool {
 		m, err := d.next(ctx)
 		e2e.Must(t, err)
 		return m != nil
 	})
-	if err := owner.Cancel(ctx, id, ""); !errors.Is(err, ErrRefused) {
-		t.Errorf("the former owner cancels it: %v", err)
-	}
+	wantErr(t, "the former owner cancels it", owner.Cancel(ctx, id, ""), queue.ErrRefused)
 	e2e.Must(t, heir.Cancel(ctx, id, ""))
 	e2e.Must(t, heir.Forget(ctx, id))
-	if _, err := owner.Get(ctx, id); !errors.Is(err, queue.ErrNoJob) {
-		t.Errorf("a removed job: %v", err)
-	}
+	wantErr(t, "a removed job", failure(owner.Get(ctx, id)), queue.ErrNoJob)
 	if a, err := owner.ask(ctx, "jobs", &jobsRequest{}); err != nil || len(a.Records) != 1 || !a.Records[0].Gone {
 		t.Errorf("the jobs after it: %+v, %v", a.Records, err)
 	}
@@ -216,20 +186,19 @@ func TestExpiry(t *testing.T) {
 		e2e.Must(t, owner.Blobs().Put(ctx, id+"/in/0001", strings.NewReader("packets")))
 	}
 	hold := make(chan bool)
-	work(t, owner, queue.Worker{Sites: []string{"kept"}}, func(ctx context.Context, _ queue.Job, _ queue.Task, _ func(queue.Progress)) (queue.Outcome, error) {
+	work(t, owner, queue.Worker{Sites: []string{"kept"}}, ends(func(ctx context.Context, _ queue.Job) {
 		select {
 		case <-hold:
 		case <-ctx.Done():
 		}
-		return queue.Outcome{End: true}, nil
-	})
-	waitFor(t, "the job is removed", func() bool { _, err := owner.Get(ctx, "left"); return errors.Is(err, queue.ErrNoJob) })
+	}))
+	e2e.Until(t, "the job is removed", func() bool { _, err := owner.Get(ctx, "left"); return errors.Is(err, queue.ErrNoJob) })
 	sizes, err := owner.Blobs().Sizes(ctx)
 	if s, err2 := owner.Get(ctx, "kept"); err != nil || err2 != nil || s.State != queue.Running || sizes["kept"] == 0 || sizes["left"] != 0 {
 		t.Errorf("%+v, %v, %v; %v", s, err, err2, sizes)
 	}
 	close(hold)
-	waitFor(t, "the job that is done is removed", func() bool { _, err := owner.Get(ctx, "kept"); return errors.Is(err, queue.ErrNoJob) })
+	e2e.Until(t, "the job that is done is removed", func() bool { _, err := owner.Get(ctx, "kept"); return errors.Is(err, queue.ErrNoJob) })
 }
 
 // Many questions of one credential are in nobody's way, and cost the streams nothing.
@@ -272,7 +241,7 @@ func TestFlood(t *testing.T) {
 	}
 	seen := 0
 	for at, more := uint64(0), true; more; {
-		p, err := f.head.board.list(t.Context(), listing{after: at, size: 5000, by: caller{role: pki.Observer}})
+		p, err := f.handler.cache.list(t.Context(), listing{after: at, size: 5000, by: caller{role: pki.Observer}})
 		e2e.Must(t, err)
 		seen += len(p.found)
 		more, at = p.more, p.found[len(p.found)-1].At
@@ -301,7 +270,7 @@ func TestMost(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for at, more := uint64(0), true; more; {
-		p, err := f.head.board.list(t.Context(), listing{after: at, size: 500, most: 3, by: caller{role: pki.Observer}})
+		p, err := f.handler.cache.list(t.Context(), listing{after: at, size: 500, most: 3, by: caller{role: pki.Observer}})
 		e2e.Must(t, err)
 		for _, r := range p.found {
 			seen[r.Key], at = true, r.At
@@ -324,9 +293,7 @@ func TestProgressOfOthers(t *testing.T) {
 		_, err := c.ask(ctx, "progress", &progressRequest{request{Ticket: a.m.(*issuedTask).t}, &now})
 		return err
 	}
-	if err := tell(evil, queue.Active{}); !errors.Is(err, ErrRefused) {
-		t.Errorf("another's progress: %v", err)
-	}
+	wantErr(t, "another's progress", tell(evil, queue.Active{}), queue.ErrRefused)
 	for _, p := range []queue.Progress{{Frames: -1}, {Frames: math.MaxInt64}, {Total: math.MaxInt64}, {Bytes: math.MaxInt64}, {FPS: 1e300}} {
 		if err := tell(good, queue.Active{Progress: p}); !errors.Is(err, errMalformed) {
 			t.Errorf("%+v: %v", p, err)
@@ -354,9 +321,7 @@ func TestProgressOfOthers(t *testing.T) {
 	for _, w := range []queue.WorkerStatus{
 		{Worker: queue.Worker{Name: long}}, {Worker: queue.Worker{Slots: 1 << 30}}, {Worker: queue.Worker{Sites: make([]string, 100)}},
 	} {
-		if err := (&clientSource{c: good}).present(ctx, "w", &w); !errors.Is(err, errMalformed) {
-			t.Errorf("a worker: %v", err)
-		}
+		wantErr(t, "a worker", (&clientSource{c: good}).present(ctx, "w", &w), errMalformed)
 	}
 }
 
@@ -370,5 +335,38 @@ func TestAuditFlood(t *testing.T) {
 	l.note(caller{name: "owner"}, "took", queue.Job{}, Note{})
 	if said["evil"] != mostNotes || said["owner"] != 1 {
 		t.Errorf("%v", said)
+	}
+}
+
+// A result that a part cannot have counts against the credential of its worker, in the audit log
+// and in the numbers. Good ones, and those too large for the queue, count as they should.
+func TestBadResults(t *testing.T) {
+	f := newFleet(t, ServeOptions{Check: func(_ queue.Task, result []byte) (string, error) {
+		if string(result) == `"bad"` {
+			return "", errors.New("a part of -1 frames")
+		}
+		return "", nil
+	}})
+	owner, good, bad := f.client("owner", pki.Submitter), f.client("good", pki.Worker), f.client("bad", pki.Worker)
+	returns := func(c *client, id, result string) {
+		f.task(owner, id)
+		a := f.give(c)
+		e2e.Must(t, (&clientSource{c: c}).settle(t.Context(), a, ending{How: endDone, Outcome: &queue.Outcome{Result: []byte(result)}}))
+	}
+	returns(good, queue.OwnedID("one", "owner"), `"good"`)
+	returns(bad, queue.OwnedID("two", "owner"), `"bad"`)
+	e2e.Must(t, owner.Cancel(t.Context(), queue.OwnedID("two", "owner"), "x"))
+	large := make([]byte, mostResult+2)
+	for i := range large {
+		large[i] = '1'
+	}
+	returns(bad, queue.OwnedID("three", "owner"), string(large))
+	if got := f.BadResults(); !maps.Equal(got, map[string]int{"bad": 2}) {
+		t.Errorf("bad results: %v", got)
+	}
+	for _, id := range []string{"two", "three"} {
+		if note := "bad worker bad result " + queue.OwnedID(id, "owner") + " "; !slices.Contains(f.notes.all(), note) {
+			t.Errorf("no %q in %q", note, f.notes.all())
+		}
 	}
 }

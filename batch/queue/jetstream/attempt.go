@@ -15,7 +15,6 @@ import (
 	"vidfilter/internal/wake"
 )
 
-// message is the message of a task.
 type message interface {
 	Subject() string
 	Data() []byte
@@ -29,7 +28,7 @@ type message interface {
 
 // attempt is one attempt at a task by a worker, as the queue sees it.
 type attempt struct {
-	e      *Engine // nil at a client of a head, which has it
+	e      *Engine // nil at a client, whose server has it
 	id     string
 	worker string // key of its presence
 	holds  string // attempt of the same worker that is at this task, or ""
@@ -38,7 +37,7 @@ type attempt struct {
 	t      queue.Task
 	job    queue.Job
 	round  int    // of the job
-	ticket string // at a head
+	ticket string // at a server
 }
 
 // runningAttempt is an attempt as its worker sees it.
@@ -61,8 +60,8 @@ var errFinished = errors.New("queue: the task has its result")
 func final(err error) bool {
 	return slices.ContainsFunc([]error{
 		errGone, queue.ErrNoJob, errClaimed, errFinished, errNotOwner, errMalformed, errNoResult,
-		queue.ErrTwin, queue.ErrCancelled, queue.ErrNoBlob, queue.ErrStoreFull, queue.ErrQuota, queue.ErrNoRequest, queue.ErrHeld,
-		nats.ErrMaxPayload, nats.ErrConnectionClosed, jetstream.ErrInvalidKey, ErrRefused, errProtocol, errReplaced,
+		queue.ErrOvertaken, queue.ErrCancelled, queue.ErrNoBlob, queue.ErrStoreFull, queue.ErrQuota, queue.ErrNoRequest, queue.ErrHeld,
+		nats.ErrMaxPayload, nats.ErrConnectionClosed, jetstream.ErrInvalidKey, queue.ErrRefused, errProtocol, errReplaced,
 	}, func(f error) bool { return errors.Is(err, f) })
 }
 
@@ -82,24 +81,23 @@ func (p *workerPool) do(ctx context.Context, m message) {
 	settle, cancel := withGrace(ctx, grace)
 	defer cancel()
 	defer a.live()()
-	err = p.desk.take(settle, a.attempt)
-	if errors.Is(err, ErrRefused) {
+	err = p.source.take(settle, a.attempt)
+	if errors.Is(err, queue.ErrRefused) {
 		p.l.o.Log.Warn(err.Error())
 	}
 	if err != nil { // the task source has put the message where it belongs, or it comes again
 		return
 	}
-	p.enter(a)
-	defer p.leave(a)
+	defer p.enter(a)()
 	o, err, cause := a.handle(ctx)
 	end, crowded := p.crowded(err, endingOf(o, err, cause, ctx.Err() != nil))
 	end.Log = a.said.of(a.attempt, p.w.Name, end)
-	err = p.desk.settle(settle, a.attempt, end)
+	err = p.source.settle(settle, a.attempt, end)
 	p.ended(kindOf(c.task), end, crowded)
 	switch {
-	case errors.Is(err, queue.ErrTwin):
+	case errors.Is(err, queue.ErrOvertaken):
 		p.l.o.Log.Warn(fmt.Sprintf("task %s of job %s, attempt %d: another worker has done it; this result is dropped", c.task, c.job, a.t.Attempt))
-	case errors.Is(err, ErrRefused):
+	case errors.Is(err, queue.ErrRefused):
 		p.l.o.Log.Warn(fmt.Sprintf("task %s of job %s, attempt %d: this result is dropped: %v", c.task, c.job, a.t.Attempt, err))
 	}
 }
@@ -114,17 +112,17 @@ func (p *workerPool) holds(c claim) string {
 	return ""
 }
 
-func (p *workerPool) enter(a *runningAttempt) {
+// enter counts an attempt as running until the returned function is called.
+func (p *workerPool) enter(a *runningAttempt) (leave func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.running[a.c] = a
-}
-
-func (p *workerPool) leave(a *runningAttempt) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.running[a.c] == a {
-		delete(p.running, a.c)
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if p.running[a.c] == a {
+			delete(p.running, a.c)
+		}
 	}
 }
 
@@ -161,7 +159,7 @@ func (a *runningAttempt) handle(ctx context.Context) (o queue.Outcome, err, caus
 	var beside sync.WaitGroup
 	beside.Go(func() { a.watch(ctx, stop) })
 	beside.Go(func() { a.publish(ctx) })
-	o, err = a.pool.h(queue.Hearing(a.pool.desk.context(ctx, a.attempt), a.said.add), a.job, a.t, a.report.set)
+	o, err = a.pool.h(queue.WithLog(a.pool.source.context(ctx, a.attempt), a.said.add), a.job, a.t, a.report.set)
 	cause = context.Cause(ctx)
 	stop(nil)
 	beside.Wait()
@@ -200,5 +198,67 @@ func (a *runningAttempt) wanted(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	return a.pool.desk.wanted(ctx, a.attempt)
+	return a.pool.source.wanted(ctx, a.attempt)
+}
+
+// progress is the last report of a handler.
+type progress struct {
+	since time.Time
+
+	mu    sync.Mutex
+	last  queue.Progress
+	fresh bool // not published yet
+}
+
+func (p *progress) set(q queue.Progress) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.last, p.fresh = q, true
+}
+
+// active returns the progress, and marks it as published.
+func (p *progress) active(a *runningAttempt) queue.Active {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.fresh = false
+	return queue.Active{Task: a.c.task, Kind: a.t.Kind, Attempt: a.t.Attempt, Worker: a.pool.w.Name, Since: p.since, Progress: p.last}
+}
+
+func (p *progress) isFresh() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.fresh
+}
+
+// publishEvery is the shortest time between two events of a task.
+const publishEvery = time.Second
+
+// publish publishes the progress of the task, and heartbeats if there is none.
+func (a *runningAttempt) publish(ctx context.Context) {
+	var last time.Time
+	say := func() {
+		last = time.Now()
+		a.pool.source.progress(ctx, a.attempt, a.report.active(a))
+	}
+	say()
+	tick := time.NewTicker(min(publishEvery, a.pool.heartbeat))
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-a.publishNow:
+			if time.Since(last) < publishEvery/2 { // anybody may ask, and often
+				continue
+			}
+		case <-tick.C:
+			if !a.report.isFresh() && time.Since(last) < a.pool.heartbeat {
+				continue
+			}
+		}
+		if a.pool.frozen() {
+			continue
+		}
+		say()
+	}
 }

@@ -32,9 +32,7 @@ func BenchmarkTasks(b *testing.B) {
 		}, func() {})
 	}()
 	go func() {
-		_ = e.Work(ctx, queue.Worker{Name: "w", Any: true, Slots: 2}, func(context.Context, queue.Job, queue.Task, func(queue.Progress)) (queue.Outcome, error) {
-			return queue.Outcome{End: true}, nil
-		})
+		_ = e.Work(ctx, queue.Worker{Name: "w", Any: true, Slots: 2}, ends(func(context.Context, queue.Job) {}))
 	}()
 	b.ResetTimer()
 	for i := range b.N {
@@ -45,14 +43,20 @@ func BenchmarkTasks(b *testing.B) {
 	}
 }
 
-// BenchmarkBlobs sends a file of 64 MB through TLS to the server and back, each megabyte synced.
-func BenchmarkBlobs(b *testing.B) {
+// benchClient returns a client of a new server.
+func benchClient(b *testing.B) queue.Engine {
 	s, err := Serve(ServeOptions{Dir: b.TempDir(), Addr: "127.0.0.1:0"})
 	e2e.Must(b, err)
-	defer s.Close()
+	b.Cleanup(func() { _ = s.Close() })
 	e, err := Connect("tls://"+s.Addr().String(), s.Creds(pki.Submitter), ConnectOptions{})
 	e2e.Must(b, err)
-	defer e.Close()
+	b.Cleanup(func() { _ = e.Close() })
+	return e
+}
+
+// BenchmarkBlobs sends a file of 64 MB through TLS to the server and back, each megabyte synced.
+func BenchmarkBlobs(b *testing.B) {
+	e := benchClient(b)
 	e2e.Must(b, e.Submit(b.Context(), queue.Job{ID: "a", Site: "nowhere", First: queue.Task{Name: "plan"}}, false))
 	data := make([]byte, 64<<20)
 	_, _ = rand.Read(data)
@@ -80,12 +84,7 @@ func BenchmarkBlobs(b *testing.B) {
 func BenchmarkSubmit(b *testing.B) {
 	for _, n := range []int{1, 16} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			s, err := Serve(ServeOptions{Dir: b.TempDir(), Addr: "127.0.0.1:0"})
-			e2e.Must(b, err)
-			defer s.Close()
-			e, err := Connect("tls://"+s.Addr().String(), s.Creds(pki.Submitter), ConnectOptions{})
-			e2e.Must(b, err)
-			defer e.Close()
+			e := benchClient(b)
 			spec := []byte(`"` + strings.Repeat("x", 1000) + `"`)
 			b.ResetTimer()
 			e2e.Workers(n)(b.Context(), b.N, func(i int) {

@@ -78,8 +78,8 @@ type failureRecord struct {
 // suspicious is at how many jobs in a row a machine may fail before it is suspected.
 const suspicious = 3
 
-// mostConducts limits the workers that are remembered, and the jobs of one.
-const mostConducts = 4096
+// mostFailureRecords limits the workers that are remembered, and the jobs of one.
+const mostFailureRecords = 4096
 
 // note records that a task was done or failed. Of one that failed it returns whether the worker has
 // finished another one since it failed at that job for the first time, and at how many jobs it has
@@ -90,7 +90,7 @@ func (c *failureRecords) note(worker string, of claim, done bool) (well bool, lo
 	key := workerKind{worker, kindOf(of.task)}
 	w := c.of[key]
 	if w == nil {
-		if len(c.of) >= mostConducts || c.of == nil {
+		if len(c.of) >= mostFailureRecords || c.of == nil {
 			c.of = map[workerKind]*failureRecord{}
 		}
 		w = &failureRecord{map[string]bool{}, map[string]bool{}}
@@ -98,7 +98,7 @@ func (c *failureRecords) note(worker string, of claim, done bool) (well bool, lo
 	}
 	switch {
 	case done:
-		if len(w.well) > mostConducts {
+		if len(w.well) > mostFailureRecords {
 			clear(w.well)
 		}
 		maps.Copy(w.well, w.lost)
@@ -110,8 +110,8 @@ func (c *failureRecords) note(worker string, of claim, done bool) (well bool, lo
 	return w.well[of.job], len(w.lost)
 }
 
-// acquit takes back a failure for which the job is to blame, as far as is known.
-func (c *failureRecords) acquit(worker string, of claim) {
+// takeBack uncounts a failure for which the job is to blame, as far as is known.
+func (c *failureRecords) takeBack(worker string, of claim) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if w := c.of[workerKind{worker, kindOf(of.task)}]; w != nil {
@@ -130,10 +130,10 @@ const (
 
 // judge says who is to blame for the failures of a task, of which one has just been on this worker.
 func (a *attempt) judge(ctx context.Context, on []machine) blame {
-	well, lost := a.e.conducts.note(a.worker, a.c, false)
+	well, lost := a.e.failures.note(a.worker, a.c, false)
 	switch {
 	case lost < suspicious && (well || len(on) > 1):
-		a.e.conducts.acquit(a.worker, a.c)
+		a.e.failures.takeBack(a.worker, a.c)
 		return theJob
 	case a.othersCan(ctx):
 		return nobody
@@ -155,7 +155,7 @@ func (a *attempt) othersCan(ctx context.Context) bool {
 	})
 }
 
-// serves reports whether a worker takes the task. At a head, only tasks that all may do count.
+// serves reports whether a worker takes the task. At a server, only tasks that all may do count.
 func (a *attempt) serves(w queue.Worker) bool {
 	return w.Any && isAt(a.m, anySite) || slices.ContainsFunc(w.Sites, func(site string) bool {
 		return (a.e.parts == nil || slices.Contains(a.e.parts, site)) && isAt(a.m, a.e.token(a.job.User, site))

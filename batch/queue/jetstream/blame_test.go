@@ -132,9 +132,7 @@ func TestPoison(t *testing.T) {
 				t.Errorf("%d died, %+v", died, s)
 			}
 			for i := range 6 {
-				if s := awaitEnd(t, e, fmt.Sprint("a", i)); s.State != queue.Done {
-					t.Errorf("%+v", s)
-				}
+				awaitDone(t, e, fmt.Sprint("a", i))
 			}
 		})
 	}
@@ -169,9 +167,7 @@ func TestMachineRests(t *testing.T) {
 	})
 	close(release)
 	for i := range 9 {
-		if s := awaitEnd(t, e, fmt.Sprint("a", i)); s.State != queue.Done {
-			t.Errorf("%+v", s)
-		}
+		awaitDone(t, e, fmt.Sprint("a", i))
 	}
 	mu.Lock()
 	defer mu.Unlock()
@@ -210,28 +206,4 @@ func TestStarved(t *testing.T) {
 	if starved == 0 {
 		t.Error("none starved")
 	}
-}
-
-// A worker that is held takes nothing, says why, and goes on.
-func TestHeld(t *testing.T) {
-	e := embedded(t, quick)
-	why := make(chan string, 1)
-	why <- "no room"
-	hold := func() string {
-		w := <-why
-		why <- w
-		return w
-	}
-	work(t, e, queue.Worker{Hold: hold}, parts(e, 1, nothing))
-	submit(t, e, queue.Job{ID: "a"}, false)
-	e2e.Until(t, "it says why", func() bool {
-		all, err := e.Workers(t.Context())
-		return err == nil && len(all) == 1 && all[0].Held == "no room"
-	})
-	if s, err := e.Get(t.Context(), "a"); err != nil || s.State != queue.Queued {
-		t.Errorf("%+v, %v", s, err)
-	}
-	<-why
-	why <- ""
-	awaitEnd(t, e, "a")
 }

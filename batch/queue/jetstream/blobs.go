@@ -34,10 +34,7 @@ func (b blobs) Put(ctx context.Context, name string, r io.Reader) error {
 	if name == "" {
 		return errors.New("queue: storing a file: no name")
 	}
-	if err := b.put(ctx, name, r); err != nil {
-		return fmt.Errorf("queue: storing %s: %w", name, err)
-	}
-	return nil
+	return wrapf(b.put(ctx, name, r), "queue: storing %s", name)
 }
 
 func (b blobs) put(ctx context.Context, name string, r io.Reader) (err error) {
@@ -126,11 +123,7 @@ func (b blobs) putPiece(ctx context.Context, info *jetstream.ObjectInfo, piece [
 		if !conflict(err) {
 			return err
 		}
-		s, err := b.e.js.Stream(ctx, "OBJ_"+b.e.names.blobs())
-		if err != nil {
-			return err
-		}
-		m, err := s.GetLastMsgForSubject(ctx, subject) // no one else writes there
+		m, err := b.e.files.GetLastMsgForSubject(ctx, subject) // no one else writes there
 		if err != nil {
 			return err
 		}
@@ -151,9 +144,7 @@ func (b blobs) pieces(nuid string) string { return "$O." + b.e.names.blobs() + "
 func (b blobs) purge(nuid string) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	if s, err := b.e.js.Stream(ctx, "OBJ_"+b.e.names.blobs()); err == nil {
-		_ = s.Purge(ctx, jetstream.WithPurgeSubject(b.pieces(nuid)))
-	}
+	_ = b.e.files.Purge(ctx, jetstream.WithPurgeSubject(b.pieces(nuid)))
 }
 
 func (b blobs) Get(ctx context.Context, name string, w io.Writer) error {
@@ -171,10 +162,7 @@ func (b blobs) Get(ctx context.Context, name string, w io.Writer) error {
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
 		return fmt.Errorf("%w: %s", queue.ErrNoBlob, name)
 	}
-	if err != nil {
-		return fmt.Errorf("queue: fetching %s: %w", name, err)
-	}
-	return nil
+	return wrapf(err, "queue: fetching %s", name)
 }
 
 // download is a file in transit to a writer.
@@ -270,10 +258,9 @@ func (b blobs) Sizes(ctx context.Context) (map[string]int64, error) {
 	return sizes, err
 }
 
-// each calls f with every file.
 func (b blobs) each(ctx context.Context, f func(jetstream.ObjectInfo)) error {
 	all := map[string]jetstream.ObjectInfo{}
-	err := b.e.latest(ctx, "OBJ_"+b.e.names.blobs(), b.metas()+">", func(m *jetstream.RawStreamMsg) {
+	err := latest(ctx, b.e.files, b.metas()+">", func(m *jetstream.RawStreamMsg) {
 		var o jetstream.ObjectInfo
 		if json.Unmarshal(m.Data, &o) == nil {
 			all[o.Name] = o
@@ -284,8 +271,103 @@ func (b blobs) each(ctx context.Context, f func(jetstream.ObjectInfo)) error {
 			f(o)
 		}
 	}
+	return wrapf(err, "queue: listing files")
+}
+
+// files is the store at a client.
+type files struct{ c *client }
+
+// Blobs implements queue.Engine. A worker reaches the files of a task with the context of its
+// handler only.
+func (c *client) Blobs() queue.Blobs { return files{c} }
+
+func (f files) Put(ctx context.Context, name string, r io.Reader) error {
+	return wrapf(f.put(ctx, name, r), "queue: storing %s", name)
+}
+
+func (f files) put(ctx context.Context, name string, r io.Reader) (err error) {
+	of := fileRequest{request{Ticket: ticketOf(ctx)}, name}
+	q := fileInRequest{of, newID(), &jetstream.ObjectInfo{}}
+	defer func() {
+		if err != nil && q.Info.Chunks > 0 {
+			drop := q
+			drop.Info = nil
+			late, cancel := context.WithTimeout(context.WithoutCancel(ctx), idleTimeout)
+			defer cancel()
+			_, _ = f.c.ask(late, "file-in", &drop)
+		}
+	}()
+	piece := pieceRequest{of, q.NUID, 0}
+	err = readPieces(r, min(chunkBytes, int(f.c.nc.MaxPayload())/2), q.Info, func(data []byte) error {
+		piece.data = data
+		a, err := f.c.insist(ctx, "storing "+name, "piece-in", &piece)
+		piece.Last = a.Seq
+		return err
+	})
 	if err != nil {
-		return fmt.Errorf("queue: listing files: %w", err)
+		return err
+	}
+	_, err = f.c.insist(ctx, "storing "+name, "file-in", &q)
+	return err
+}
+
+func (f files) Get(ctx context.Context, name string, w io.Writer) error {
+	err := f.get(ctx, name, w)
+	if errors.Is(err, queue.ErrNoBlob) {
+		return err
+	}
+	return wrapf(err, "queue: fetching %s", name)
+}
+
+func (f files) get(ctx context.Context, name string, w io.Writer) error {
+	q := pieceRequest{fileRequest: fileRequest{request{Ticket: ticketOf(ctx)}, name}}
+	a, err := f.c.insist(ctx, "fetching "+name, "file", &q.fileRequest)
+	if err != nil {
+		return err
+	}
+	if a.Info == nil {
+		return errMalformed
+	}
+	sum := sha256.New()
+	q.NUID = a.Info.NUID
+	for range a.Info.Chunks {
+		piece, err := f.c.insist(ctx, "fetching "+name, "piece-out", &q)
+		if err != nil {
+			return err
+		}
+		q.Last = piece.Seq
+		sum.Write(piece.data)
+		if _, err := w.Write(piece.data); err != nil {
+			return err
+		}
+	}
+	if jetstream.GetObjectDigestValue(sum) != a.Info.Digest {
+		return jetstream.ErrDigestMismatch
 	}
 	return nil
+}
+
+func (f files) Delete(ctx context.Context, name string) error {
+	_, err := f.c.insist(ctx, "removing "+name, "remove", &fileRequest{request{Ticket: ticketOf(ctx)}, name})
+	return err
+}
+
+func (f files) Sizes(ctx context.Context) (map[string]int64, error) {
+	a, err := f.c.insist(ctx, "sizes of files", "sizes", &request{})
+	return a.Sizes, err
+}
+
+// List lists files of a job, whose name the prefix must begin with.
+func (f files) List(ctx context.Context, prefix string) ([]string, error) {
+	if !strings.Contains(prefix, "/") {
+		return nil, fmt.Errorf("%w: files are listed by job", queue.ErrRefused)
+	}
+	a, err := f.c.insist(ctx, "listing "+prefix, "files", &fileRequest{Name: prefix})
+	var names []string
+	for _, n := range a.Names {
+		if strings.HasPrefix(n, prefix) {
+			names = append(names, n)
+		}
+	}
+	return names, err
 }

@@ -14,16 +14,16 @@ import (
 	"vidfilter/batch/queue"
 )
 
-// client is a queue.Engine that asks the head of the queue.
+// client is a queue.Engine that asks the server of the queue.
 type client struct {
 	link
 	who     caller
 	version string
 	acting  Acting
 
-	protocol int
-	head     string // its version
-	door     *reconnectGuard
+	protocol      int
+	serverVersion string // its version
+	guard         *reconnectGuard
 
 	most int          // see ConnectOptions.Most
 	left atomic.Int64 // see Left
@@ -34,14 +34,13 @@ func (c *client) Left() int { return int(c.left.Load()) }
 
 var _ queue.Engine = (*client)(nil)
 
-// newClient takes the connection.
 func newClient(nc *nats.Conn, o ConnectOptions, who caller, d *reconnectGuard) (*client, error) {
-	c := &client{link: newLink(nc, o.Options), who: who, version: o.Version, most: o.Most, door: d, protocol: cmp.Or(o.protocol, queue.Protocol)}
+	c := &client{link: newLink(nc, o.Options), who: who, version: o.Version, most: o.Most, guard: d, protocol: cmp.Or(o.protocol, queue.Protocol)}
 	if o.Acting != nil {
 		c.acting = *o.Acting
 	}
 	c.drains = append(c.drains, who.name)
-	c.door.watch(nc)
+	c.guard.watch(nc)
 	if o.lease || o.Replicas != 0 {
 		return nil, errors.Join(errorf("leave it out, or give --lease to serve", nil,
 			"queue: the lease and the copies of this queue are set by vidfilter serve"), c.Close())
@@ -76,7 +75,6 @@ func (d *reconnectGuard) refused(nc *nats.Conn, err error) {
 	}
 }
 
-// watch takes the errors of a connection.
 func (d *reconnectGuard) watch(nc *nats.Conn) {
 	before := nc.ErrorHandler()
 	nc.SetErrorHandler(func(nc *nats.Conn, s *nats.Subscription, err error) {
@@ -96,11 +94,11 @@ func (d *reconnectGuard) watch(nc *nats.Conn) {
 
 // why replaces the error of a connection that was closed since the credentials were revoked.
 func (c *client) why(err error) error {
-	if err != nil && c.door.shut.Load() {
+	if err != nil && c.guard.shut.Load() {
 		return errorf("ask for new ones: vidfilter serve credentials issue, on the machine of the queue", err,
 			"queue: the credentials of %q were revoked", c.who.name)
 	}
-	if errors.Is(err, ErrRefused) {
+	if errors.Is(err, queue.ErrRefused) {
 		return errorf("vidfilter serve credentials list, on the machine of the queue, shows the roles", err, "%s", err.Error())
 	}
 	return err
@@ -115,7 +113,7 @@ func (c *client) Drain(name string) error {
 // Name returns the name of the credentials whose jobs are submitted.
 func (c *client) Name() string { return cmp.Or(c.acting.Owner, c.who.name) }
 
-// hello waits for the head, which begins a moment after its server, and learns the lease.
+// hello waits for the server, which answers a moment after it listens, and learns the lease.
 func (c *client) hello() error {
 	for start := time.Now(); ; {
 		ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
@@ -123,7 +121,7 @@ func (c *client) hello() error {
 		cancel()
 		switch {
 		case err == nil:
-			c.o.AckWait, c.head = a.Lease, a.Version
+			c.o.AckWait, c.serverVersion = a.Lease, a.Version
 			return nil
 		case errors.Is(err, errProtocol):
 			return errorf("vidfilter version shows that of a machine", err, "%s", err.Error())
@@ -136,7 +134,7 @@ func (c *client) hello() error {
 	}
 }
 
-// ask asks the head once. A head that is killed never answers.
+// ask asks the server once. A server that is killed never answers.
 func (c *client) ask(ctx context.Context, verb string, q anyRequest) (a answer, err error) {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
@@ -162,7 +160,7 @@ func (c *client) ask(ctx context.Context, verb string, q anyRequest) (a answer, 
 
 const askWithin = 5 * time.Second
 
-// insist asks until the head answers or ctx ends.
+// insist asks until the server answers or ctx ends.
 func (c *client) insist(ctx context.Context, what, verb string, q anyRequest) (a answer, err error) {
 	err = c.persist(ctx, what, func(ctx context.Context) (err error) {
 		a, err = c.ask(ctx, verb, q)
@@ -252,7 +250,7 @@ func (c *client) Watch(ctx context.Context, f func(s queue.Status), live func())
 			case <-ctx.Done():
 				return ctx.Err()
 			case m := <-events:
-				w.told(m)
+				w.event(m)
 			case <-tick.C:
 				w.expire()
 				waiting = false
@@ -286,7 +284,7 @@ func (c *client) changes(ctx context.Context, w *watcher, since *uint64) error {
 		}
 		if w.live != nil {
 			w.isLive()
-			w.tell(eventAsk, claim{all, all, all}, nil)
+			w.publishEvent(eventAsk, claim{all, all, all}, nil)
 		}
 		return nil
 	}
@@ -328,7 +326,7 @@ func (d *clientSource) next(ctx context.Context) (message, error) {
 
 func (d *clientSource) tidy(context.Context) {}
 
-// issuedTask is the message of a task that the head has given out. The head acknowledges it.
+// issuedTask is the message of a task that the server has given out. The server acknowledges it.
 type issuedTask struct {
 	c    *client
 	t    *ticket
@@ -383,10 +381,10 @@ func ticketOf(ctx context.Context) *ticket {
 func (d *clientSource) wanted(ctx context.Context, a *attempt) error {
 	q := requestOf(a)
 	_, err := d.c.ask(ctx, "wanted", &q)
-	if errors.Is(err, queue.ErrTwin) || errors.Is(err, queue.ErrCancelled) {
+	if errors.Is(err, queue.ErrOvertaken) || errors.Is(err, queue.ErrCancelled) {
 		return err
 	}
-	return nil // if the head does not answer, it is
+	return nil // if the server does not answer, it is
 }
 
 func (d *clientSource) settle(ctx context.Context, a *attempt, end ending) error {

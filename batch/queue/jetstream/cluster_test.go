@@ -19,7 +19,6 @@ import (
 	"vidfilter/internal/hint"
 )
 
-// plain starts an ordinary NATS server.
 func plain(t *testing.T, o server.Options) *server.Server {
 	t.Helper()
 	o.Host, o.NoSigs, o.NoLog = "127.0.0.1", true, true
@@ -82,9 +81,7 @@ func connectDirect(url string, o Options) (*Engine, error) {
 // its private authority.
 func TestOwnCertificate(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := pki.Open(dir, pki.Files{}, []string{"127.0.0.1"}); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, failure(pki.Open(dir, pki.Files{}, []string{"127.0.0.1"})))
 	cert, ca := filepath.Join(dir, "server.pem"), filepath.Join(dir, "authority.pem")
 	b, err := os.ReadFile(ca)
 	e2e.Must(t, err)
@@ -114,15 +111,11 @@ func TestEmbeddedTwice(t *testing.T) {
 	if again, err := Embedded(dir, quick); again != nil || !errors.As(err, &he) || !strings.Contains(err.Error(), "in use by another process") {
 		t.Error(err)
 	}
-	if err := errors.Join(e.Close(), e.Close()); err != nil {
-		t.Error(err)
-	}
+	e2e.Must(t, errors.Join(e.Close(), e.Close()))
 	if e, err = Embedded(dir, quick); err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Close(); err != nil {
-		t.Error(err)
-	}
+	e2e.Must(t, e.Close())
 	file := filepath.Join(dir, "file")
 	e2e.Must(t, os.WriteFile(file, nil, 0o600))
 	if e, err := Embedded(file, quick); err == nil {
@@ -139,9 +132,7 @@ func TestRests(t *testing.T) {
 	ctx := t.Context()
 	e2e.Must(t, e.Blobs().Put(ctx, "whole", strings.NewReader("all of it")))
 	for range 3 {
-		if _, err := e.js.PublishMsg(ctx, &nats.Msg{Subject: "$O.vf-blobs.C.lost", Data: make([]byte, 100<<10)}); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, failure(e.js.PublishMsg(ctx, &nats.Msg{Subject: "$O.vf-blobs.C.lost", Data: make([]byte, 100<<10)})))
 	}
 	e2e.Must(t, e.Close())
 	if e, err = Embedded(dir, quick); err != nil {

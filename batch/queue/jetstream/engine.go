@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -19,17 +20,17 @@ type Engine struct {
 	js jetstream.JetStream
 
 	tasks   jetstream.Stream
-	jobs    jetstream.KeyValue
-	records jetstream.Stream // of jobs
-	results jetstream.KeyValue
-	workers jetstream.KeyValue
-	logs    jetstream.KeyValue
+	jobs    bucket
+	results bucket
+	workers bucket
+	logs    bucket
 	objects jetstream.ObjectStore
+	files   jetstream.Stream // of objects
 
-	conducts failureRecords // of workers whose attempts end here
-	// encodes the site of a credential's task; siteToken but at a head
+	failures failureRecords // of workers whose attempts end here
+	// encodes the site of a credential's task; siteToken but at a server
 	token func(user, site string) string
-	parts []string // sites whose tasks workers of all credentials do; nil but at a head
+	parts []string // sites whose tasks workers of all credentials do; nil but at a server
 	// why the workers of a credential get no tasks, or ""; may be nil
 	heldFor func(credential string) string
 	// the jobs that Sweep may have to mend, some with their records; nil: it reads all
@@ -106,9 +107,6 @@ func (e *Engine) setUp(ctx context.Context) (err error) {
 	if e.jobs, err = e.bucket(ctx, e.names.jobs(), 0, 0); err != nil {
 		return err
 	}
-	if e.records, err = e.js.Stream(ctx, "KV_"+e.names.jobs()); err != nil {
-		return err
-	}
 	if e.results, err = e.bucket(ctx, e.names.results(), 0, 0); err != nil {
 		return err
 	}
@@ -138,24 +136,37 @@ func (e *Engine) stream(ctx context.Context, want jetstream.StreamConfig) (jetst
 	if err != nil {
 		return nil, err
 	}
-	return s, e.replicate(ctx, s)
+	return e.replicate(ctx, s)
 }
 
-func (e *Engine) replicate(ctx context.Context, s jetstream.Stream) error {
+func (e *Engine) replicate(ctx context.Context, s jetstream.Stream) (jetstream.Stream, error) {
 	c := s.CachedInfo().Config
 	if e.o.Replicas == 0 || c.Replicas == e.o.Replicas {
-		return nil
+		return s, nil
 	}
 	c.Replicas = e.o.Replicas
-	_, err := e.js.UpdateStream(ctx, c)
-	return err
+	return e.js.UpdateStream(ctx, c)
+}
+
+// bucket is a key-value bucket and its stream.
+type bucket struct {
+	jetstream.KeyValue
+	stream jetstream.Stream
+}
+
+// subject returns the subject of a key, which may have wildcards.
+func (b bucket) subject(key string) string { return "$KV." + b.Bucket() + "." + key }
+
+// erase removes the messages of keys.
+func (b bucket) erase(ctx context.Context, keys string) error {
+	return b.stream.Purge(ctx, jetstream.WithPurgeSubject(b.subject(keys)))
 }
 
 // bucket returns a key-value bucket, of the latest entries if most is not 0. Unlike
 // nats.go, it reads keys from the leader only: a lagging replica would miss a job that was just
 // submitted. It is created like that rather than changed later, since a kill while a server
 // rewrites a stream's configuration makes it drop the stream.
-func (e *Engine) bucket(ctx context.Context, name string, ttl time.Duration, most int64) (jetstream.KeyValue, error) {
+func (e *Engine) bucket(ctx context.Context, name string, ttl time.Duration, most int64) (b bucket, err error) {
 	discard := jetstream.DiscardNew
 	if most > 0 {
 		discard = jetstream.DiscardOld
@@ -164,7 +175,7 @@ func (e *Engine) bucket(ctx context.Context, name string, ttl time.Duration, mos
 	if ttl > 0 {
 		window = min(window, ttl)
 	}
-	if _, err := e.stream(ctx, jetstream.StreamConfig{
+	if b.stream, err = e.stream(ctx, jetstream.StreamConfig{
 		Name:              "KV_" + name,
 		Subjects:          []string{"$KV." + name + ".>"},
 		MaxMsgsPerSubject: 1,
@@ -177,9 +188,10 @@ func (e *Engine) bucket(ctx context.Context, name string, ttl time.Duration, mos
 		Discard:           discard,
 		MaxMsgs:           cmp.Or(most, -1),
 	}); err != nil {
-		return nil, err
+		return b, err
 	}
-	return e.js.KeyValue(ctx, name)
+	b.KeyValue, err = e.js.KeyValue(ctx, name)
+	return b, err
 }
 
 func (e *Engine) objectStore(ctx context.Context) (err error) {
@@ -188,16 +200,15 @@ func (e *Engine) objectStore(ctx context.Context) (err error) {
 		e.objects, err = e.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{
 			Bucket: e.names.blobs(), Storage: jetstream.FileStorage, Replicas: max(1, e.o.Replicas),
 		})
-		return err
 	}
 	if err != nil {
 		return err
 	}
-	s, err := e.js.Stream(ctx, "OBJ_"+e.names.blobs())
-	if err != nil {
+	if e.files, err = e.js.Stream(ctx, "OBJ_"+e.names.blobs()); err != nil {
 		return err
 	}
-	return e.replicate(ctx, s)
+	e.files, err = e.replicate(ctx, e.files)
+	return err
 }
 
 func consumerName(class, site string) string { return class + "-" + site }
@@ -225,4 +236,31 @@ func (e *Engine) consumer(ctx context.Context, class, site string) (jetstream.Co
 		// again.
 		MemoryStorage: e.alone,
 	})
+}
+
+// lease agrees with the server on how long a worker may be silent: as in Options if set,
+// otherwise as stored with the queue. Connected workers keep the old value until they reconnect.
+func (e *Engine) lease(ctx context.Context) error {
+	c := e.workers.stream.CachedInfo().Config
+	asked := e.o.AckWait
+	if !e.o.lease || asked == c.MaxAge {
+		e.o.AckWait = c.MaxAge
+		return nil
+	}
+	c.MaxAge = asked
+	c.Duplicates = min(c.Duplicates, asked)
+	if _, err := e.js.UpdateStream(ctx, c); err != nil {
+		return fmt.Errorf("queue: setting the lease: %w", err)
+	}
+	list := e.tasks.ListConsumers(ctx)
+	for info := range list.Info() {
+		if info.Config.AckWait == asked {
+			continue
+		}
+		info.Config.AckWait = asked
+		if _, err := e.tasks.UpdateConsumer(ctx, info.Config); err != nil {
+			return fmt.Errorf("queue: setting the lease: %w", err)
+		}
+	}
+	return list.Err()
 }

@@ -124,3 +124,11 @@ func listenError(addr string, err error) error {
 	}
 	return err
 }
+
+// wrapf puts a text before an error, if there is one.
+func wrapf(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf(format+": %w", append(args, err)...)
+}

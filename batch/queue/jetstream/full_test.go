@@ -3,13 +3,12 @@ package jetstream
 import (
 	"bytes"
 	"context"
-	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"vidfilter/batch/queue"
 	"vidfilter/batch/queue/jetstream/pki"
@@ -19,14 +18,7 @@ import (
 // A server reports a full disk, and recovers when there is room, without a restart of the
 // process.
 func TestDiskFull(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "disk")
-	e2e.Must(t, os.Mkdir(dir, 0o777))
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=12m"); errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES) {
-		t.Skipf("this user may not mount a small disk: %v", err)
-	} else if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
+	dir := e2e.NeedsDisk(t, "12m")
 	s := served(t, ServeOptions{Dir: filepath.Join(dir, "state")})
 	e := connect(t, s.url(), s.Creds(pki.Submitter))
 	submit(t, e, queue.Job{ID: "before", Site: "nowhere"}, false)
@@ -42,27 +34,29 @@ func TestDiskFull(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	stored := make(chan error, 1)
 	go func() { stored <- e.Blobs().Put(ctx, "before/large", bytes.NewReader(make([]byte, 40<<20))) }()
-	waitFor(t, "the disk is called full", func() bool { return s.Health() != nil })
+	e2e.Until(t, "the disk is called full", func() bool { return s.Health() != nil })
 	cancel()
 	<-stored
 	e2e.Must(t, syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_REMOUNT, "size=200m"))
-	waitFor(t, "the server is well", func() bool { return s.Health() == nil && e.nc.IsConnected() && s.Engine().nc.IsConnected() })
+	e2e.Until(t, "the server is well", func() bool { return s.Health() == nil && e.nc.IsConnected() && s.Engine().nc.IsConnected() })
 	work(t, e, queue.Worker{Slots: 1}, parts(e, 3, nothing))
 	submit(t, e, queue.Job{ID: "after"}, false)
-	if st := awaitEnd(t, e, "after"); st.State != queue.Done {
-		t.Errorf("%+v", st)
-	}
-	if err := e.Blobs().Put(t.Context(), "before/small", bytes.NewReader(make([]byte, 5<<20))); err != nil {
-		t.Error(err)
-	}
+	awaitDone(t, e, "after")
+	e2e.Must(t, e.Blobs().Put(t.Context(), "before/small", bytes.NewReader(make([]byte, 5<<20))))
 	await(t, s.Engine(), "before", "there", func(queue.Status) bool { return true })
 }
 
-func waitFor(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for begun := time.Now(); !ok(); time.Sleep(20 * time.Millisecond) {
-		if time.Since(begun) > 20*time.Second {
-			t.Fatal("waited in vain: " + what)
-		}
+// A stream whose file could not be written takes no more, and does not tell those who watch it what
+// it had stored: that is said at once, since a batch would wait for ever.
+func TestWriteFailed(t *testing.T) {
+	failing := make(chan bool, 1)
+	l := &logger{Logger: slog.New(slog.DiscardHandler), isLow: func() bool { return false }, failing: func() { failing <- true }}
+	l.Errorf("JetStream failed to store a msg on stream %s: %v", "x", syscall.EIO)
+	if l.low.Load() || len(failing) > 0 {
+		t.Error("any error counts")
+	}
+	l.Errorf("Filestore [KV_vf-jobs] Critical write error: %v", syscall.EIO)
+	if <-failing; !l.low.Load() {
+		t.Error("the server is not restarted")
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"vidfilter/batch/queue"
@@ -197,12 +198,8 @@ func TestCancel(t *testing.T) {
 	}
 	submit(t, e, queue.Job{ID: "c"}, false)
 	awaitEnd(t, e, "c")
-	if err := e.Cancel(t.Context(), "c", "late"); err != nil {
-		t.Error(err)
-	}
-	if s := awaitEnd(t, e, "c"); s.State != queue.Done {
-		t.Errorf("%+v", s)
-	}
+	e2e.Must(t, e.Cancel(t.Context(), "c", "late"))
+	awaitDone(t, e, "c")
 	if err := e.Cancel(t.Context(), "nobody", ""); err == nil {
 		t.Error("cancelled a job that is not there")
 	}
@@ -352,9 +349,7 @@ func TestNothingOfAnOldEpochStays(t *testing.T) {
 // Of a job that is forgotten nothing is left, and it can be submitted as a new one.
 func TestForget(t *testing.T) {
 	e := embedded(t, quick)
-	if err := e.Forget(t.Context(), "none"); err != nil {
-		t.Error(err)
-	}
+	e2e.Must(t, e.Forget(t.Context(), "none"))
 	submit(t, e, queue.Job{ID: "a", Digest: "1"}, false)
 	if err := e.Forget(t.Context(), "a"); err == nil {
 		t.Error("a job that waits was forgotten")
@@ -370,19 +365,11 @@ func TestForget(t *testing.T) {
 		t.Fatal("nothing to forget")
 	}
 	e2e.Must(t, e.Forget(t.Context(), "a"))
-	if _, err := e.Get(t.Context(), "a"); !errors.Is(err, queue.ErrNoJob) {
-		t.Error(err)
-	}
-	for start := time.Now(); ; time.Sleep(e.o.AckWait / 4) {
-		left := subjectsOf(t, e, "a")
-		if len(left) == 0 {
-			break
-		}
-		if time.Since(start) > 10*time.Second {
-			t.Fatal("left: ", left)
-		}
+	wantErr(t, "a forgotten job", failure(e.Get(t.Context(), "a")), queue.ErrNoJob)
+	e2e.Until(t, "the subjects of the job are gone", func() bool {
 		e2e.Must(t, e.Sweep(t.Context()))
-	}
+		return len(subjectsOf(t, e, "a")) == 0
+	})
 	if s, err := e.Get(t.Context(), "b"); err != nil || s.State != queue.Done {
 		t.Errorf("the other job: %+v, %v", s, err)
 	}
@@ -414,9 +401,7 @@ func TestSites(t *testing.T) {
 		work(t, e, w, worker(w.Name, w.Sites...))
 	}
 	for _, id := range []string{"a", "b"} {
-		if s := awaitEnd(t, e, id); s.State != queue.Done {
-			t.Errorf("%+v", s)
-		}
+		awaitDone(t, e, id)
 	}
 	if lines := did.all(); len(lines) != 8 || slices.Index(lines, "b plan") < slices.Index(lines, "a join") {
 		t.Errorf("%q", lines)
@@ -437,10 +422,7 @@ func TestPriority(t *testing.T) {
 		submit(t, e, queue.Job{ID: fmt.Sprint("high-", i), Priority: 10}, false)
 	}
 	var did log
-	work(t, e, queue.Worker{Any: true}, func(_ context.Context, j queue.Job, _ queue.Task, _ func(queue.Progress)) (queue.Outcome, error) {
-		did.add(strings.TrimRight(j.ID, "-0123456789"))
-		return queue.Outcome{End: true}, nil
-	})
+	work(t, e, queue.Worker{Any: true}, ends(func(_ context.Context, j queue.Job) { did.add(strings.TrimRight(j.ID, "-0123456789")) }))
 	awaitEnd(t, e, "low-11")
 	order := strings.Join(did.all(), " ")
 	if n := strings.Count(order[:strings.LastIndex(order, "high")], "low"); n < 1 || n > 3 {
@@ -513,14 +495,51 @@ func TestBacklog(t *testing.T) {
 	work(t, e, queue.Worker{Ahead: func() queue.Backlog { return queue.Backlog{Jobs: int(jobs.Load()), Bytes: 10} }}, parts(e, 1, nothing))
 	for _, want := range []int{7, 3} {
 		jobs.Store(int64(want))
-		for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		e2e.Until(t, fmt.Sprintf("a backlog of %d jobs", want), func() bool {
 			all, err := e.Workers(t.Context())
-			if err == nil && len(all) == 1 && all[0].Backlog == (queue.Backlog{Jobs: want, Bytes: 10}) {
-				break
-			}
-			if time.Since(begun) > 5*time.Second {
-				t.Fatalf("%+v, %v", all, err)
-			}
-		}
+			return err == nil && len(all) == 1 && all[0].Backlog == (queue.Backlog{Jobs: want, Bytes: 10})
+		})
 	}
+}
+
+// TestEventsBeforeRecord has a task begin and end before the record says that the job runs: it runs
+// from then on, and is queued again only if it is started over.
+func TestEventsBeforeRecord(t *testing.T) {
+	var states []queue.State
+	w := newWatcher(&link{names: "vf"}, func(s queue.Status) { states = append(states, s.State) }, nil)
+	r := newRecord(queue.Job{ID: "a", First: queue.Task{Name: "plan"}})
+	revision := uint64(0)
+	write := func() {
+		b, err := json.Marshal(r)
+		e2e.Must(t, err)
+		revision++
+		w.changed("a", b, revision, false)
+	}
+	event := func(kind string) {
+		b, err := json.Marshal(queue.Active{Task: "plan", Attempt: 1})
+		e2e.Must(t, err)
+		w.event(&nats.Msg{Subject: w.names.event(kind, r.claim("plan")), Data: b})
+	}
+	want := func(all ...queue.State) {
+		t.Helper()
+		if !slices.Equal(states, all) {
+			t.Errorf("%q, want %q", states, all)
+		}
+		states = nil
+	}
+	write()
+	event(eventProgress)
+	event(eventOver)
+	write() // a change that does not say yet that it runs
+	r.State = queue.Running
+	write()
+	want(queue.Queued, queue.Running, queue.Running, queue.Running, queue.Running)
+	// The record of the failure was not seen.
+	r.again(r.Job)
+	write()
+	event(eventProgress)
+	want(queue.Queued, queue.Running)
+	r.Epoch = newID()
+	write()
+	want(queue.Queued)
 }

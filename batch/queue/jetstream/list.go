@@ -22,40 +22,38 @@ type listing struct {
 	public func(queue.Job) queue.Job // removes the fields that only owners see; may be nil
 }
 
-// page is an answer to a listing.
-type page struct {
-	found []storedRecord // the oldest change first
-	more  bool           // there are others, after the last of found
-	left  int            // jobs that are left out because of most, if after is 0
-	short []short        // those without their records
+type listPage struct {
+	found   []storedRecord  // the oldest change first
+	more    bool            // there are others, after the last of found
+	left    int             // jobs that are left out because of most, if after is 0
+	missing []missingRecord // those without their records
 }
 
-// short is a place in a page whose record the board does not have.
-type short struct {
+// missingRecord is a place in a page whose record the cache does not have.
+type missingRecord struct {
 	at     int
 	hidden bool // only its public fields may be shown
 }
 
-// list answers a listing.
-func (b *board) list(ctx context.Context, l listing) (page, error) {
-	p := b.look(l)
-	return p, b.fill(ctx, &p, l.public)
+func (c *recordCache) list(ctx context.Context, l listing) (listPage, error) {
+	p := c.look(l)
+	return p, c.fill(ctx, &p, l.public)
 }
 
-// look lists the jobs of the board.
-func (b *board) look(l listing) (found page) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	from := b.latest(l.most)
+// look lists the jobs of the cache.
+func (c *recordCache) look(l listing) (found listPage) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	from := c.latest(l.most)
 	if l.after == 0 {
-		for _, p := range b.order[:from] {
+		for _, p := range c.order[:from] {
 			if p.isOver() {
 				found.left++
 			}
 		}
 	}
-	i, _ := slices.BinarySearchFunc(b.order, l.after+1, func(p *boardRecord, at uint64) int { return cmp.Compare(p.At, at) })
-	for k, p := range b.order[i:] {
+	i, _ := slices.BinarySearchFunc(c.order, l.after+1, func(p *cachedRecord, at uint64) int { return cmp.Compare(p.At, at) })
+	for k, p := range c.order[i:] {
 		if p.stale || i+k < from && p.isOver() {
 			continue
 		}
@@ -67,7 +65,7 @@ func (b *board) look(l listing) (found page) {
 		hidden := l.public != nil && !p.Gone && !l.by.ownsOf(p.user)
 		switch {
 		case !p.Gone && p.Value == nil:
-			found.short = append(found.short, short{len(found.found), hidden})
+			found.missing = append(found.missing, missingRecord{len(found.found), hidden})
 		case hidden:
 			if p.shown == nil {
 				p.shown = publicRecord(p.Key, p.Value, l.public)
@@ -80,18 +78,18 @@ func (b *board) look(l listing) (found page) {
 	return found
 }
 
-// fill reads the records that the board does not have. One that has changed since counts as gone:
+// fill reads the records that the cache does not have. One that has changed since counts as gone:
 // its latest state is later in the order.
-func (b *board) fill(ctx context.Context, p *page, public func(queue.Job) queue.Job) error {
-	if len(p.short) == 0 {
+func (c *recordCache) fill(ctx context.Context, p *listPage, public func(queue.Job) queue.Job) error {
+	if len(p.missing) == 0 {
 		return nil
 	}
-	values, err := b.load(ctx, p)
+	values, err := c.load(ctx, p)
 	if err != nil {
 		return fmt.Errorf("queue: reading jobs: %w", err)
 	}
 	changed := false
-	for _, s := range p.short {
+	for _, s := range p.missing {
 		r := &p.found[s.at]
 		if r.Value = values[r.At]; r.Value == nil {
 			r.Gone, changed = true, true
@@ -102,10 +100,10 @@ func (b *board) fill(ctx context.Context, p *page, public func(queue.Job) queue.
 	if !changed {
 		return nil
 	}
-	err = b.read(ctx)
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	p.more = p.more || b.order[len(b.order)-1].At > p.found[len(p.found)-1].At
+	err = c.read(ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p.more = p.more || c.order[len(c.order)-1].At > p.found[len(p.found)-1].At
 	return err
 }
 
@@ -114,16 +112,16 @@ func (b *board) fill(ctx context.Context, p *page, public func(queue.Job) queue.
 const dense = 8
 
 // load returns the records that a page lacks, by their revisions.
-func (b *board) load(ctx context.Context, p *page) (map[uint64][]byte, error) {
+func (c *recordCache) load(ctx context.Context, p *listPage) (map[uint64][]byte, error) {
 	values := map[uint64][]byte{}
 	take := func(m *jetstream.RawStreamMsg) { values[m.Sequence] = m.Data }
-	first, last := p.found[p.short[0].at].At, p.found[p.short[len(p.short)-1].at].At
-	if n := uint64(len(p.short)); n > dense && last-first < n*dense {
-		_, err := deliver(ctx, b.e.records, jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: first}, last, take)
+	first, last := p.found[p.missing[0].at].At, p.found[p.missing[len(p.missing)-1].at].At
+	if n := uint64(len(p.missing)); n > dense && last-first < n*dense {
+		_, err := deliver(ctx, c.e.jobs.stream, jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: first}, last, take)
 		return values, err
 	}
-	for _, s := range p.short {
-		m, err := b.e.records.GetMsg(ctx, p.found[s.at].At)
+	for _, s := range p.missing {
+		m, err := c.e.jobs.stream.GetMsg(ctx, p.found[s.at].At)
 		if err == nil {
 			take(m)
 		} else if !errors.Is(err, jetstream.ErrMsgNotFound) {
@@ -142,15 +140,15 @@ func publicRecord(key string, value []byte, public func(queue.Job) queue.Job) []
 }
 
 // isOver reports whether the job is done or cancelled. There may be many.
-func (p *boardRecord) isOver() bool {
+func (p *cachedRecord) isOver() bool {
 	return !p.stale && !p.Gone && (p.state == queue.Done || p.state == queue.Cancelled)
 }
 
 // latest returns the place in b.order before which jobs are left out, so that at most so many that
 // are over stay; 0 is all.
-func (b *board) latest(most int) int {
-	for k, n := len(b.order)-1, 0; k >= 0 && most > 0; k-- {
-		if b.order[k].isOver() {
+func (c *recordCache) latest(most int) int {
+	for k, n := len(c.order)-1, 0; k >= 0 && most > 0; k-- {
+		if c.order[k].isOver() {
 			if n++; n > most {
 				return k + 1
 			}

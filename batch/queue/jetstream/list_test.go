@@ -10,8 +10,8 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// ended makes a fleet with n jobs that are cancelled, whose records the board no longer has.
-func ended(t *testing.T, n int) (*fleet, *board) {
+// ended makes a fleet with n jobs that are cancelled, whose records the cache no longer has.
+func ended(t *testing.T, n int) (*fleet, *recordCache) {
 	t.Helper()
 	f := newFleet(t, ServeOptions{})
 	owner := f.client("owner", pki.Submitter)
@@ -19,7 +19,7 @@ func ended(t *testing.T, n int) (*fleet, *board) {
 		f.task(owner, fmt.Sprint("job-", i))
 		e2e.Must(t, owner.Cancel(t.Context(), fmt.Sprint("job-", i), "x"))
 	}
-	b := f.head.board
+	b := f.handler.cache
 	e2e.Must(t, b.read(t.Context()))
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -55,7 +55,7 @@ func TestListChanging(t *testing.T) {
 		f, b := ended(t, n)
 		l := listing{size: 1 << 20, by: caller{role: pki.Operator}}
 		p := b.look(l)
-		_, err := f.head.e.update(t.Context(), "job-0", func(r *record) error { r.Reason = "y"; return nil })
+		_, err := f.handler.e.update(t.Context(), "job-0", func(r *record) error { r.Reason = "y"; return nil })
 		e2e.Must(t, err)
 		e2e.Must(t, b.fill(t.Context(), &p, nil))
 		if r := p.found[0]; !r.Gone || r.Value != nil || !p.more {
@@ -69,9 +69,9 @@ func TestListChanging(t *testing.T) {
 	}
 }
 
-// The board drops the records of jobs that ended before the latest ones, not their numbers.
+// The cache drops the records of jobs that ended before the latest ones, not their numbers.
 func TestBoardShortens(t *testing.T) {
-	b := newBoard(&Engine{})
+	b := newRecordCache(&Engine{})
 	put := func(i int, s queue.State) {
 		r := newRecord(queue.Job{ID: fmt.Sprint("job-", i), User: "owner", First: queue.Task{Name: "plan"}})
 		r.State = s
@@ -83,7 +83,7 @@ func TestBoardShortens(t *testing.T) {
 	}
 	for i, want := range map[int]bool{0: true, 1: false, 10: false, 11: true} {
 		if has := b.jobs[fmt.Sprint("job-", i)].Value != nil; has != want {
-			t.Errorf("the board has the record of job %d: %v", i, has)
+			t.Errorf("the cache has the record of job %d: %v", i, has)
 		}
 	}
 	if u := b.usage("owner"); u.jobs != wholeRecords+11 || u.live != 1 || u.records < int64(u.jobs)*100 {

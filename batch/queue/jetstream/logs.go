@@ -109,8 +109,8 @@ func (e *Engine) Log(ctx context.Context, id string) (string, error) {
 	return text, err
 }
 
-// said answers a job's owner with its log.
-func (h *head) said(ctx context.Context, by caller, q *request) (answer, error) {
+// jobLog answers a job's owner with its log.
+func (h *requestHandler) jobLog(ctx context.Context, by caller, q *request) (answer, error) {
 	if _, err := h.own(ctx, by, q.ID); err != nil {
 		return answer{}, err
 	}

@@ -25,13 +25,13 @@ func TestLog(t *testing.T) {
 		case j.ID == "silent":
 		case j.ID == "long":
 			for i := range 3 * mostLog / 10 {
-				queue.Say(ctx, fmt.Sprintf("%09d", i))
+				queue.Log(ctx, fmt.Sprintf("%09d", i))
 			}
 		case task.Attempt == 1:
-			queue.Say(ctx, "a warning")
+			queue.Log(ctx, "a warning")
 			return queue.Outcome{}, errors.New("it broke")
 		default:
-			queue.Say(ctx, "better")
+			queue.Log(ctx, "better")
 		}
 		return queue.Outcome{End: true}, nil
 	})

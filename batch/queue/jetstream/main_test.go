@@ -27,11 +27,7 @@ func embedded(t testing.TB, o Options) *Engine {
 	o.Log = logTo(t.Output())
 	e, err := Embedded(t.TempDir(), o)
 	e2e.Must(t, err)
-	t.Cleanup(func() {
-		if err := e.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(func() { e2e.Must(t, e.Close()) })
 	return e
 }
 
@@ -86,6 +82,15 @@ func awaitEnd(t *testing.T, e queue.Engine, id string) queue.Status {
 	return await(t, e, id, "at its end", func(s queue.Status) bool { return s.State.Ended() })
 }
 
+func awaitDone(t *testing.T, e queue.Engine, id string) queue.Status {
+	t.Helper()
+	s := awaitEnd(t, e, id)
+	if s.State != queue.Done {
+		t.Errorf("%+v", s)
+	}
+	return s
+}
+
 // parts is a handler for jobs of a plan, n parts and a join. The result is the number of results.
 func parts(e queue.Engine, n int, do func(ctx context.Context, t queue.Task) error) queue.Handler {
 	return func(ctx context.Context, job queue.Job, t queue.Task, report func(queue.Progress)) (queue.Outcome, error) {
@@ -114,7 +119,14 @@ func parts(e queue.Engine, n int, do func(ctx context.Context, t queue.Task) err
 
 func nothing(context.Context, queue.Task) error { return nil }
 
-// log records the actions of handlers, in order.
+// ends is a handler of jobs that end with their first task.
+func ends(do func(ctx context.Context, j queue.Job)) queue.Handler {
+	return func(ctx context.Context, j queue.Job, _ queue.Task, _ func(queue.Progress)) (queue.Outcome, error) {
+		do(ctx, j)
+		return queue.Outcome{End: true}, nil
+	}
+}
+
 type log struct {
 	mu    sync.Mutex
 	lines []string
@@ -141,3 +153,13 @@ func stored(t *testing.T, e *Engine) uint64 {
 	e2e.Must(t, err)
 	return s.CachedInfo().State.Bytes
 }
+
+// wantErr fails the test unless an error is another one.
+func wantErr(t *testing.T, what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: %v, want: %v", what, err, want)
+	}
+}
+
+func failure[T any](_ T, err error) error { return err }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"vidfilter/batch/queue"
-	"vidfilter/internal/wake"
+	"vidfilter/internal/e2e"
 )
 
 // strange is a forged record of a live job with one task.
@@ -34,24 +34,16 @@ func TestMalformed(t *testing.T) {
 		"deaths": strange("deaths", "e", "whole", ""),
 		"result": strange("result", "e", "whole", ""),
 	} {
-		if _, err := e.jobs.Put(ctx, key, []byte(record)); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, failure(e.jobs.Put(ctx, key, []byte(record))))
 	}
 	for key, entry := range map[string]string{"t.tries.e.whole": "none", "t.deaths.e.whole": `{"deaths":-1000}`, "r.result.e.whole": "{"} {
-		if _, err := e.results.Put(ctx, key, []byte(entry)); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, failure(e.results.Put(ctx, key, []byte(entry))))
 	}
 	for _, subject := range []string{"path.e.whole", "other.e.whole", "text.e.whole", "tries.e.whole", "deaths.e.whole", "result.e.whole",
 		"$job.e.whole", "none.e.whole", "later.e.whole"} {
-		if _, err := e.js.Publish(ctx, string(e.names)+".task.new.any."+subject, []byte(`{"job":"x","name":"../y"}`)); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, failure(e.js.Publish(ctx, string(e.names)+".task.new.any."+subject, []byte(`{"job":"x","name":"../y"}`))))
 	}
-	if _, err := e.workers.Put(ctx, "stranger", []byte(`{"Name":"x","Slots":-5}`)); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, failure(e.workers.Put(ctx, "stranger", []byte(`{"Name":"x","Slots":-5}`))))
 	work(t, e, queue.Worker{Slots: 1}, func(_ context.Context, j queue.Job, task queue.Task, _ func(queue.Progress)) (queue.Outcome, error) {
 		if j.ID != "sound" && j.ID != "path" || task.Name != "plan" {
 			t.Errorf("job %q, task %q was done", j.ID, task.Name)
@@ -71,20 +63,12 @@ func TestMalformed(t *testing.T) {
 			t.Errorf("job %s is %s: %s", key, s.State, s.Reason)
 		}
 	}
-	// On a busy machine the entry may expire before it is renewed.
-	soon, cancel := context.WithTimeout(ctx, 20*time.Second)
-	defer cancel()
-	for all, err := e.Workers(ctx); len(all) != 1; all, err = e.Workers(ctx) {
-		if err != nil || len(all) > 1 || wake.Sleep(soon, 50*time.Millisecond) != nil {
-			t.Fatalf("workers: %v, %v", all, err)
-		}
-	}
-	if err := e.Cancel(ctx, "path", "x"); err != nil {
-		t.Error(err)
-	}
-	if err := e.Submit(ctx, queue.Job{ID: "path", First: queue.Task{Name: "plan"}, Site: "nowhere"}, false); err != nil {
-		t.Error(err)
-	}
+	e2e.Until(t, "the worker alone is listed", func() bool { // its entry may expire before it is renewed
+		all, err := e.Workers(ctx)
+		return err == nil && len(all) == 1
+	})
+	e2e.Must(t, e.Cancel(ctx, "path", "x"))
+	submit(t, e, queue.Job{ID: "path", Site: "nowhere"}, false)
 	await(t, e, "path", "queued anew", func(s queue.Status) bool {
 		return s.State == queue.Queued || s.State == queue.Done || s.State == queue.Running
 	})

@@ -61,7 +61,6 @@ func (o Options) delay(n int) time.Duration {
 	return min(d, o.MaxBackOff)
 }
 
-// heartbeat returns the interval of heartbeats.
 func heartbeat(ackWait time.Duration) time.Duration { return ackWait / 3 }
 
 // poll returns how often an idle worker looks for delayed tasks; events announce new ones.

@@ -12,7 +12,6 @@ import (
 	"vidfilter/batch/queue"
 )
 
-// storedOutcome is a stored result.
 type storedOutcome struct {
 	queue.Outcome
 	// the attempt that claimed it, so that an attempt that got no answer can recognize its own
@@ -34,14 +33,14 @@ func (e *Engine) kept(ctx context.Context, c claim) (storedOutcome, error) {
 }
 
 // claimResult stores the outcome of an attempt. If there is one of another attempt, it returns
-// that and queue.ErrTwin.
+// that and queue.ErrOvertaken.
 func (e *Engine) claimResult(ctx context.Context, c claim, k storedOutcome) (storedOutcome, error) {
 	if err := e.store(ctx, e.results, resultKey(c), k, 0); !conflict(err) {
 		return k, err
 	}
 	first, err := e.kept(ctx, c)
 	if err == nil && first.By != k.By {
-		err = queue.ErrTwin
+		err = queue.ErrOvertaken
 	}
 	return first, err
 }

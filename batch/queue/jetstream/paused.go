@@ -79,7 +79,7 @@ func (p *paused) why(credential string) string {
 }
 
 // pause pauses a job of the caller, or workers.
-func (h *head) pause(ctx context.Context, by caller, q *pauseRequest) (answer, error) {
+func (h *requestHandler) pause(ctx context.Context, by caller, q *pauseRequest) (answer, error) {
 	what := "resumed"
 	if q.On {
 		what = "paused"
@@ -96,7 +96,7 @@ func (h *head) pause(ctx context.Context, by caller, q *pauseRequest) (answer, e
 	}
 	switch {
 	case !by.is(pki.Operator):
-		return answer{}, fmt.Errorf("%w: only an operator pauses workers", ErrRefused)
+		return answer{}, fmt.Errorf("%w: only an operator pauses workers", queue.ErrRefused)
 	case !isName(q.Worker):
 		return answer{}, fmt.Errorf("%w: %q is no name of a credential", errMalformed, q.Worker)
 	}
@@ -107,10 +107,10 @@ func (h *head) pause(ctx context.Context, by caller, q *pauseRequest) (answer, e
 	return answer{}, nil
 }
 
-func (h *head) pauseWorkers(name string, on bool) error {
+func (h *requestHandler) pauseWorkers(name string, on bool) error {
 	err := h.paused.set(name, on)
 	if err == nil {
-		h.e.tell(eventPut, claim{all, all, all}, nil) // workers look for tasks
+		h.e.publishEvent(eventPut, claim{all, all, all}, nil) // workers look for tasks
 	}
 	return err
 }
@@ -121,12 +121,12 @@ func (s *Server) PauseWorkers(_ context.Context, name string, on bool) error {
 	if !isName(name) {
 		return fmt.Errorf("%q is no name of a credential", name)
 	}
-	return s.head.pauseWorkers(name, on)
+	return s.handler.pauseWorkers(name, on)
 }
 
 // Paused returns the names that PauseWorkers has paused, sorted.
 func (s *Server) Paused() []string {
-	p := &s.head.paused
+	p := &s.handler.paused
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Sorted(maps.Keys(p.names))

@@ -1,19 +1,22 @@
 package jetstream
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 
 	"vidfilter/batch/queue"
 	"vidfilter/internal/wake"
 )
 
-// taskSource gives tasks to a pool and takes their results: the streams themselves, or the head of
-// a queue.
+// taskSource gives tasks to a pool and takes their results: the streams themselves, or the server
+// of a queue.
 type taskSource interface {
 	// open prepares for a worker's sites, and returns the lease.
 	open(ctx context.Context, w queue.Worker) (time.Duration, error)
@@ -36,7 +39,7 @@ type taskSource interface {
 // workerPool is one call of Work.
 type workerPool struct {
 	l         *link
-	desk      taskSource
+	source    taskSource
 	home      taskSource // for the tasks of queue.Worker.Home, or nil
 	id        string
 	w         queue.Worker
@@ -49,14 +52,14 @@ type workerPool struct {
 	drain     chan struct{} // closed when it takes no more tasks
 	drainOnce func()
 
-	mu      sync.Mutex
-	running map[claim]*runningAttempt
-	slots   int            // tasks at a time
-	busy    int            // slots
-	row     map[string]int // tasks that failed in a row, by kind
-	failed  time.Time      // the last of them
-	rests   time.Time      // until then
-	why     string
+	mu          sync.Mutex
+	running     map[claim]*runningAttempt
+	slots       int            // tasks at a time
+	busy        int            // slots
+	failedInRow map[string]int // tasks that failed in a row, by kind
+	failed      time.Time      // the last of them
+	restsUntil  time.Time      // until then
+	restReason  string
 }
 
 // Work implements queue.Engine. Tasks of started jobs come first, and among them those of the
@@ -75,9 +78,9 @@ func newPool(l *link, d taskSource, id string, w queue.Worker, h queue.Handler) 
 	drain := make(chan struct{})
 	return &workerPool{
 		drain: drain, drainOnce: sync.OnceFunc(func() { close(drain) }),
-		l: l, desk: d, id: id, w: w, h: h, since: time.Now().UTC(),
+		l: l, source: d, id: id, w: w, h: h, since: time.Now().UTC(),
 		wake: make(chan struct{}, 1), frozen: func() bool { return false }, running: map[claim]*runningAttempt{},
-		slots: w.Slots, row: map[string]int{},
+		slots: w.Slots, failedInRow: map[string]int{},
 	}
 }
 
@@ -88,7 +91,7 @@ func (p *workerPool) work(ctx context.Context) error {
 	if err := p.l.connected(ctx); err != nil {
 		return nil
 	}
-	lease, err := p.desk.open(ctx, p.w)
+	lease, err := p.source.open(ctx, p.w)
 	if len(p.w.Home) == 0 {
 		p.home = nil
 	} else if err == nil {
@@ -109,7 +112,7 @@ func (p *workerPool) work(ctx context.Context) error {
 	aside, cancel := context.WithCancel(context.Background())
 	var beside sync.WaitGroup
 	beside.Go(func() { p.present(aside) })
-	beside.Go(func() { p.desk.tidy(aside) })
+	beside.Go(func() { p.source.tidy(aside) })
 	defer beside.Wait()
 	defer cancel()
 
@@ -246,3 +249,70 @@ func (p *workerPool) each(f func(c claim, a *runningAttempt)) {
 		f(c, a)
 	}
 }
+
+// present keeps the entry of the worker until ctx ends.
+func (p *workerPool) present(ctx context.Context) {
+	last, at := p.presence(), time.Now()
+	p.write(ctx, last)
+	for range wake.Every(ctx, min(publishEvery, p.heartbeat)) {
+		now := p.presence()
+		changed := now.Busy != last.Busy || now.Backlog != last.Backlog || now.Draining != last.Draining || now.Held != last.Held
+		if p.frozen() || !changed && time.Since(at) < p.heartbeat {
+			continue
+		}
+		last, at = now, time.Now()
+		p.write(ctx, last)
+	}
+	bye, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	_ = p.source.present(bye, p.id, nil)
+}
+
+// presence is the entry of the worker about itself. It expires unless renewed.
+func (p *workerPool) presence() queue.WorkerStatus {
+	held := p.held()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := queue.WorkerStatus{Worker: p.w, Since: p.since, Busy: len(p.running), Draining: p.draining(), Held: held}
+	if p.w.Ahead != nil {
+		now.Backlog = p.w.Ahead()
+	}
+	return now
+}
+
+func (p *workerPool) write(ctx context.Context, now queue.WorkerStatus) {
+	ctx, cancel := context.WithTimeout(ctx, p.heartbeat)
+	defer cancel()
+	_ = p.source.present(ctx, p.id, &now)
+}
+
+// Workers implements queue.Engine, sorted by name.
+func (e *Engine) Workers(ctx context.Context) (found []queue.WorkerStatus, err error) {
+	err = e.each(ctx, e.workers, jetstream.AllKeys, func(s entry) error {
+		var w queue.WorkerStatus
+		if decode(s, &w) == nil && isPresence(w) { // else no worker has written it
+			w.Seen = s.at
+			if e.heldFor != nil {
+				w.Held = cmp.Or(e.heldFor(w.Credential), w.Held)
+			}
+			found = append(found, w)
+		}
+		return nil
+	})
+	slices.SortFunc(found, func(a, b queue.WorkerStatus) int { return cmp.Compare(a.Name, b.Name) })
+	return found, err
+}
+
+// isPresence reports whether a worker can have written this about itself.
+func isPresence(w queue.WorkerStatus) bool {
+	texts := slices.Concat(w.Sites, w.GPUs, []string{w.Name, w.Version})
+	return w.Busy >= 0 && w.Busy <= w.Slots && w.Slots <= mostSlots && len(w.Held) <= mostReason &&
+		w.Backlog.Jobs >= 0 && w.Backlog.Jobs <= mostCount && w.Backlog.Bytes >= 0 && w.Backlog.Bytes <= mostFrames &&
+		len(w.Sites) <= mostAsked && len(w.GPUs) <= 64 && !slices.ContainsFunc(texts, func(s string) bool { return len(s) > 2*mostNote })
+}
+
+// mostReason limits the reason why a worker takes no tasks.
+const mostReason = 4096
+
+// mostSlots limits the slots of a worker.
+const mostSlots = 1 << 14

@@ -89,12 +89,6 @@ func (r *record) end(s queue.State, reason string) {
 	r.State, r.Reason, r.Ended, r.Paused = s, oneLine(reason), time.Now().UTC(), false
 }
 
-// failAt ends the job at a task.
-func (r *record) failAt(s queue.State, f queue.Failure, reason string) {
-	r.end(s, reason)
-	r.Failure = f
-}
-
 func groupOf(task string, o queue.Outcome) (g group, ok bool) {
 	g.By = task
 	for _, t := range o.Next {
@@ -244,14 +238,14 @@ func (e *Engine) write(ctx context.Context, r *record, revision uint64) error {
 		return fmt.Errorf("queue: job %s: %w", r.Job.ID, err)
 	}
 	if err == nil {
-		e.tell(eventChange, r.claim("job"), nil)
+		e.publishEvent(eventChange, r.claim("job"), nil)
 	}
 	return err
 }
 
 // store writes an entry if its key still has the revision; 0 creates it. An entry that cannot be
 // read, since the disk has spoiled it, counts as missing.
-func (e *Engine) store(ctx context.Context, to jetstream.KeyValue, key string, v any, revision uint64) error {
+func (e *Engine) store(ctx context.Context, to bucket, key string, v any, revision uint64) error {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return err
@@ -267,20 +261,11 @@ func (e *Engine) store(ctx context.Context, to jetstream.KeyValue, key string, v
 		return err
 	}
 	e.o.Log.Warn(fmt.Sprintf("queue: the entry %s of %s is spoiled, and counts as none", key, to.Bucket()))
-	if err := e.purge(ctx, "KV_"+to.Bucket(), "$KV."+to.Bucket()+"."+key); err != nil {
+	if err := to.erase(ctx, key); err != nil {
 		return err
 	}
 	_, err = to.Create(ctx, key, b)
 	return err
-}
-
-// purge removes the messages of a subject.
-func (e *Engine) purge(ctx context.Context, stream, subject string) error {
-	s, err := e.js.Stream(ctx, stream)
-	if err != nil {
-		return err
-	}
-	return s.Purge(ctx, jetstream.WithPurgeSubject(subject))
 }
 
 func conflict(err error) bool {

@@ -28,7 +28,6 @@ type requests struct {
 	agents map[string]agentSeen // by credential and worker
 }
 
-// batchEntry is a request as it is stored.
 type batchEntry struct {
 	queue.RequestStatus
 	Holder string // credential of the process that runs it
@@ -90,7 +89,6 @@ func (r *requests) load(dir string, lease time.Duration) error {
 
 func (r *requests) file(id string) string { return filepath.Join(r.dir, id+".json") }
 
-// put stores a request.
 func (r *requests) put(p batchEntry) error {
 	b, err := json.Marshal(p)
 	if err == nil && r.dir != "" {
@@ -275,7 +273,6 @@ func (r *requests) held(by caller, id, hold string) (*batchEntry, error) {
 	return p, nil
 }
 
-// hold renews the hold on a request.
 func (r *requests) hold(by caller, id, hold string) error {
 	p, err := r.held(by, id, hold)
 	if err != nil {
@@ -288,7 +285,6 @@ func (r *requests) hold(by caller, id, hold string) error {
 	return nil
 }
 
-// release gives a request back.
 func (r *requests) release(by caller, id, hold, why string) error {
 	p, err := r.held(by, id, hold)
 	if err != nil || p.State.Ended() {
@@ -341,14 +337,13 @@ func (r *requests) waits(p *batchEntry) string {
 	return fmt.Sprintf("no agent for %s is connected: run vidfilter agent DIR there, with a folder DIR above it", p.Root)
 }
 
-// change changes a request.
 func (r *requests) change(by caller, id, what string) (*batchEntry, error) {
 	p := r.all[id]
 	if p == nil {
 		return nil, queue.ErrNoRequest
 	}
 	if !by.ownsOf(p.User) {
-		return nil, fmt.Errorf("%w: the batch %s is of %q; an operator may change it", ErrRefused, id, p.User)
+		return nil, fmt.Errorf("%w: the batch %s is of %q; an operator may change it", queue.ErrRefused, id, p.User)
 	}
 	if what == queue.RemoveRequest {
 		return p, r.drop(id)

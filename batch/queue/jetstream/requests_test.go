@@ -27,21 +27,15 @@ func TestRequest(t *testing.T) {
 	if err != nil || s.State != queue.Queued || s.User != "ann" || !strings.Contains(s.Waits, "no agent for /films/out") {
 		t.Fatalf("%+v, %v", s, err)
 	}
-	if _, err := one.Requests().TakeRequest(ctx, "w", "/other", "h0"); !errors.Is(err, queue.ErrNoRequest) {
-		t.Errorf("an agent of another folder takes it: %v", err)
-	}
+	wantErr(t, "an agent of another folder takes it", failure(one.Requests().TakeRequest(ctx, "w", "/other", "h0")), queue.ErrNoRequest)
 	s, err = one.Requests().TakeRequest(ctx, "w", "/films", "h1")
 	if err != nil || s.State != queue.Running || len(s.Document) == 0 || s.By != "w (one)" {
 		t.Fatalf("%+v, %v", s, err)
 	}
-	if _, err := two.Requests().TakeRequest(ctx, "w", "/films", "h2"); !errors.Is(err, queue.ErrNoRequest) {
-		t.Errorf("two agents have it: %v", err)
-	}
+	wantErr(t, "two agents have it", failure(two.Requests().TakeRequest(ctx, "w", "/films", "h2")), queue.ErrNoRequest)
 	acting := ConnectOptions{Options: quick, Acting: &Acting{s.ID, "h1", "ann"}}
 	acting.AckWait = 0
-	if _, err := Connect(f.url(), f.issueAgain("two"), acting); !errors.Is(err, ErrRefused) {
-		t.Errorf("an agent acts by another's hold: %v", err)
-	}
+	wantErr(t, "an agent acts by another's hold", failure(Connect(f.url(), f.issueAgain("two"), acting)), queue.ErrRefused)
 	e, err := Connect(f.url(), f.issueAgain("one"), acting)
 	e2e.Must(t, err)
 	t.Cleanup(func() { _ = e.Close() })
@@ -50,26 +44,18 @@ func TestRequest(t *testing.T) {
 	if st, err := ann.Get(ctx, "a--ann"); err != nil || st.Job.User != "ann" {
 		t.Errorf("%+v, %v", st.Job, err)
 	}
-	if err := one.Submit(ctx, queue.Job{ID: "b--ann", First: queue.Task{Name: "plan"}}, false); !errors.Is(err, ErrRefused) {
-		t.Errorf("an agent submits a job of its own: %v", err)
-	}
+	wantErr(t, "an agent submits a job of its own", one.Submit(ctx, queue.Job{ID: "b--ann", First: queue.Task{Name: "plan"}}, false), queue.ErrRefused)
 	for range 6 { // twice the lease
 		time.Sleep(quick.AckWait / 3)
 		e2e.Must(t, one.Requests().Hold(ctx, s.ID, "h1"))
 	}
-	if _, err := two.Requests().TakeRequest(ctx, "w", "/films", "h2"); !errors.Is(err, queue.ErrNoRequest) {
-		t.Errorf("a request that is held is taken: %v", err)
-	}
-	waitFor(t, "the other agent to take it", func() bool {
+	wantErr(t, "a request that is held is taken", failure(two.Requests().TakeRequest(ctx, "w", "/films", "h2")), queue.ErrNoRequest)
+	e2e.Until(t, "the other agent to take it", func() bool {
 		_, err := two.Requests().TakeRequest(ctx, "w", "/films", "h2")
 		return err == nil
 	})
-	if err := one.Requests().Hold(ctx, s.ID, "h1"); !errors.Is(err, queue.ErrHeld) {
-		t.Errorf("the first agent has it, too: %v", err)
-	}
-	if err := as.Cancel(ctx, "a--ann", "x"); !errors.Is(err, ErrRefused) {
-		t.Errorf("it still acts for the owner: %v", err)
-	}
+	wantErr(t, "the first agent has it, too", one.Requests().Hold(ctx, s.ID, "h1"), queue.ErrHeld)
+	wantErr(t, "it still acts for the owner", as.Cancel(ctx, "a--ann", "x"), queue.ErrRefused)
 	e2e.Must(t, two.Requests().EndRequest(ctx, s.ID, "h2", queue.Ending{State: queue.Failed, Exit: 6, Reason: "r", Table: "t"}))
 	var again requests
 	e2e.Must(t, again.load(f.dir, time.Minute))
@@ -98,19 +84,15 @@ func TestRequestOfSubmitter(t *testing.T) {
 		return err
 	}
 	e2e.Must(t, errors.Join(add("h1"), add("h1")))
-	if err := add("h2"); !errors.Is(err, queue.ErrHeld) {
-		t.Errorf("two processes have one batch: %v", err)
-	}
-	waitFor(t, "the hold to end", func() bool { return add("h2") == nil })
+	wantErr(t, "two processes have one batch", add("h2"), queue.ErrHeld)
+	e2e.Until(t, "the hold to end", func() bool { return add("h2") == nil })
 	e2e.Must(t, ann.Requests().ReturnRequest(ctx, "b1--ann", "h2", "the disk is away"))
 	s, err := ann.Requests().TakeRequest(ctx, "w", "/films", "h3") // an agent with the submitter's credential
 	if err != nil {
 		t.Fatal(err)
 	}
 	e2e.Must(t, ann.Requests().ReturnRequest(ctx, s.ID, "h3", "the disk is away"))
-	if _, err := ann.Requests().TakeRequest(ctx, "w", "/films", "h4"); !errors.Is(err, queue.ErrNoRequest) {
-		t.Errorf("an agent that cannot run it gets it again: %v", err)
-	}
+	wantErr(t, "an agent that cannot run it gets it again", failure(ann.Requests().TakeRequest(ctx, "w", "/films", "h4")), queue.ErrNoRequest)
 	if s := mustRequest(t, ann, s.ID); !strings.Contains(s.Waits, "the agent w cannot run it: the disk is away") {
 		t.Errorf("%+v", s)
 	}
@@ -118,30 +100,20 @@ func TestRequestOfSubmitter(t *testing.T) {
 		t.Errorf("another agent does not get it: %v", err)
 	}
 	e2e.Must(t, ann.Requests().ReturnRequest(ctx, s.ID, "h4", "the disk is away, too"))
-	if _, err := ann.Requests().TakeRequest(ctx, "w", "/films", "h4"); !errors.Is(err, queue.ErrNoRequest) {
-		t.Errorf("an agent gets it again when another one cannot run it: %v", err)
-	}
-	if _, err := f.client("bob", pki.Submitter).Requests().TakeRequest(ctx, "w", "/films", "h5"); !errors.Is(err, queue.ErrNoRequest) {
-		t.Errorf("another submitter's agent gets it: %v", err)
-	}
+	wantErr(t, "an agent gets it again when another one cannot run it", failure(ann.Requests().TakeRequest(ctx, "w", "/films", "h4")), queue.ErrNoRequest)
+	wantErr(t, "another submitter's agent gets it", failure(f.client("bob", pki.Submitter).Requests().TakeRequest(ctx, "w", "/films", "h5")), queue.ErrNoRequest)
 	e2e.Must(t, add("h6"))
 	e2e.Must(t, ann.Requests().ChangeRequest(ctx, s.ID, queue.CancelRequest))
-	if err := ann.Requests().Hold(ctx, s.ID, "h6"); !errors.Is(err, queue.ErrCancelled) {
-		t.Errorf("the submitter does not hear of the end: %v", err)
-	}
+	wantErr(t, "the submitter does not hear of the end", ann.Requests().Hold(ctx, s.ID, "h6"), queue.ErrCancelled)
 	e2e.Must(t, ann.Requests().ChangeRequest(ctx, s.ID, queue.RetryRequest))
 	e2e.Must(t, ann.Requests().ChangeRequest(ctx, s.ID, queue.PauseRequest))
-	if _, err := ann.Requests().TakeRequest(ctx, "w2", "/films", "h7"); !errors.Is(err, queue.ErrNoRequest) {
-		t.Errorf("an agent takes a paused batch: %v", err)
-	}
+	wantErr(t, "an agent takes a paused batch", failure(ann.Requests().TakeRequest(ctx, "w2", "/films", "h7")), queue.ErrNoRequest)
 	e2e.Must(t, ann.Requests().ChangeRequest(ctx, s.ID, queue.ResumeRequest))
 	if s, err = ann.Requests().TakeRequest(ctx, "w2", "/films", "h7"); err != nil || !s.RetryFailed {
 		t.Errorf("%+v, %v", s, err)
 	}
 	e2e.Must(t, ann.Requests().ChangeRequest(ctx, s.ID, queue.RemoveRequest))
-	if _, err := ann.Requests().Request(ctx, s.ID); !errors.Is(err, queue.ErrNoRequest) {
-		t.Error(err)
-	}
+	wantErr(t, "a removed batch", failure(ann.Requests().Request(ctx, s.ID)), queue.ErrNoRequest)
 }
 
 // Requests have limits, and owners. What others see of them has no names of files.
@@ -152,9 +124,7 @@ func TestRequestRights(t *testing.T) {
 	add := func(q queue.Request) error { _, err := ann.Requests().AddRequest(ctx, q, "laptop", ""); return err }
 	large := batchOf("b1", "ann", "/films/out")
 	large.Document = []byte(strings.Repeat("x", queue.MostRequest))
-	if err := add(large); !errors.Is(err, queue.ErrQuota) {
-		t.Errorf("a large request: %v", err)
-	}
+	wantErr(t, "a large request", add(large), queue.ErrQuota)
 	for _, q := range []queue.Request{batchOf("b1", "bob", "/out"), batchOf("b1", "ann", "out"), batchOf("b1", "ann", "/x/../out"), batchOf("x-b1", "ann", "/out"), {ID: "b1--ann", Root: "/out"}} {
 		if add(q) == nil {
 			t.Errorf("taken: %+v", q)
@@ -163,12 +133,8 @@ func TestRequestRights(t *testing.T) {
 	for i := range mostRequests {
 		e2e.Must(t, add(batchOf(fmt.Sprint("b", i), "ann", fmt.Sprint("/films/", i))))
 	}
-	if err := add(batchOf("more", "ann", "/films/more")); !errors.Is(err, queue.ErrQuota) {
-		t.Errorf("one more: %v", err)
-	}
-	if err := add(batchOf("other", "ann", "/films/7")); !errors.Is(err, queue.ErrHeld) {
-		t.Errorf("another batch for a folder: %v", err)
-	}
+	wantErr(t, "one more", add(batchOf("more", "ann", "/films/more")), queue.ErrQuota)
+	wantErr(t, "another batch for a folder", add(batchOf("other", "ann", "/films/7")), queue.ErrHeld)
 	all, err := eye.Requests().Requests(ctx)
 	if err != nil || len(all) != mostRequests || strings.Contains(fmt.Sprintf("%+v", all), "films") || all[0].User != "ann" {
 		t.Errorf("%d, %v: %.200v", len(all), err, all)
@@ -177,11 +143,9 @@ func TestRequestRights(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	for _, c := range []*client{eye, f.client("bob", pki.Submitter)} {
-		if err := c.Requests().ChangeRequest(ctx, "b3--ann", queue.CancelRequest); !errors.Is(err, ErrRefused) {
+		if err := c.Requests().ChangeRequest(ctx, "b3--ann", queue.CancelRequest); !errors.Is(err, queue.ErrRefused) {
 			t.Errorf("%s cancels it: %v", c.who.name, err)
 		}
 	}
-	if _, err := eye.Requests().TakeRequest(ctx, "w", "/films", "h"); !errors.Is(err, ErrRefused) {
-		t.Errorf("an observer runs it: %v", err)
-	}
+	wantErr(t, "an observer runs it", failure(eye.Requests().TakeRequest(ctx, "w", "/films", "h")), queue.ErrRefused)
 }

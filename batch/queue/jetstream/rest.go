@@ -19,23 +19,23 @@ func (p *workerPool) ended(kind string, end ending, starved bool) {
 	defer p.mu.Unlock()
 	switch end.How {
 	case endDone:
-		delete(p.row, kind)
+		delete(p.failedInRow, kind)
 	case endDied, endFailed:
 		if time.Since(p.failed) > 2*p.l.o.MaxBackOff {
-			clear(p.row)
+			clear(p.failedInRow)
 		}
 		p.failed = time.Now()
-		if p.row[kind]++; p.row[kind] < inARow {
+		if p.failedInRow[kind]++; p.failedInRow[kind] < inARow {
 			return
 		}
-		rest := p.l.o.delay(p.row[kind])
-		p.rests = time.Now().Add(rest)
-		p.why = clip(fmt.Sprintf("%d tasks in a row failed here, the last: %s", p.row[kind], oneLine(end.Reason)))
+		rest := p.l.o.delay(p.failedInRow[kind])
+		p.restsUntil = time.Now().Add(rest)
+		p.restReason = clip(fmt.Sprintf("%d tasks in a row failed here, the last: %s", p.failedInRow[kind], oneLine(end.Reason)))
 		then := fmt.Sprintf("it rests for %v, and others get its tasks", rest.Round(time.Second))
 		if p.atHome() {
 			then = "it does one at a time until one is done"
 		}
-		p.l.o.Log.Warn(fmt.Sprintf("worker %s: %s: %s", p.w.Name, p.why, then))
+		p.l.o.Log.Warn(fmt.Sprintf("worker %s: %s: %s", p.w.Name, p.restReason, then))
 	case endBack:
 		if starved && p.slots > 1 {
 			p.slots--
@@ -55,7 +55,7 @@ func (p *workerPool) from() taskSource {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	most := p.slots
-	for _, n := range p.row {
+	for _, n := range p.failedInRow {
 		if n >= inARow {
 			most = 1
 		}
@@ -63,10 +63,10 @@ func (p *workerPool) from() taskSource {
 	switch {
 	case p.busy >= most:
 		return nil
-	case time.Now().Before(p.rests):
+	case time.Now().Before(p.restsUntil):
 		return p.home
 	}
-	return p.desk
+	return p.source
 }
 
 // held returns why the worker takes no tasks that others do, or "".
@@ -78,8 +78,8 @@ func (p *workerPool) held() string {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if time.Now().Before(p.rests) && !p.atHome() {
-		return "rests: " + p.why
+	if time.Now().Before(p.restsUntil) && !p.atHome() {
+		return "rests: " + p.restReason
 	}
 	return ""
 }

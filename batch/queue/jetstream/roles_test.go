@@ -96,12 +96,11 @@ func (f *fleet) task(by queue.Engine, id string) {
 	e2e.Must(f.t, by.Submit(f.t.Context(), queue.Job{ID: id, Site: "nowhere", First: queue.Task{Name: "part-0001", Kind: "part", Site: "parts"}}, false))
 }
 
-// give has a client fetch and take a task.
-func (f *fleet) give(c *client) *attempt {
+func (f *fleet) fetch(c *client, site string) (*clientSource, *attempt) {
 	f.t.Helper()
-	d := &clientSource{c: c, w: queue.Worker{Sites: []string{"parts"}}}
+	d := &clientSource{c: c, w: queue.Worker{Sites: []string{site}}}
 	var m message
-	waitFor(f.t, "a task", func() bool {
+	e2e.Until(f.t, "a task", func() bool {
 		var err error
 		m, err = d.next(f.t.Context())
 		e2e.Must(f.t, err)
@@ -109,7 +108,12 @@ func (f *fleet) give(c *client) *attempt {
 	})
 	claim, err := fromSubject(m.Subject())
 	e2e.Must(f.t, err)
-	a := &attempt{id: newID(), worker: "w", m: m, c: claim}
+	return d, &attempt{id: newID(), worker: "w", m: m, c: claim}
+}
+
+func (f *fleet) give(c *client) *attempt {
+	f.t.Helper()
+	d, a := f.fetch(c, "parts")
 	e2e.Must(f.t, d.take(f.t.Context(), a))
 	return a
 }
@@ -150,8 +154,8 @@ func TestRolesAtNATS(t *testing.T) {
 	}
 }
 
-// The head answers into the inbox of the client that asks, and nowhere else: the answer would be a
-// write to whatever subject the client names.
+// The server answers into the inbox of the client that asks, and nowhere else: the answer would be
+// a write to whatever subject the client names.
 func TestAnswerElsewhere(t *testing.T) {
 	f := newFleet(t, ServeOptions{})
 	f.task(f.Engine(), "a")
@@ -164,10 +168,8 @@ func TestAnswerElsewhere(t *testing.T) {
 		}
 	}
 	e2e.Must(t, nc.Flush())
-	// The head has seen the others when it answers this one.
-	if _, err := connect(t, f.url(), f.Creds(pki.Submitter)).Get(t.Context(), "a"); err != nil {
-		t.Error(err)
-	}
+	// The server has seen the others when it answers this one.
+	e2e.Must(t, failure(connect(t, f.url(), f.Creds(pki.Submitter)).Get(t.Context(), "a")))
 	if s, err := f.Engine().Get(t.Context(), "a"); err != nil || s.State != queue.Queued {
 		t.Errorf("%+v, %v", s, err)
 	}
@@ -176,7 +178,7 @@ func TestAnswerElsewhere(t *testing.T) {
 	}
 }
 
-// The head refuses each role what it may not ask for.
+// The server refuses each role what it may not ask for.
 func TestRolesAtHead(t *testing.T) {
 	f := newFleet(t, ServeOptions{})
 	owner := f.client("owner", pki.Submitter)
@@ -227,7 +229,7 @@ func TestRolesAtHead(t *testing.T) {
 	} {
 		for role, x := range clients {
 			err := c.do(x)
-			if may := strings.Contains(c.may, string(role)); (err == nil) != may || err != nil && !errors.Is(err, ErrRefused) {
+			if may := strings.Contains(c.may, string(role)); (err == nil) != may || err != nil && !errors.Is(err, queue.ErrRefused) {
 				t.Errorf("%s: %s: %v", role, what, err)
 			}
 		}
@@ -270,23 +272,19 @@ func TestTickets(t *testing.T) {
 		"another's ticket, gone": evil.Blobs().Delete(goods, "a/out/0001.1-x"),
 		"up":                     good.Blobs().Put(goods, "../a/out/0001.1-x", strings.NewReader("x")),
 	} {
-		if !errors.Is(err, ErrRefused) {
+		if !errors.Is(err, queue.ErrRefused) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
 	part := ending{How: endDone, Outcome: &queue.Outcome{Result: json.RawMessage(`"mine"`)}}
 	false1 := ending{How: endDone, Outcome: &queue.Outcome{End: true, Result: json.RawMessage(`"false"`)}}
 	more := ending{How: endDone, Outcome: &queue.Outcome{Next: []queue.Task{{Name: "part-0009"}}}}
-	if err := (&clientSource{c: evil}).settle(ctx, a, part); !errors.Is(err, ErrRefused) {
-		t.Errorf("another's result was taken: %v", err)
-	}
+	wantErr(t, "another's result was taken", (&clientSource{c: evil}).settle(ctx, a, part), queue.ErrRefused)
 	forged := *a
 	forged.m = &issuedTask{c: evil, t: &ticket{Subject: a.m.Subject(), Reply: a.m.(*issuedTask).t.Reply, MAC: a.m.(*issuedTask).t.MAC}, body: a.m.Data()}
-	if err := (&clientSource{c: evil}).take(ctx, &forged); !errors.Is(err, ErrRefused) {
-		t.Errorf("another's task was taken: %v", err)
-	}
+	wantErr(t, "another's task was taken", (&clientSource{c: evil}).take(ctx, &forged), queue.ErrRefused)
 	for what, end := range map[string]ending{"the end of the job": false1, "further tasks": more} {
-		if err := (&clientSource{c: good}).settle(ctx, a, end); !errors.Is(err, ErrRefused) {
+		if err := (&clientSource{c: good}).settle(ctx, a, end); !errors.Is(err, queue.ErrRefused) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -305,17 +303,7 @@ func TestOthersJobs(t *testing.T) {
 	owner, evil, boss := f.client("owner", pki.Submitter), f.client("evil", pki.Submitter), f.client("boss", pki.Operator)
 	e2e.Must(t, owner.Submit(t.Context(), queue.Job{ID: "a", Site: "there", First: queue.Task{Name: "whole", Site: "there"}}, false))
 	take := func(c *client) error {
-		d := &clientSource{c: c, w: queue.Worker{Sites: []string{"there"}}}
-		var m message
-		waitFor(t, "the task", func() (ok bool) {
-			var err error
-			m, err = d.next(t.Context())
-			e2e.Must(t, err)
-			return m != nil
-		})
-		of, err := fromSubject(m.Subject())
-		e2e.Must(t, err)
-		a := &attempt{id: newID(), worker: "w", m: m, c: of}
+		d, a := f.fetch(c, "there")
 		if err := d.take(t.Context(), a); err != nil {
 			return err
 		}
@@ -348,7 +336,7 @@ func TestRevoke(t *testing.T) {
 			return queue.Outcome{}, nil
 		})
 	}()
-	waitFor(t, "the worker is there", func() bool {
+	e2e.Until(t, "the worker is there", func() bool {
 		all, err := f.Engine().Workers(t.Context())
 		e2e.Must(t, err)
 		return len(all) == 1 && all[0].Credential == "lost"
@@ -433,12 +421,10 @@ func TestRevokeAtWork(t *testing.T) {
 	}
 	f.Server = served(t, ServeOptions{Dir: f.dir, Addr: at})
 	stop()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	e2e.Must(t, <-ended)
 }
 
-// Clients of a protocol that the head does not know are told which side to update.
+// Clients of a protocol that the server does not know are told which side to update.
 func TestProtocol(t *testing.T) {
 	f := newFleet(t, ServeOptions{})
 	for protocol, want := range map[int]string{queue.Protocol + 1: "update the machine of the queue", queue.OldestProtocol - 1: "update this one"} {
@@ -481,7 +467,7 @@ func TestDrain(t *testing.T) {
 		}()
 		first := <-began
 		e2e.Must(t, drain())
-		waitFor(t, "the worker drains", func() bool {
+		e2e.Until(t, "the worker drains", func() bool {
 			all, err := f.Engine().Workers(t.Context())
 			e2e.Must(t, err)
 			return slices.ContainsFunc(all, func(w queue.WorkerStatus) bool { return w.Draining && w.Busy == 1 })
@@ -539,20 +525,14 @@ func TestQuota(t *testing.T) {
 	other := f.client("other", pki.Submitter)
 	f.task(other, "e")
 	e2e.Must(t, other.Blobs().Put(ctx, "e/in/0001", bytes.NewReader(make([]byte, 2<<20))))
-	if err := other.Blobs().Put(ctx, "e/in/0002", bytes.NewReader(make([]byte, 2<<20))); !errors.Is(err, queue.ErrStoreFull) {
-		t.Errorf("packets in a store that is half full: %v", err)
-	}
+	wantErr(t, "packets in a store that is half full", other.Blobs().Put(ctx, "e/in/0002", bytes.NewReader(make([]byte, 2<<20))), queue.ErrStoreFull)
 	false1 := pieceRequest{fileRequest{request{data: []byte("a piece")}, "e/out/0001.1-x"}, newID(), 0}
 	_, err := other.ask(ctx, "piece-in", &false1)
 	e2e.Must(t, err)
 	whole := fileInRequest{fileRequest{Name: false1.Name}, false1.NUID, &jetstream.ObjectInfo{Size: 1, Chunks: 1}}
-	if _, err := other.ask(ctx, "file-in", &whole); !errors.Is(err, errMalformed) {
-		t.Errorf("a file of another size than its pieces: %v", err)
-	}
+	wantErr(t, "a file of another size than its pieces", failure(other.ask(ctx, "file-in", &whole)), errMalformed)
 	e2e.Must(t, put("d/out/0001.1-x", 2<<20))
-	if err := c.Submit(ctx, queue.Job{ID: "big", Title: strings.Repeat("x", 65<<10), First: queue.Task{Name: "plan"}}, false); !errors.Is(err, queue.ErrQuota) {
-		t.Errorf("a large job: %v", err)
-	}
+	wantErr(t, "a large job", c.Submit(ctx, queue.Job{ID: "big", Title: strings.Repeat("x", 65<<10), First: queue.Task{Name: "plan"}}, false), queue.ErrQuota)
 	used, limit, err := f.Store()
 	if err != nil || used < 12<<20 || limit != 20<<20 {
 		t.Errorf("%d of %d, %v", used, limit, err)
@@ -564,5 +544,5 @@ func TestQuota(t *testing.T) {
 			e2e.Must(t, c.Blobs().Delete(ctx, n))
 		}
 	}
-	waitFor(t, "there is room again", func() bool { return put("d/in/0001", 1<<20) == nil })
+	e2e.Until(t, "there is room again", func() bool { return put("d/in/0001", 1<<20) == nil })
 }

@@ -50,11 +50,11 @@ type ServeOptions struct {
 
 // Server is a queue that other machines can reach.
 type Server struct {
-	e    *Engine
-	host *host
-	head *head
-	addr net.Addr
-	dir  string
+	e       *Engine
+	host    *host
+	handler *requestHandler
+	addr    net.Addr
+	dir     string
 }
 
 // DefaultAddr is the default listen address.
@@ -112,18 +112,18 @@ func (o ServeOptions) serve(host string, port int) (*Server, error) {
 		return nil, listenError(o.Addr, err)
 	}
 	s.e, s.host, s.addr = e, h, h.ns.Load().Addr()
-	desk := newHead(e, secret, o)
+	handler := newRequestHandler(e, secret, o)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	// Workers may be storing files, and continue now.
 	if err := errors.Join(e.dropOrphans(ctx, idleUpload), e.dropSpoiled(ctx)); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
-	s.head = desk
-	if err := desk.listen(); err != nil {
+	s.handler = handler
+	if err := handler.listen(); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
-	e.onClose = append(e.onClose, desk.close)
+	e.onClose = append(e.onClose, handler.close)
 	beside, stop := context.WithCancel(context.Background())
 	var done sync.WaitGroup
 	done.Go(func() { h.heal(beside) })
@@ -142,7 +142,7 @@ func (s *Server) Addr() net.Addr { return s.addr }
 func (s *Server) Health() error {
 	if !s.host.isLow() {
 		switch {
-		case s.head.full.Load():
+		case s.handler.full.Load():
 			return errors.New("the queue has stored all that it may: remove jobs (vidfilter jobs --remove), or start serve with a larger --max-store")
 		case !s.host.isFull():
 			return nil
@@ -168,7 +168,7 @@ func (s *Server) Store() (used, limit int64, err error) {
 }
 
 // Sizes returns the bytes that the files of jobs take in the store.
-func (s *Server) Sizes() map[string]int64 { return s.head.board.bytes() }
+func (s *Server) Sizes() map[string]int64 { return s.handler.cache.bytes() }
 
 // Close ends the server. Workers finish their tasks and wait for the next server.
 func (s *Server) Close() error { return s.e.Close() }

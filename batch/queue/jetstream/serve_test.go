@@ -2,6 +2,7 @@ package jetstream
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
@@ -38,9 +39,7 @@ func served(t *testing.T, o ServeOptions) *Server {
 	s, err := Serve(o)
 	e2e.Must(t, err)
 	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		e2e.Must(t, s.Close())
 	})
 	return s
 }
@@ -56,20 +55,6 @@ func connect(t *testing.T, url, creds string) *client {
 	e2e.Must(t, err)
 	t.Cleanup(func() { e.Close() })
 	return e.(*client)
-}
-
-func TestServe(t *testing.T) {
-	s := served(t, ServeOptions{})
-	info, err := os.Stat(s.Creds(pki.Submitter))
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Fatalf("%v, %v", info.Mode(), err)
-	}
-	e := connect(t, s.url(), s.Creds(pki.Submitter))
-	work(t, e, queue.Worker{Slots: 2, Sites: []string{"head node"}, Any: true}, parts(e, 3, nothing))
-	submit(t, s.Engine(), queue.Job{ID: "a", Site: "head node"}, false)
-	if st := awaitEnd(t, s.Engine(), "a"); st.State != queue.Done || string(st.Result) != "4" {
-		t.Errorf("%+v", st)
-	}
 }
 
 func TestBlobsThroughTLS(t *testing.T) {
@@ -100,13 +85,9 @@ func TestBlobsThroughTLS(t *testing.T) {
 		t.Errorf("%d bytes stored", n)
 	}
 	for range 2 {
-		if err := b.Delete(ctx, "a/part 1.mkv"); err != nil {
-			t.Error(err)
-		}
+		e2e.Must(t, b.Delete(ctx, "a/part 1.mkv"))
 	}
-	if err := b.Get(ctx, "a/part 1.mkv", io.Discard); !errors.Is(err, queue.ErrNoBlob) {
-		t.Error(err)
-	}
+	wantErr(t, "a deleted file", b.Get(ctx, "a/part 1.mkv", io.Discard), queue.ErrNoBlob)
 	if n := stored(t, s.Engine()); n > 1<<20 {
 		t.Errorf("%d bytes stored", n)
 	}
@@ -152,12 +133,8 @@ func TestBlobsFail(t *testing.T) {
 	e := embedded(t, quick)
 	b := e.Blobs()
 	ctx := t.Context()
-	if err := b.Put(ctx, "a", io.MultiReader(bytes.NewReader(make([]byte, 3<<20)), iotest.ErrReader(errBusy))); !errors.Is(err, errBusy) {
-		t.Error(err)
-	}
-	if err := b.Get(ctx, "a", io.Discard); !errors.Is(err, queue.ErrNoBlob) {
-		t.Error(err)
-	}
+	wantErr(t, "a reader that fails", b.Put(ctx, "a", io.MultiReader(bytes.NewReader(make([]byte, 3<<20)), iotest.ErrReader(errBusy))), errBusy)
+	wantErr(t, "a file that was not stored whole", b.Get(ctx, "a", io.Discard), queue.ErrNoBlob)
 	if n := stored(t, e); n > 1<<20 {
 		t.Errorf("%d bytes stored", n)
 	}
@@ -262,5 +239,36 @@ func TestServeTwice(t *testing.T) {
 	after, err := os.ReadFile(again.Creds(pki.Submitter))
 	if err != nil || !bytes.Equal(before, after) {
 		t.Error("another file at the second start", err)
+	}
+}
+
+// The lease is stored with the queue, until somebody sets another.
+func TestLease(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct{ asked, want time.Duration }{
+		{0, 30 * time.Second}, {2 * time.Second, 2 * time.Second}, {0, 2 * time.Second}, {5 * time.Minute, 5 * time.Minute}, {0, 5 * time.Minute},
+	} {
+		s, err := Serve(ServeOptions{Dir: dir, Addr: "127.0.0.1:0", Options: Options{AckWait: c.asked}})
+		e2e.Must(t, err)
+		e, err := Connect(s.Addr().String(), s.Creds(pki.Submitter), ConnectOptions{})
+		e2e.Must(t, err)
+		ctx := context.Background()
+		consumer, err := s.e.consumer(ctx, classOn, anySite)
+		e2e.Must(t, err)
+		ttl, err := s.e.workers.Status(ctx)
+		e2e.Must(t, err)
+		if got := consumer.CachedInfo().Config.AckWait; got != c.want || e.(*client).o.AckWait != c.want || ttl.TTL() != c.want {
+			t.Errorf("asked for %v: consumer %v, engine %v, bucket %v, want %v", c.asked, got, e.(*client).o.AckWait, ttl.TTL(), c.want)
+		}
+		e2e.Must(t, e.Close())
+		e2e.Must(t, s.Close())
+	}
+}
+
+// Passwords stay out of errors.
+func TestRedacted(t *testing.T) {
+	got := redacted("nats://ann:secret@a:4222,tls://b:4222,nats://token@c")
+	if want := "nats://...@a:4222,tls://b:4222,nats://...@c"; got != want {
+		t.Errorf("%s, want %s", got, want)
 	}
 }

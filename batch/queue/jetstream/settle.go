@@ -27,7 +27,7 @@ type ending struct {
 // Ways in which an attempt ends.
 const (
 	endDone      = "done"
-	endTwin      = "twin"      // another worker was quicker
+	endOvertaken = "twin"      // another worker was quicker
 	endCancelled = "cancelled" // with its job
 	endBack      = "back"      // does not count, and is tried again after Delay
 	endPermanent = "permanent" // failed, and always would
@@ -44,8 +44,8 @@ func endingOf(o queue.Outcome, err, cause error, stopping bool) ending {
 	case err == nil:
 		return ending{How: endDone, Outcome: &o}
 	// the handler may be the first to notice
-	case errors.Is(cause, queue.ErrTwin), errors.Is(err, queue.ErrTwin):
-		return end(endTwin)
+	case errors.Is(cause, queue.ErrOvertaken), errors.Is(err, queue.ErrOvertaken):
+		return end(endOvertaken)
 	case errors.Is(cause, queue.ErrCancelled):
 		return end(endCancelled)
 	case stopping:
@@ -62,7 +62,6 @@ func endingOf(o queue.Outcome, err, cause error, stopping bool) ending {
 	return end(endFailed)
 }
 
-// err returns the error of a failure.
 func (e ending) err() error {
 	if e.Code == "" {
 		return errors.New(e.Reason)
@@ -70,7 +69,7 @@ func (e ending) err() error {
 	return queue.Coded(e.Code, errors.New(e.Reason))
 }
 
-// settle reports the end of an attempt to the queue. It returns queue.ErrTwin if another one
+// settle reports the end of an attempt to the queue. It returns queue.ErrOvertaken if another one
 // counts.
 func (a *attempt) settle(ctx context.Context, end ending) error {
 	defer a.over()
@@ -78,8 +77,8 @@ func (a *attempt) settle(ctx context.Context, end ending) error {
 	switch end.How {
 	case endDone:
 		return a.deliver(ctx, *end.Outcome)
-	case endTwin:
-		return a.twin(ctx)
+	case endOvertaken:
+		return a.overtaken(ctx)
 	case endCancelled:
 		a.drop(ctx)
 	case endBack:
@@ -93,7 +92,7 @@ func (a *attempt) settle(ctx context.Context, end ending) error {
 // over tells watchers that the attempt is at its task no more.
 func (a *attempt) over() {
 	if b, err := json.Marshal(queue.Active{Task: a.c.task, Kind: a.t.Kind, Attempt: a.t.Attempt}); err == nil {
-		a.e.tell(eventOver, a.c, b)
+		a.e.publishEvent(eventOver, a.c, b)
 	}
 }
 
@@ -109,11 +108,11 @@ func (a *attempt) deliver(ctx context.Context, o queue.Outcome) error {
 	})
 	switch {
 	case err == nil:
-		a.e.conducts.note(a.worker, a.c, true)
-		a.e.tell(eventDone, a.c, nil)
+		a.e.failures.note(a.worker, a.c, true)
+		a.e.publishEvent(eventDone, a.c, nil)
 		a.ack(ctx)
-	case errors.Is(err, queue.ErrTwin):
-		return a.twin(ctx)
+	case errors.Is(err, queue.ErrOvertaken):
+		return a.overtaken(ctx)
 	case errors.Is(err, errGone), errors.Is(err, queue.ErrNoJob):
 		a.drop(ctx)
 	case errors.Is(err, nats.ErrMaxPayload):
@@ -127,10 +126,10 @@ func (l *link) tooLarge() ending {
 	return ending{How: endPermanent, Reason: fmt.Sprintf("its outcome is too large for the queue: the limit is %d bytes", l.nc.MaxPayload())}
 }
 
-// twin ends an attempt that another one has overtaken.
-func (a *attempt) twin(ctx context.Context) error {
+// overtaken ends an attempt that another one has overtaken.
+func (a *attempt) overtaken(ctx context.Context) error {
 	a.finished(ctx)
-	return queue.ErrTwin
+	return queue.ErrOvertaken
 }
 
 // finished advances a job again whose worker died after storing the result.
@@ -263,7 +262,10 @@ func (a *attempt) giveUp(ctx context.Context, as queue.State, attempts int, end 
 func (a *attempt) fail(ctx context.Context, as queue.State, attempts int, why error) error {
 	f := queue.Failure{Task: a.c.task, Kind: a.t.Kind, Attempts: attempts, Code: queue.CodeOf(why)}
 	current := func(r *record) bool { return r.Epoch == a.c.epoch && r.Round == a.round }
-	err := a.e.end(ctx, a.c.job, current, func(r *record) { r.failAt(as, f, why.Error()) })
+	err := a.e.end(ctx, a.c.job, current, func(r *record) {
+		r.end(as, why.Error())
+		r.Failure = f
+	})
 	return cmp.Or(err, errGone)
 }
 

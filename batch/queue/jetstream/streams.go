@@ -13,6 +13,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"vidfilter/batch/queue"
+	"vidfilter/internal/wake"
 )
 
 // streams is the task source of an engine.
@@ -57,7 +58,7 @@ func (s *streams) consumers(ctx context.Context) error {
 // lastTurn is the turn in which tasks of jobs with a priority come last, so that others go on.
 const lastTurn = 4
 
-// next implements task source. It recreates consumers that somebody has deleted.
+// next implements taskSource. It recreates consumers that somebody has deleted.
 func (s *streams) next(ctx context.Context) (message, error) {
 	from, first := s.from, len(s.sites)
 	if s.turn++; s.turn%lastTurn == 0 {
@@ -119,7 +120,7 @@ func (s *streams) settle(ctx context.Context, a *attempt, end ending) error {
 
 func (s *streams) progress(_ context.Context, a *attempt, now queue.Active) {
 	if b, err := json.Marshal(now); err == nil { // else a float is not a number
-		s.e.tell(eventProgress, a.c, b)
+		s.e.publishEvent(eventProgress, a.c, b)
 	}
 }
 
@@ -156,17 +157,11 @@ func (s *streams) close() {
 	}
 }
 
-// sweepLoop sweeps now and then.
 func (e *Engine) sweepLoop(ctx context.Context) {
-	for {
+	for ctx.Err() == nil {
 		if err := e.Sweep(ctx); err != nil && ctx.Err() == nil && e.nc.IsConnected() && !errors.Is(err, context.DeadlineExceeded) {
 			e.o.Log.Warn(err.Error())
 		}
-		wait := 2*e.o.AckWait + rand.N(2*e.o.AckWait) // spread the workers' sweeps
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(wait):
-		}
+		_ = wake.Sleep(ctx, 2*e.o.AckWait+rand.N(2*e.o.AckWait)) // spread the workers' sweeps
 	}
 }

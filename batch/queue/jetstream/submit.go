@@ -51,9 +51,7 @@ func (e *Engine) startOver(ctx context.Context, j queue.Job, epoch string) error
 		if r.Epoch != epoch {
 			return errKeep
 		}
-		anew := newRecord(j)
-		anew.Old = append(slices.Clone(r.Old), r.Epoch)
-		*r = *anew
+		*r = *r.anew(j)
 		return nil
 	})
 	return err
@@ -68,14 +66,19 @@ func (e *Engine) submit(ctx context.Context, j queue.Job, again bool) (*record, 
 		r := newRecord(j)
 		return r, e.write(ctx, r, revision)
 	case r.Job.Digest != j.Digest:
-		anew := newRecord(j)
-		anew.Old = append(slices.Clone(r.Old), r.Epoch)
-		return anew, e.write(ctx, anew, revision)
+		r = r.anew(j)
+		return r, e.write(ctx, r, revision)
 	case again && r.State.Retryable():
 		r.again(j)
 		return r, e.write(ctx, r, revision)
 	}
 	return r, nil
+}
+
+func (r *record) anew(j queue.Job) *record {
+	next := newRecord(j)
+	next.Old = append(slices.Clone(r.Old), r.Epoch)
+	return next
 }
 
 // again restarts an ended job, which keeps its finished tasks.
@@ -130,7 +133,7 @@ func (e *Engine) Forget(ctx context.Context, id string) error {
 			return err
 		}
 	}
-	if err := e.purge(ctx, "KV_"+e.names.logs(), "$KV."+e.names.logs()+"."+id); err != nil {
+	if err := e.logs.erase(ctx, id); err != nil {
 		return err
 	}
 	// Watches hear of it by a marker, which Sweep removes later.
@@ -139,23 +142,19 @@ func (e *Engine) Forget(ctx context.Context, id string) error {
 	if conflict(err) {
 		return nil
 	}
-	e.tell(eventChange, r.claim("job"), nil)
+	e.publishEvent(eventChange, r.claim("job"), nil)
 	return err
 }
 
 // forget stops an epoch and removes its messages and results.
 func (e *Engine) forget(ctx context.Context, job, epoch string) error {
-	e.tell(eventStop, claim{job, epoch, "job"}, nil)
+	e.publishEvent(eventStop, claim{job, epoch, "job"}, nil)
 	if err := e.purgeTasks(ctx, job, epoch); err != nil {
 		return err
 	}
-	s, err := e.js.Stream(ctx, "KV_"+e.names.results())
-	if err != nil {
-		return err
-	}
-	for _, kind := range []string{"r", "t"} {
-		subject := "$KV." + e.names.results() + "." + kind + "." + claim{job, epoch, all}.String()
-		if err := s.Purge(ctx, jetstream.WithPurgeSubject(subject)); err != nil {
+	tasks := claim{job, epoch, all}
+	for _, keys := range []string{resultKey(tasks), triesKey(tasks)} {
+		if err := e.results.erase(ctx, keys); err != nil {
 			return fmt.Errorf("queue: job %s: removing results: %w", job, err)
 		}
 	}
@@ -165,10 +164,7 @@ func (e *Engine) forget(ctx context.Context, job, epoch string) error {
 // purgeTasks removes the tasks of an epoch from the queue.
 func (e *Engine) purgeTasks(ctx context.Context, job, epoch string) error {
 	subject := e.names.task(all, all, job, epoch, all)
-	if err := e.tasks.Purge(ctx, jetstream.WithPurgeSubject(subject)); err != nil {
-		return fmt.Errorf("queue: job %s: removing tasks: %w", job, err)
-	}
-	return nil
+	return wrapf(e.tasks.Purge(ctx, jetstream.WithPurgeSubject(subject)), "queue: job %s: removing tasks", job)
 }
 
 // putOpen queues the open tasks of a job; those in the queue stay.
@@ -184,7 +180,6 @@ func (e *Engine) putOpen(ctx context.Context, r *record) error {
 	return nil
 }
 
-// putGroup queues the tasks of a group.
 func (e *Engine) putGroup(ctx context.Context, r *record, g group) error {
 	tasks := []queue.Task{r.Job.First}
 	if g.By != "" {
@@ -236,7 +231,7 @@ func (e *Engine) put(ctx context.Context, r *record, t queue.Task) error {
 	if err != nil {
 		return fmt.Errorf("queue: job %s: task %s: %w", r.Job.ID, t.Name, err)
 	}
-	e.tell(eventPut, c, []byte(site))
+	e.publishEvent(eventPut, c, []byte(site))
 	return nil
 }
 
@@ -261,33 +256,51 @@ func (e *Engine) isThere(ctx context.Context, c claim) bool {
 
 // Cancel implements queue.Engine.
 func (e *Engine) Cancel(ctx context.Context, id, reason string) error {
-	always := func(*record) bool { return true }
 	return e.end(ctx, id, always, func(r *record) { r.end(queue.Cancelled, reason) })
 }
 
 // Pause implements queue.Engine. The tasks of a paused job leave the queue when workers reach them.
 func (e *Engine) Pause(ctx context.Context, id string, on bool) error {
-	r, err := e.update(ctx, id, func(r *record) error {
-		if !r.live() {
-			return fmt.Errorf("job %s has already ended: it is %s", id, r.State)
-		}
-		r.Paused = on
-		return nil
-	})
+	r, err := e.changeLive(ctx, id, func(r *record) { r.Paused = on })
 	if err != nil {
 		return err
 	}
 	return e.putOpen(ctx, r)
 }
 
+// Prioritize changes the priority of a job that has not ended. Its waiting tasks move to the
+// consumers of their new class. Tasks at work go on, since a worker that gets such a task again
+// gives it back.
+func (e *Engine) Prioritize(ctx context.Context, id string, priority int) error {
+	r, err := e.changeLive(ctx, id, func(r *record) { r.Job.Priority = priority })
+	if err == nil {
+		err = e.purgeTasks(ctx, id, r.Epoch)
+	}
+	if err != nil {
+		return err
+	}
+	return e.putOpen(ctx, r)
+}
+
+func (e *Engine) changeLive(ctx context.Context, id string, change func(r *record)) (*record, error) {
+	return e.update(ctx, id, func(r *record) error {
+		if !r.live() {
+			return fmt.Errorf("job %s has already ended: it is %s", id, r.State)
+		}
+		change(r)
+		return nil
+	})
+}
+
 // Finish implements queue.Engine.
 func (e *Engine) Finish(ctx context.Context, id string, result json.RawMessage) error {
-	always := func(*record) bool { return true }
 	return e.end(ctx, id, always, func(r *record) {
 		r.end(queue.Done, "")
 		r.Result, r.Open = result, nil
 	})
 }
+
+func always(*record) bool { return true }
 
 // end calls finish, which ends the job, unless it has ended or applies returns false.
 func (e *Engine) end(ctx context.Context, id string, applies func(*record) bool, finish func(*record)) error {
@@ -308,7 +321,7 @@ func (e *Engine) end(ctx context.Context, id string, applies func(*record) bool,
 // ended stops the tasks of a job that has ended, and removes them from the queue. If the job was
 // submitted again meanwhile, and found its tasks in place, they are queued again.
 func (e *Engine) ended(ctx context.Context, r *record) error {
-	e.tell(eventStop, r.claim("job"), nil)
+	e.publishEvent(eventStop, r.claim("job"), nil)
 	if err := e.purgeTasks(ctx, r.Job.ID, r.Epoch); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package jetstream
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -41,7 +42,7 @@ func (e *Engine) Sweep(ctx context.Context) error {
 // eachUnsettled calls f with the records of jobs that may have to be mended.
 func (e *Engine) eachUnsettled(ctx context.Context, there map[claim]bool, f func(r *record) error) error {
 	if e.unsettled == nil {
-		return e.eachJob(ctx, f)
+		return e.each(ctx, e.jobs, jetstream.AllKeys, func(s entry) error { return f(decodeRecord(s.key, s.value)) })
 	}
 	for _, s := range e.unsettled() {
 		if s.Value != nil && isSettled(decodeRecord(s.Key, s.Value), there) {
@@ -102,14 +103,6 @@ func (e *Engine) queued(ctx context.Context) (map[claim]bool, error) {
 	return there, nil
 }
 
-// eachJob calls f with every job's record.
-func (e *Engine) eachJob(ctx context.Context, f func(r *record) error) error {
-	return e.each(ctx, e.jobs, jetstream.AllKeys, func(s entry) error {
-		return f(decodeRecord(s.key, s.value))
-	})
-}
-
-// entry is an entry of a bucket.
 type entry struct {
 	key   string
 	value []byte
@@ -120,11 +113,11 @@ func (s entry) Key() string   { return s.key }
 func (s entry) Value() []byte { return s.value }
 
 // each calls f with the entries of a bucket that there are now.
-func (e *Engine) each(ctx context.Context, b jetstream.KeyValue, keys string, f func(entry) error) error {
-	prefix := "$KV." + b.Bucket() + "."
+func (e *Engine) each(ctx context.Context, b bucket, keys string, f func(entry) error) error {
+	prefix := b.subject("")
 	var all []entry
 	at := map[string]int{}
-	err := e.latest(ctx, "KV_"+b.Bucket(), prefix+keys, func(m *jetstream.RawStreamMsg) {
+	err := latest(ctx, b.stream, prefix+keys, func(m *jetstream.RawStreamMsg) {
 		key := strings.TrimPrefix(m.Subject, prefix)
 		i, again := at[key]
 		switch gone := isGone(m.Header); {
@@ -143,23 +136,17 @@ func (e *Engine) each(ctx context.Context, b jetstream.KeyValue, keys string, f 
 			err = f(s)
 		}
 	}
-	if err != nil {
-		err = fmt.Errorf("queue: reading %s: %w", b.Bucket(), err)
-	}
-	return err
+	return wrapf(err, "queue: reading %s", b.Bucket())
 }
 
 // isGone reports whether a message says that an entry was removed.
 func isGone(h nats.Header) bool { return h.Get("KV-Operation") != "" }
 
 // latest calls f with the last message of each subject, in the order of the stream. A subject may
-// come again with a later one.
-func (e *Engine) latest(ctx context.Context, stream, subjects string, f func(*jetstream.RawStreamMsg)) error {
-	s, err := e.js.Stream(ctx, stream)
-	if err != nil {
-		return err
-	}
-	last, err := most(ctx, s, subjects, f)
+// come again with a later one. Any replica delivers most of them, which is quicker than to ask the
+// leader for each.
+func latest(ctx context.Context, s jetstream.Stream, subjects string, f func(*jetstream.RawStreamMsg)) error {
+	last, err := deliver(ctx, s, jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy, FilterSubject: subjects}, math.MaxUint64, f)
 	if err != nil {
 		return err
 	}
@@ -180,12 +167,6 @@ func after(ctx context.Context, s jetstream.Stream, last uint64, subjects string
 		last = m.Sequence
 		f(m)
 	}
-}
-
-// most calls f with the last message of each subject, as far as some replica has them, and returns
-// the sequence number of the last one. It is quicker than to ask for each.
-func most(ctx context.Context, s jetstream.Stream, subjects string, f func(*jetstream.RawStreamMsg)) (last uint64, err error) {
-	return deliver(ctx, s, jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverLastPerSubjectPolicy, FilterSubject: subjects}, math.MaxUint64, f)
 }
 
 // deliver calls f with the messages of a consumer that there are now, at least those up to a
@@ -227,4 +208,69 @@ func deliver(ctx context.Context, s jetstream.Stream, of jetstream.ConsumerConfi
 		left -= n
 	}
 	return last, nil
+}
+
+// dropOrphans removes pieces of files that were never completed, if no piece was added for the time
+// idle.
+func (e *Engine) dropOrphans(ctx context.Context, idle time.Duration) error {
+	pieces := "$O." + e.names.blobs() + ".C."
+	info, err := e.files.Info(ctx, jetstream.WithSubjectFilter(pieces+">"))
+	if err != nil {
+		return fmt.Errorf("queue: files: %w", err)
+	}
+	whole := map[string]bool{}
+	if len(info.State.Subjects) > 0 {
+		err = blobs{e}.each(ctx, func(o jetstream.ObjectInfo) { whole[o.NUID] = true })
+	}
+	if err != nil {
+		return err
+	}
+	for subject := range info.State.Subjects {
+		if whole[strings.TrimPrefix(subject, pieces)] {
+			continue
+		}
+		last, err := e.files.GetLastMsgForSubject(ctx, subject)
+		if err != nil || time.Since(last.Time) < idle {
+			continue
+		}
+		if err := e.files.Purge(ctx, jetstream.WithPurgeSubject(subject)); err != nil {
+			return fmt.Errorf("queue: files: %w", err)
+		}
+	}
+	return nil
+}
+
+// dropSpoiled removes the messages of tasks that no worker would get, since the disk has spoiled
+// them, or they are still at the site of the job's former owner. Sweep queues the tasks again.
+func (e *Engine) dropSpoiled(ctx context.Context) error {
+	info, err := e.tasks.Info(ctx, jetstream.WithSubjectFilter(e.names.allTasks()))
+	if err != nil {
+		return fmt.Errorf("queue: tasks: %w", err)
+	}
+	for subject := range info.State.Subjects {
+		m, err := e.tasks.GetLastMsgForSubject(ctx, subject)
+		switch {
+		case err == nil && e.isQueuedWell(ctx, m):
+			continue
+		case errors.Is(err, jetstream.ErrMsgNotFound):
+			e.o.Log.Warn("queue: the task " + subject + " is spoiled, and will be queued again")
+		case err != nil:
+			continue
+		}
+		if err := e.tasks.Purge(ctx, jetstream.WithPurgeSubject(subject)); err != nil {
+			return fmt.Errorf("queue: tasks: %w", err)
+		}
+	}
+	return nil
+}
+
+// isQueuedWell reports whether the workers of a task's site will find its message.
+func (e *Engine) isQueuedWell(ctx context.Context, m *jetstream.RawStreamMsg) bool {
+	var t queue.Task
+	c, err := fromSubject(m.Subject)
+	if err != nil || json.Unmarshal(m.Data, &t) != nil {
+		return true // the worker that takes it removes it
+	}
+	r, _, err := e.get(ctx, c.job)
+	return err != nil || strings.Contains(m.Subject, "."+e.token(r.Job.User, t.Site)+".")
 }

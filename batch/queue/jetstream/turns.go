@@ -36,7 +36,6 @@ func (t *turns) order(site string, users []string) {
 
 func (r *round) begin(user string) float64 { return max(r.now, r.next[user]) }
 
-// took notes that a worker got a task.
 func (t *turns) took(site, user string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -57,32 +56,32 @@ func (t *turns) forget(needed func(site string) bool) {
 	maps.DeleteFunc(t.at, func(site string, _ *round) bool { return !needed(site) })
 }
 
-// stand is where a credential's tasks of a site wait.
-type stand struct{ site, user, token string }
+// siteQueue is where a credential's tasks of a site wait.
+type siteQueue struct{ site, user, token string }
 
-// stands returns where tasks for a client may wait, at each site in the order of turns.
-func (h *head) stands(by caller, q *fetchRequest) (all []stand) {
+// siteQueues returns where tasks for a client may wait, at each site in the order of turns.
+func (h *requestHandler) siteQueues(by caller, q *fetchRequest) (all []siteQueue) {
 	add := func(site string, users []string) {
 		h.turns.order(site, users)
 		for _, user := range users {
-			all = append(all, stand{site, user, h.token(user, site)})
+			all = append(all, siteQueue{site, user, h.token(user, site)})
 		}
 	}
 	for _, s := range q.Sites {
-		add(s, slices.DeleteFunc(h.board.usersAt(s, h.isForAll(s)), func(user string) bool { return !h.isForAll(s) && !by.ownsOf(user) }))
+		add(s, slices.DeleteFunc(h.cache.usersAt(s, h.isForAll(s)), func(user string) bool { return !h.isForAll(s) && !by.ownsOf(user) }))
 	}
 	if q.Any {
-		add("", slices.DeleteFunc(h.board.usersAt("", true), func(user string) bool { return !by.ownsOf(user) }))
+		add("", slices.DeleteFunc(h.cache.usersAt("", true), func(user string) bool { return !by.ownsOf(user) }))
 	}
 	return all
 }
 
 // isForAll reports whether workers of all credentials do the tasks of a site, and any job may have
 // some there.
-func (h *head) isForAll(site string) bool { return slices.Contains(h.o.Sites, site) }
+func (h *requestHandler) isForAll(site string) bool { return slices.Contains(h.o.Sites, site) }
 
 // took notes whose task a message is.
-func (h *head) took(m message, from []stand) {
+func (h *requestHandler) took(m message, from []siteQueue) {
 	for _, s := range from {
 		if isAt(m, s.token) {
 			h.turns.took(s.site, s.user)
@@ -96,6 +95,6 @@ func isAt(m message, token string) bool { return strings.Contains(m.Subject(), "
 
 // mayDo reports whether a client may do a task of a job without its owner's rights: all may do
 // parts that come through the store.
-func (h *head) mayDo(m message, user string) bool {
+func (h *requestHandler) mayDo(m message, user string) bool {
 	return slices.ContainsFunc(h.o.Sites, func(site string) bool { return isAt(m, h.token(user, site)) })
 }

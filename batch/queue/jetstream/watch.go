@@ -79,7 +79,7 @@ func (w *watcher) follow(ctx context.Context, e *Engine, events <-chan *nats.Msg
 		return w.again(ctx, err)
 	}
 	w.isLive()
-	w.tell(eventAsk, claim{all, all, all}, nil)
+	w.publishEvent(eventAsk, claim{all, all, all}, nil)
 	tick := time.NewTicker(min(time.Second, w.o.AckWait/2))
 	defer tick.Stop()
 	for {
@@ -87,7 +87,7 @@ func (w *watcher) follow(ctx context.Context, e *Engine, events <-chan *nats.Msg
 		case <-ctx.Done():
 			return false, ctx.Err()
 		case m := <-events:
-			w.told(m)
+			w.event(m)
 			if !w.changes || len(events) > 0 {
 				continue
 			}
@@ -112,22 +112,20 @@ type recordReader struct {
 	last uint64 // revision
 }
 
-func (r *recordReader) prefix() string { return "$KV." + r.e.names.jobs() + "." }
-
 // all calls f with every record.
 func (r *recordReader) all(ctx context.Context) error {
-	return r.e.latest(ctx, "KV_"+r.e.names.jobs(), r.prefix()+">", r.take)
+	return latest(ctx, r.e.jobs.stream, r.e.jobs.subject(">"), r.take)
 }
 
 // news calls f with the records that have changed since.
 func (r *recordReader) news(ctx context.Context) error {
-	_, err := after(ctx, r.e.records, r.last, r.prefix()+">", r.take)
+	_, err := after(ctx, r.e.jobs.stream, r.last, r.e.jobs.subject(">"), r.take)
 	return err
 }
 
 func (r *recordReader) take(m *jetstream.RawStreamMsg) {
 	r.last = max(r.last, m.Sequence)
-	r.f(storedRecord{Key: strings.TrimPrefix(m.Subject, r.prefix()), Value: m.Data, At: m.Sequence, Gone: isGone(m.Header)}, m.Time)
+	r.f(storedRecord{Key: strings.TrimPrefix(m.Subject, r.e.jobs.subject("")), Value: m.Data, At: m.Sequence, Gone: isGone(m.Header)}, m.Time)
 }
 
 // again reports whether to continue after an error.
@@ -185,8 +183,7 @@ func (w *watcher) changed(key string, value []byte, at uint64, gone bool) {
 	}
 }
 
-// told handles an event.
-func (w *watcher) told(m *nats.Msg) {
+func (w *watcher) event(m *nats.Msg) {
 	c, err := fromSubject(m.Subject)
 	if err == nil && m.Subject == w.names.event(eventChange, c) {
 		w.changes = true

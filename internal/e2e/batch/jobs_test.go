@@ -12,7 +12,6 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// listing is the output of vidfilter jobs --json.
 type listing struct {
 	Running bool `json:"running"`
 	Jobs    []struct {
@@ -25,9 +24,8 @@ type listing struct {
 
 func jobs(t *testing.T, out string, more ...string) (l listing) {
 	t.Helper()
-	b := begin(t, append([]string{"jobs", out, "--json"}, more...)...)
-	b.end(0)
-	e2e.Must(t, json.Unmarshal([]byte(b.Out.String()), &l))
+	said := printed(t, append([]string{"jobs", out, "--json"}, more...)...)
+	e2e.Must(t, json.Unmarshal([]byte(said), &l))
 	return l
 }
 
@@ -63,14 +61,15 @@ func TestCancel(t *testing.T) {
 	if !l.Running || l.state("long.mp4") != "running" || l.state("short.mp4") != "queued" {
 		t.Errorf("while it runs: %+v", l)
 	}
-	plain := begin(t, "jobs", out)
-	plain.end(0)
-	contains(t, plain.Out.String(), "running   long.mp4", "short.mp4", "2 jobs")
+	e2e.Contains(t, printed(t, "jobs", out), "running   long.mp4", "short.mp4", "2 jobs")
 	if n := len(jobs(t, out, "--state", "queued").Jobs); n != 1 {
 		t.Errorf("%d jobs are queued", n)
 	}
+	for _, option := range []string{"--cancel", "--retry"} { // an unknown ID is an error that names it
+		e2e.Contains(t, begin(t, "jobs", out, option, "none").end(1), "none: there is no job")
+	}
 	begin(t, "jobs", out, "--cancel", l.id(t, "long.mp4")).end(0)
-	contains(t, b.end(1), "cancelled: long.mp4", "1 done", "1 cancelled")
+	e2e.Contains(t, b.end(1), "cancelled: long.mp4", "1 done", "1 cancelled")
 	_, rows := readReport(t, told)
 	if rows["long.mp4"].State != "cancelled" || rows["short.mp4"].State != "done" {
 		t.Errorf("%+v", rows)
@@ -100,9 +99,7 @@ func TestRetry(t *testing.T) {
 	b.Says("cancelled: a.mp4")
 	b.Says("failed: bad.mp4")
 	hasLog := func() {
-		said := begin(t, "jobs", out, "--log", jobs(t, out).id(t, "bad.mp4"))
-		said.end(0)
-		contains(t, said.Out.String(), "damaged or incomplete", "plan, attempt 1, on ")
+		e2e.Contains(t, printed(t, "jobs", out, "--log", jobs(t, out).id(t, "bad.mp4")), "damaged or incomplete", "plan, attempt 1, on ")
 	}
 	hasLog()
 	e2e.Put(t, bad, good)
@@ -116,19 +113,7 @@ func TestRetry(t *testing.T) {
 	tidy(t, out)
 	hasLog() // from the queue in the folder
 	tidy(t, out)
-	contains(t, begin(t, "jobs", out, "--retry", l.id(t, "a.mp4")).end(2), "no batch runs", "--retry-failed")
-}
-
-// An unknown ID is an error that names it.
-func TestNoSuchJob(t *testing.T) {
-	e2e.Start(t, false)
-	in, out := folder(t, "long.mp4"), filepath.Join(t.TempDir(), "out")
-	b := begin(t, job(in, "-o", out)...)
-	b.child("--part=")
-	for _, option := range []string{"--cancel", "--retry"} {
-		contains(t, begin(t, "jobs", out, option, "none").end(1), "none", "no")
-	}
-	b.kill()
+	e2e.Contains(t, begin(t, "jobs", out, "--retry", l.id(t, "a.mp4")).end(2), "no batch runs", "--retry-failed")
 }
 
 func TestJobsOfNobody(t *testing.T) {
@@ -151,9 +136,7 @@ func TestJobsAfterKill(t *testing.T) {
 	if l := jobs(t, out); l.Running || l.state("a.mp4") != "stopped" {
 		t.Errorf("%+v", l)
 	}
-	b := begin(t, "jobs", out)
-	b.end(0)
-	contains(t, b.Out.String(), "no batch is running here")
+	e2e.Contains(t, printed(t, "jobs", out), "no batch is running here")
 }
 
 // The page and vidfilter jobs cover the whole batch, not only the jobs already queued.
@@ -182,8 +165,6 @@ func TestWholeBatch(t *testing.T) {
 		}
 		return all.Totals.Jobs == 12
 	})
-	l := begin(t, "jobs", out)
-	l.end(0)
-	contains(t, l.Out.String(), "jobs more to come")
+	e2e.Contains(t, printed(t, "jobs", out), "jobs more to come")
 	b.end(0)
 }

@@ -112,7 +112,6 @@ func files(t *testing.T, dir string) map[string]state {
 	return all
 }
 
-// contents is files without their times.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -134,12 +133,13 @@ func untouched(t *testing.T, dir string) func() {
 	}
 }
 
-// same fails the test unless a folder has exactly these outputs.
+// same fails the test unless a folder has exactly these outputs and no file that is left behind.
 func same(t *testing.T, out string, want map[string]string) {
 	t.Helper()
 	if got := contents(t, out); !maps.Equal(got, want) {
 		t.Errorf("in %s are %v instead of %v", out, got, want)
 	}
+	tidy(t, out)
 }
 
 // tidy fails the test if finished work has left files behind.

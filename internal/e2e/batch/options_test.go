@@ -15,10 +15,8 @@ import (
 // verdicts returns the plan of --dry-run by source.
 func verdicts(t *testing.T, args ...string) map[string]string {
 	t.Helper()
-	b := begin(t, job(append(args, "--dry-run")...)...)
-	b.end(0)
 	all := map[string]string{}
-	for line := range strings.Lines(b.Out.String()) {
+	for line := range strings.Lines(printed(t, job(append(args, "--dry-run")...)...)) {
 		what, rest, _ := strings.Cut(line, " ")
 		source, _, _ := strings.Cut(strings.TrimSpace(rest), " -> ")
 		all[filepath.Base(source)] = what
@@ -35,28 +33,28 @@ func TestOptionsChange(t *testing.T) {
 	run(t, 0, args...)
 	first := contents(t, out)["short.mp4"]
 	for _, more := range [][]string{nil, {"--max-pixels", "1000000"}, {"--device", "cpu"}, {"--jobs", "2"}, {"--retries", "3"}} {
-		contains(t, run(t, 0, append(args, more...)...), "1 skipped")
+		e2e.Contains(t, run(t, 0, append(args, more...)...), "1 skipped")
 	}
 	now := time.Now().Add(-time.Hour)
 	e2e.Must(t, os.Chtimes(output, now, now))
-	contains(t, run(t, 0, args...), "1 skipped")
+	e2e.Contains(t, run(t, 0, args...), "1 skipped")
 
 	other := append(args, "--crf", "40")
 	if v := verdicts(t, other...); v["short.mp4"] != "again" {
 		t.Errorf("%v", v)
 	}
-	contains(t, run(t, 0, other...), "1 done")
+	e2e.Contains(t, run(t, 0, other...), "1 done")
 	if contents(t, out)["short.mp4"] == first {
 		t.Error("the output is still that of the other options")
 	}
-	contains(t, run(t, 0, other...), "1 skipped")
-	contains(t, run(t, 0, args...), "1 done")
+	e2e.Contains(t, run(t, 0, other...), "1 skipped")
+	e2e.Contains(t, run(t, 0, args...), "1 done")
 	same(t, out, map[string]string{"short.mp4": first})
 	e2e.Must(t, os.Remove(output))
-	contains(t, run(t, 0, args...), "1 done")
+	e2e.Contains(t, run(t, 0, args...), "1 done")
 	same(t, out, map[string]string{"short.mp4": first})
 	e2e.Must(t, os.Chtimes(filepath.Join(in, "short.mp4"), now, now)) // may be another video
-	contains(t, run(t, 0, args...), "1 done")
+	e2e.Contains(t, run(t, 0, args...), "1 done")
 	tidy(t, out)
 }
 
@@ -72,22 +70,22 @@ func TestVersionChanges(t *testing.T) {
 		p.end(0)
 		return p.Out.String()
 	}
-	contains(t, plan(), "skip ", "--remake-older")
-	contains(t, plan("--remake-older"), "again ", "this is 99.0")
-	contains(t, beginAs(t, next, nil, job(in, "-o", out)...).end(0), "1 skipped")
-	contains(t, beginAs(t, next, nil, job(in, "-o", out, "--remake-older")...).end(0), "1 done")
-	contains(t, beginAs(t, next, nil, job(in, "-o", out, "--remake-older")...).end(0), "1 skipped")
-	contains(t, run(t, 0, in, "-o", out), "1 skipped")
+	e2e.Contains(t, plan(), "skip ", "--remake-older")
+	e2e.Contains(t, plan("--remake-older"), "again ", "this is 99.0")
+	e2e.Contains(t, beginAs(t, next, nil, job(in, "-o", out)...).end(0), "1 skipped")
+	e2e.Contains(t, beginAs(t, next, nil, job(in, "-o", out, "--remake-older")...).end(0), "1 done")
+	e2e.Contains(t, beginAs(t, next, nil, job(in, "-o", out, "--remake-older")...).end(0), "1 skipped")
+	e2e.Contains(t, run(t, 0, in, "-o", out), "1 skipped")
 }
 
 // Files made or changed by others are replaced only with -y.
 func TestNotOurs(t *testing.T) {
 	e2e.Start(t, true)
-	in, out, alone := folder(t, "short.mp4", "a.mp4"), filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "alone")
-	run(t, 0, in, "-o", alone)
+	in, out := folder(t, "short.mp4", "a.mp4"), filepath.Join(t.TempDir(), "out")
+	want := undisturbed(t, in)
 	foreign := filepath.Join(out, "a.mp4")
 	e2e.Put(t, foreign, []byte("somebody's"))
-	contains(t, run(t, 1, in, "-o", out), "no batch has made", "-y replaces it", "1 done", "1 failed")
+	e2e.Contains(t, run(t, 1, in, "-o", out), "no batch has made", "-y replaces it", "1 done", "1 failed")
 	if string(e2e.Read(t, foreign)) != "somebody's" {
 		t.Error("a foreign file was replaced")
 	}
@@ -95,7 +93,7 @@ func TestNotOurs(t *testing.T) {
 	edited := append(e2e.Read(t, ours), "and more"...)
 	e2e.Put(t, ours, edited)
 	for _, more := range [][]string{nil, {"--crf", "33"}, {"--retry-failed"}} {
-		contains(t, run(t, 1, append([]string{in, "-o", out}, more...)...), "has been changed since it was made", "2 files failed")
+		e2e.Contains(t, run(t, 1, append([]string{in, "-o", out}, more...)...), "has been changed since it was made", "2 files failed")
 	}
 	if string(e2e.Read(t, foreign)) != "somebody's" || string(e2e.Read(t, ours)) != string(edited) {
 		t.Error("files of others were replaced")
@@ -103,9 +101,9 @@ func TestNotOurs(t *testing.T) {
 	if v := verdicts(t, in, "-o", out); v["a.mp4"] != "leave" || v["short.mp4"] != "leave" {
 		t.Errorf("%v", v)
 	}
-	contains(t, run(t, 0, in, "-o", out, "-y"), "2 done")
-	same(t, out, contents(t, alone))
-	contains(t, run(t, 0, in, "-o", out), "2 skipped")
+	e2e.Contains(t, run(t, 0, in, "-o", out, "-y"), "2 done")
+	same(t, out, want)
+	e2e.Contains(t, run(t, 0, in, "-o", out), "2 skipped")
 	tidy(t, out)
 }
 
@@ -116,7 +114,7 @@ func TestNameTaken(t *testing.T) {
 	b := begin(t, job(in, "-o", out)...)
 	b.child("--part=")
 	e2e.Put(t, filepath.Join(out, "a.mp4"), []byte("somebody's"))
-	contains(t, b.end(1), "not ours", "1 done")
+	e2e.Contains(t, b.end(1), "not ours", "1 done")
 	if string(e2e.Read(t, filepath.Join(out, "a.mp4"))) != "somebody's" {
 		t.Error("a foreign file was replaced")
 	}
@@ -126,7 +124,7 @@ func TestNameTaken(t *testing.T) {
 func TestSandboxOff(t *testing.T) {
 	e2e.Start(t, true)
 	b := begin(t, job(folder(t, "short.mp4"), "-o", filepath.Join(t.TempDir(), "out"), "--sandbox", "off")...)
-	contains(t, b.end(0), "--sandbox off: the input is decoded with all rights", "1 done")
+	e2e.Contains(t, b.end(0), "--sandbox off: the input is decoded with all rights", "1 done")
 }
 
 // --dry-run prints the plan and touches nothing.
@@ -164,10 +162,10 @@ func TestReports(t *testing.T) {
 	out := filepath.Join(dir, "out")
 	run(t, 1, in, "-o", out, "--report", filepath.Join(dir, "r.html"), "--previews")
 	page := string(e2e.Read(t, filepath.Join(dir, "r.html")))
-	contains(t, page, "</html>", "short.mp4", "&lt;b&gt;&amp;.mp4", "done", "failed", "damaged or incomplete")
+	e2e.Contains(t, page, "</html>", "short.mp4", "&lt;b&gt;&amp;.mp4", "done", "failed", "damaged or incomplete")
 	lacks(t, page, "<b>&.mp4")
-	contains(t, page, `<a href="./r.previews/short.mp4.html">short.mp4</a>`)
-	contains(t, string(e2e.Read(t, filepath.Join(dir, "r.previews/short.mp4.html"))), "<title>", "data:image/jpeg", " became ")
+	e2e.Contains(t, page, `<a href="./r.previews/short.mp4.html">short.mp4</a>`)
+	e2e.Contains(t, string(e2e.Read(t, filepath.Join(dir, "r.previews/short.mp4.html"))), "<title>", "data:image/jpeg", " became ")
 	run(t, 2, in, "-o", out, "--previews", "--report", filepath.Join(dir, "r.json"))
 	run(t, 1, in, "-o", out, "--report", filepath.Join(dir, "r.json"), "--retry-failed")
 	r, rows := readReport(t, filepath.Join(dir, "r.json"))
@@ -259,7 +257,7 @@ jobs:
 		}
 	}
 	e2e.Put(t, filepath.Join(dir, "bad.yaml"), []byte("output: o\njobs:\n  - {input: in/a.mp4, options: {crfx: 3}}\n"))
-	contains(t, begin(t, "batch", filepath.Join(dir, "bad.yaml")).end(2), "bad.yaml:3", "crfx")
+	e2e.Contains(t, begin(t, "batch", filepath.Join(dir, "bad.yaml")).end(2), "bad.yaml:3", "crfx")
 }
 
 // Names follow the template and keep folders. Two outputs of one name are refused before any work.
@@ -290,17 +288,17 @@ func TestEnvironment(t *testing.T) {
 	with := func(env ...string) string {
 		return beginAs(t, e2e.Program, env, job(in, "-o", out)...).end(0)
 	}
-	contains(t, with("VIDFILTER_FRAMES=9"), "1 done")
+	e2e.Contains(t, with("VIDFILTER_FRAMES=9"), "1 done")
 	if got := look(t, filepath.Join(out, "a.mp4")); got.frames != 9 {
 		t.Errorf("%+v", got)
 	}
-	contains(t, with("VIDFILTER_FRAMES=9"), "1 skipped")
-	contains(t, with("VIDFILTER_FRAMES=8"), "1 done")
-	contains(t, with(), "1 done")
+	e2e.Contains(t, with("VIDFILTER_FRAMES=9"), "1 skipped")
+	e2e.Contains(t, with("VIDFILTER_FRAMES=8"), "1 done")
+	e2e.Contains(t, with(), "1 done")
 	if got := look(t, filepath.Join(out, "a.mp4")); got.frames != 100 {
 		t.Errorf("%+v", got)
 	}
-	contains(t, with("VIDFILTER_NO_AUDIO=1"), "1 done") // also of the parts and their join
+	e2e.Contains(t, with("VIDFILTER_NO_AUDIO=1"), "1 done") // also of the parts and their join
 	if got := look(t, filepath.Join(out, "a.mp4")); got.streams != "video" {
 		t.Errorf("%+v", got)
 	}
@@ -311,10 +309,12 @@ func TestEnvironment(t *testing.T) {
 func TestExitCodes(t *testing.T) {
 	e2e.Start(t, true)
 	in := folder(t, "short.mp4")
-	contains(t, run(t, 4, in, "-o", "/proc/none/out"), "/proc/none")
+	file := filepath.Join(in, "short.mp4")
+	e2e.Contains(t, run(t, 4, in, "-o", "/proc/none/out"), "/proc/none")
+	e2e.Contains(t, run(t, 4, in, "-o", filepath.Join(file, "out")), file)
 	list := filepath.Join(t.TempDir(), "list")
 	e2e.Put(t, list, []byte(filepath.Join(in, "short.mp4")+"\n"+filepath.Join(in, "away.mp4")+"\n"))
 	out := filepath.Join(t.TempDir(), "out")
-	contains(t, run(t, 1, "@"+list, "-o", out, "--dry-run"), "1 file cannot be filtered")
+	e2e.Contains(t, run(t, 1, "@"+list, "-o", out, "--dry-run"), "1 file cannot be filtered")
 	run(t, 0, in, "-o", out, "--dry-run")
 }

@@ -17,7 +17,6 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// batch is a run of the program.
 type batch struct {
 	*e2e.Process
 	t    *testing.T
@@ -119,18 +118,24 @@ func run(t *testing.T, code int, args ...string) string {
 	return begin(t, job(args...)...).end(code)
 }
 
+// undisturbed returns what a whole batch makes.
+func undisturbed(t *testing.T, args ...string) map[string]string {
+	t.Helper()
+	out := filepath.Join(t.TempDir(), "alone")
+	run(t, 0, append(args, "-o", out)...)
+	return contents(t, out)
+}
+
+// printed returns the output of a command that succeeds.
+func printed(t *testing.T, args ...string) string {
+	t.Helper()
+	b := begin(t, args...)
+	b.end(0)
+	return b.Out.String()
+}
+
 // job is the command line of a batch with the quick options.
 func job(args ...string) []string { return append(append([]string{"batch"}, args...), quick...) }
-
-// contains fails the test if one of the words is missing.
-func contains(t *testing.T, said string, words ...string) {
-	t.Helper()
-	for _, w := range words {
-		if !strings.Contains(said, w) {
-			t.Errorf("%q is not in:\n%s", w, said)
-		}
-	}
-}
 
 func lacks(t *testing.T, said string, words ...string) {
 	t.Helper()
@@ -141,7 +146,6 @@ func lacks(t *testing.T, said string, words ...string) {
 	}
 }
 
-// report is the document of --report.
 type report struct {
 	Version string `json:"version"`
 	Root    string `json:"root"`
@@ -176,7 +180,6 @@ func readReport(t *testing.T, name string) (r report, rows map[string]row) {
 	return r, rows
 }
 
-// event is a line of --progress json.
 type event struct {
 	Type    string `json:"type"`
 	Message string `json:"message"`

@@ -61,9 +61,7 @@ func TestSchemaOptions(t *testing.T) {
 	}
 	profile := filepath.Join(dir, "noise.json")
 	begin(t, "info", "--noise", "--save", profile, filepath.Join(dir, "in", "short.mp4")).end(0)
-	b := begin(t, "batch", "--schema")
-	b.end(0)
-	e2e.Must(t, json.Unmarshal([]byte(b.Out.String()), &schema))
+	e2e.Must(t, json.Unmarshal([]byte(printed(t, "batch", "--schema")), &schema))
 	try := func(section, name, value string, code int) string {
 		file := filepath.Join(dir, fmt.Sprintf("%s-%s-%d.yaml", section, name, code))
 		e2e.Put(t, file, fmt.Appendf(nil, "output: out\njobs: [in/short.mp4]\n%s:\n  %s: %s\n", section, name, value))
@@ -84,7 +82,7 @@ func TestSchemaOptions(t *testing.T) {
 				good += "\n  report: r.html"
 			}
 			try(section, name, cmp.Or(good, "no sample of "+name), 0)
-			contains(t, try(section, name, p.bad(name), 2), fmt.Sprintf("%s-%s-2.yaml:", section, name), name, "hint: ")
+			e2e.Contains(t, try(section, name, p.bad(name), 2), fmt.Sprintf("%s-%s-2.yaml:", section, name), name, "hint: ")
 		}
 	}
 }
@@ -94,10 +92,10 @@ func TestFormat(t *testing.T) {
 	e2e.Start(t, true)
 	dir := filepath.Dir(folder(t, "short.mp4"))
 	e2e.Put(t, filepath.Join(dir, "night.yaml"), []byte("output: out\njobs:\n  - {input: in/short.mp4, options: {format: mkv}}\n"))
-	contains(t, begin(t, "batch", filepath.Join(dir, "night.yaml")).end(0), "1 done")
+	e2e.Contains(t, begin(t, "batch", filepath.Join(dir, "night.yaml")).end(0), "1 done")
 	if got := look(t, filepath.Join(dir, "out", "short.mkv")); got.frames != 15 {
 		t.Errorf("%+v", got)
 	}
 	e2e.Put(t, filepath.Join(dir, "null.yaml"), []byte("output: none\njobs:\n  - {input: in/short.mp4, options: {format: 'null'}}\n"))
-	contains(t, begin(t, "batch", filepath.Join(dir, "null.yaml")).end(2), "null.yaml:3", "a batch keeps what it makes")
+	e2e.Contains(t, begin(t, "batch", filepath.Join(dir, "null.yaml")).end(2), "null.yaml:3", "a batch keeps what it makes")
 }

@@ -11,7 +11,6 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// ffmpeg returns the output of the ffmpeg program.
 func ffmpeg(t *testing.T, args ...string) string {
 	t.Helper()
 	return string(e2e.Run(t, "ffmpeg", append([]string{"-v", "error", "-nostdin"}, args...)...))
@@ -23,7 +22,6 @@ func pictures(t *testing.T, name string) string {
 	return ffmpeg(t, "-i", name, "-map", "0:V:0", "-vsync", "passthrough", "-f", "framemd5", "-")
 }
 
-// times returns the times of a video's frames alone.
 func times(t *testing.T, name string) (all []string) {
 	t.Helper()
 	for line := range strings.Lines(pictures(t, name)) {
@@ -61,7 +59,7 @@ func TestParts(t *testing.T) {
 	}
 	for _, name := range names {
 		parts, plain := filepath.Join(one, name), filepath.Join(whole, name)
-		contains(t, string(e2e.Read(t, filepath.Join(one, ".vidfilter/jobs", name+".json"))), `"parts": `)
+		e2e.Contains(t, string(e2e.Read(t, filepath.Join(one, ".vidfilter/jobs", name+".json"))), `"parts": `)
 		lacks(t, string(e2e.Read(t, filepath.Join(whole, ".vidfilter/jobs", name+".json"))), `"parts": `)
 		got, want := times(t, parts), times(t, plain)
 		if len(got) < 75 || strings.Join(got, " ") != strings.Join(want, " ") {
@@ -88,7 +86,7 @@ func TestDenoisedParts(t *testing.T) {
 	b.Until("a part", func() bool { return finishedParts(parts) > 0 })
 	b.kill()
 	begin(t, again...).end(0)
-	contains(t, string(e2e.Read(t, filepath.Join(parts, ".vidfilter/jobs/a.mp4.json"))), `"parts": `, `"noise": `, `"quality": "fast"`, `"seconds": `)
+	e2e.Contains(t, string(e2e.Read(t, filepath.Join(parts, ".vidfilter/jobs/a.mp4.json"))), `"parts": `, `"noise": `, `"quality": "fast"`, `"seconds": `)
 	if pictures(t, filepath.Join(parts, "a.mp4")) != pictures(t, filepath.Join(whole, "a.mp4")) {
 		t.Error("the parts together are not the whole")
 	}
@@ -115,8 +113,8 @@ jobs:
 	b.Until("a part", func() bool { return finishedParts(out) > 0 })
 	b.kill()
 	b = begin(t, "batch", file)
-	contains(t, b.end(0), "3 done")
-	contains(t, b.Err.String(), "filtering each video as one stream: --deinterlace reads neighbouring frames")
+	e2e.Contains(t, b.end(0), "3 done")
+	e2e.Contains(t, b.Err.String(), "filtering each video as one stream: --deinterlace reads neighbouring frames")
 	lacks(t, b.Err.String(), "starting over")
 	for name, options := range map[string]string{
 		"a-parts.mkv": "--crop auto --chroma-shift auto --scale 0.5 --sharpen 0.3 --after eq=gamma=1.1", "a-whole.mkv": "--deinterlace bob --fps 30",
@@ -138,21 +136,6 @@ jobs:
 	}
 }
 
-// A batch treats each file as the main command does.
-func TestAsByHand(t *testing.T) {
-	e2e.Start(t, true)
-	in, out := folder(t, "a.mp4", "c.mov"), filepath.Join(t.TempDir(), "out")
-	options := []string{"-r", "2", "--preset", "ultrafast", "--threads", "1", "--crf", "30"}
-	begin(t, append([]string{"batch", in, "-o", out, "--segment", "0"}, options...)...).end(0)
-	for _, name := range []string{"a.mp4", "c.mov"} {
-		hand := filepath.Join(t.TempDir(), name)
-		begin(t, append([]string{"-i", filepath.Join(in, name), "-o", hand}, options...)...).end(0)
-		if hash(e2e.Read(t, hand)) != contents(t, out)[name] {
-			t.Errorf("%s is another by hand", name)
-		}
-	}
-}
-
 // A video that some option keeps whole is not cut: the file is the one made by hand.
 func TestKeptWhole(t *testing.T) {
 	e2e.Start(t, true)
@@ -166,7 +149,7 @@ func TestKeptWhole(t *testing.T) {
 		with := append(strings.Fields(options), "--threads", "1", "--device", "cpu")
 		out, hand := filepath.Join(dir, name), filepath.Join(dir, name+".mkv")
 		b := begin(t, slices.Concat([]string{"batch", in, "-o", out, "--name", "{stem}.mkv", "--segment", "1s"}, with)...)
-		contains(t, b.end(0), "1 done")
+		e2e.Contains(t, b.end(0), "1 done")
 		begin(t, slices.Concat([]string{"-i", filepath.Join(in, "a.mp4"), "-o", hand}, with)...).end(0)
 		if cut := name == "none"; (hash(e2e.Read(t, hand)) != contents(t, out)["a.mkv"]) != cut {
 			t.Errorf("%s: the batch has cut the video: %v", name, !cut)
@@ -181,7 +164,7 @@ func TestPartsOfAnyFormat(t *testing.T) {
 	in, dir := folder(t, "c.mov"), t.TempDir()
 	out, report := filepath.Join(dir, "out"), filepath.Join(dir, "r.json")
 	run(t, 0, in, "-o", out, "--format", "ts", "--report", report)
-	contains(t, string(e2e.Read(t, filepath.Join(out, ".vidfilter/jobs/c.ts.json"))), `"parts": `, `"differences": `)
+	e2e.Contains(t, string(e2e.Read(t, filepath.Join(out, ".vidfilter/jobs/c.ts.json"))), `"parts": `, `"differences": `)
 	var r struct {
 		Files []struct {
 			State       string

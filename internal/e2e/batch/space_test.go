@@ -14,24 +14,6 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// disk mounts a small file system, or skips the test where mounting is not allowed.
-func disk(t *testing.T, size string) string {
-	t.Helper()
-	dir := filepath.Join(t.TempDir(), "disk")
-	e2e.Must(t, os.Mkdir(dir, 0o777))
-	err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size)
-	if errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES) {
-		t.Skipf("this user may not mount a small disk: %v", err)
-	}
-	e2e.Must(t, err)
-	t.Cleanup(func() {
-		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
-			t.Error(err)
-		}
-	})
-	return dir
-}
-
 // fill writes a file until so much room is left, and returns its name.
 func fill(t *testing.T, dir string, leave int64) string {
 	t.Helper()
@@ -75,7 +57,7 @@ func TestMinFree(t *testing.T) {
 	e2e.Start(t, true)
 	in, want := folder(t, "a.mp4", "long.mp4"), withRoom(t)
 	delete(want, "short.mp4")
-	root := disk(t, "64m")
+	root := e2e.NeedsDisk(t, "64m")
 	out := filepath.Join(root, "out")
 	b := begin(t, slow(in, "-o", out, "--min-free", "20MB", "--stall-timeout", "3s")...)
 	b.Until("a finished part", func() bool { return finishedParts(out) > 0 })
@@ -85,20 +67,17 @@ func TestMinFree(t *testing.T) {
 	e2e.Stays(t, 3500*time.Millisecond, "nothing is finished in the pause", func() bool {
 		return finishedParts(out)+outputs(out) <= was+1 // one may have been about to end
 	})
-	l := begin(t, "jobs", out)
-	l.end(0)
-	contains(t, l.Out.String(), "paused: ")
+	e2e.Contains(t, printed(t, "jobs", out), "paused: ")
 	e2e.Must(t, os.Remove(ballast))
 	said := b.end(0)
 	lacks(t, said, "tried again")
 	same(t, out, want)
-	tidy(t, out)
 }
 
 // A batch started on a full disk waits.
 func TestMinFreeAtOnce(t *testing.T) {
 	e2e.Start(t, false)
-	in, root := folder(t, "short.mp4"), disk(t, "64m")
+	in, root := folder(t, "short.mp4"), e2e.NeedsDisk(t, "64m")
 	ballast := fill(t, root, 10e6)
 	out := filepath.Join(root, "out")
 	b := begin(t, job(in, "-o", out, "--min-free", "20MB")...)
@@ -115,7 +94,7 @@ func TestDiskFull(t *testing.T) {
 	e2e.Start(t, true)
 	in, want := folder(t, roomy...), withRoom(t)
 	intact := untouched(t, in)
-	root := disk(t, "48m")
+	root := e2e.NeedsDisk(t, "48m")
 	out := filepath.Join(root, "out")
 	stop := guard(t, out, want)
 	b := begin(t, slow(in, "-o", out, "--min-free", "0")...)
@@ -130,7 +109,6 @@ func TestDiskFull(t *testing.T) {
 	stop()
 	begin(t, slow(in, "-o", out)...).end(0)
 	same(t, out, want)
-	tidy(t, out)
 	intact()
 }
 
@@ -139,9 +117,9 @@ func TestDiskFull(t *testing.T) {
 func TestDiskFullForChild(t *testing.T) {
 	patient(t)
 	e2e.Start(t, false)
-	in, alone, told := folder(t, "long.mp4"), filepath.Join(t.TempDir(), "alone"), filepath.Join(t.TempDir(), "r.json")
-	begin(t, slow(in, "-o", alone, "--segment", "0")...).end(0)
-	root := disk(t, "48m")
+	in, told := folder(t, "long.mp4"), filepath.Join(t.TempDir(), "r.json")
+	want := undisturbed(t, in, "--segment", "0", "-r", "13")
+	root := e2e.NeedsDisk(t, "48m")
 	out := filepath.Join(root, "out")
 	b := begin(t, slow(in, "-o", out, "--min-free", "0", "--retries", "0", "--segment", "0", "--report", told)...)
 	pid := b.child("--progress")
@@ -152,22 +130,19 @@ func TestDiskFullForChild(t *testing.T) {
 	if _, rows := readReport(t, told); rows["long.mp4"].Attempts != 1 {
 		t.Errorf("%+v", rows)
 	}
-	same(t, out, contents(t, alone))
-	tidy(t, out)
+	same(t, out, want)
 }
 
 // A batch that waits for room names the disk.
 func TestDiskFullSaid(t *testing.T) {
 	e2e.Start(t, true)
-	in, root := folder(t, "long.mp4"), disk(t, "24m")
+	in, root := folder(t, "long.mp4"), e2e.NeedsDisk(t, "24m")
 	out := filepath.Join(root, "out")
 	b := begin(t, slow(in, "-o", out, "--min-free", "0", "--retries", "0", "--segment", "0", "--progress", "plain", "--crf", "1")...)
 	b.child("--progress")
 	ballast := fill(t, root, 400e3)
 	b.Says("waiting for room: the disk of " + out + " is full")
-	l := begin(t, "jobs", out)
-	l.end(0)
-	contains(t, l.Out.String(), "waiting for room")
+	e2e.Contains(t, printed(t, "jobs", out), "waiting for room")
 	e2e.Must(t, os.Remove(ballast))
 	// The queue may not recover; then the batch reports that and ends.
 	b.wait(func(code int) bool { return code == 0 || code == 4 })
@@ -176,12 +151,12 @@ func TestDiskFullSaid(t *testing.T) {
 // A disk full from the start is an error with a reason and leaves no file.
 func TestDiskFullAtOnce(t *testing.T) {
 	e2e.Start(t, false)
-	in, root := folder(t, "short.mp4"), disk(t, "32m")
+	in, root := folder(t, "short.mp4"), e2e.NeedsDisk(t, "32m")
 	ballast := fill(t, root, 0)
 	out := filepath.Join(root, "out")
 	b := begin(t, job(in, "-o", out, "--min-free", "0", "--retries", "0")...)
 	said := b.end(4)
-	contains(t, said, "no space left")
+	e2e.Contains(t, said, "no space left")
 	e2e.Must(t, os.Remove(ballast))
 	run(t, 0, in, "-o", out)
 	tidy(t, out)

@@ -19,13 +19,13 @@ func TestInterrupted(t *testing.T) {
 	for s, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
 		t.Run(s.String(), func(t *testing.T) {
 			e2e.Start(t, true)
-			in, out, alone := folder(t, "a.mp4", "b.mkv"), filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "alone")
+			in, out := folder(t, "a.mp4", "b.mkv"), filepath.Join(t.TempDir(), "out")
 			intact := untouched(t, in)
-			run(t, 0, in, "-o", alone)
+			want := undisturbed(t, in)
 			b := begin(t, job(in, "-o", out, "--progress", "json")...)
 			b.Says(`"task":"part-0002"`)
 			b.Signal(s)
-			contains(t, b.end(code), "the same command goes on where this one stopped")
+			e2e.Contains(t, b.end(code), "the same command goes on where this one stopped")
 			leftovers, _ := filepath.Glob(filepath.Join(out, ".vidfilter/work/*/*.[0-9]*-*"))
 			// finished
 			leftovers = slices.DeleteFunc(leftovers, func(name string) bool { return strings.HasSuffix(name, ".mp4") })
@@ -37,8 +37,7 @@ func TestInterrupted(t *testing.T) {
 			k, done := &killing{t: t, struck: map[string]int{}}, map[string]int{}
 			k.goneOn(b, done)
 			k.goneOn(again, done)
-			same(t, out, contents(t, alone))
-			tidy(t, out)
+			same(t, out, want)
 			intact()
 		})
 	}
@@ -65,18 +64,17 @@ func TestStalled(t *testing.T) {
 				patient(t)
 			}
 			e2e.Start(t, name == "part")
-			in, out, alone := folder(t, "a.mp4"), filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "alone")
+			in, out := folder(t, "a.mp4"), filepath.Join(t.TempDir(), "out")
 			args := []string{in, "--stall-timeout", "1s"}
 			if name == "whole" { // is filtered whole
 				args = append(args, "--duration", "3")
 			}
-			run(t, 0, append(args, "-o", alone)...)
+			want := undisturbed(t, args...)
 			b := begin(t, job(append(args, "-o", out)...)...)
 			stop(b.child(word))
 			said := b.end(0)
-			contains(t, said, "tried again: a.mp4", "1 done")
-			same(t, out, contents(t, alone))
-			tidy(t, out)
+			e2e.Contains(t, said, "tried again: a.mp4", "1 done")
+			same(t, out, want)
 		})
 	}
 }
@@ -100,7 +98,7 @@ func TestStalledForGood(t *testing.T) {
 	if n := b.processes(); len(n) > 0 {
 		t.Errorf("left: %v", n)
 	}
-	contains(t, run(t, 0, in, "-o", out, "--retry-failed"), "1 done", "1 skipped")
+	e2e.Contains(t, run(t, 0, in, "-o", out, "--retry-failed"), "1 done", "1 skipped")
 	tidy(t, out)
 }
 
@@ -130,21 +128,18 @@ func TestPoisoned(t *testing.T) {
 		!strings.HasSuffix(rows["a.mp4"].Reason, why) || rows["short.mp4"].State != "done" {
 		t.Errorf("%+v", rows)
 	}
-	l := begin(t, "jobs", out, "--state", "quarantined")
-	l.end(0)
-	contains(t, l.Out.String(), "quarantined a.mp4", why, "1 job: 1 quarantined")
-	contains(t, begin(t, slow(in, "-o", out, "--segment", "0")...).end(1), "1 skipped", "--retry-failed tries it again")
-	contains(t, begin(t, slow(in, "-o", out, "--segment", "0", "--retry-failed")...).end(0), "1 done", "1 skipped")
+	e2e.Contains(t, printed(t, "jobs", out, "--state", "quarantined"), "quarantined a.mp4", why, "1 job: 1 quarantined")
+	e2e.Contains(t, begin(t, slow(in, "-o", out, "--segment", "0")...).end(1), "1 skipped", "--retry-failed tries it again")
+	e2e.Contains(t, begin(t, slow(in, "-o", out, "--segment", "0", "--retry-failed")...).end(0), "1 done", "1 skipped")
 	tidy(t, out)
 }
 
 // Files that appear in a watched folder are filtered once they are whole.
 func TestWatch(t *testing.T) {
 	e2e.Start(t, true)
-	in, out, alone := folder(t, "short.mp4"), filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "alone")
+	in, out := folder(t, "short.mp4"), filepath.Join(t.TempDir(), "out")
 	told := filepath.Join(t.TempDir(), "r.json")
-	run(t, 0, folder(t, "short.mp4", "sub/b.mkv=b.mkv", "c.mov"), "-o", alone)
-	want := contents(t, alone)
+	want := undisturbed(t, folder(t, "short.mp4", "sub/b.mkv=b.mkv", "c.mov"))
 	halt := guard(t, out, want)
 	b := begin(t, job("--watch", in, "-o", out, "--settle", "600ms", "--report", told)...)
 	b.Says("watching")
@@ -188,8 +183,7 @@ func slowly(t *testing.T, name string, data []byte) {
 func TestWatchReplaced(t *testing.T) {
 	e2e.Start(t, false)
 	in, out := folder(t, "x.mp4=short.mp4"), filepath.Join(t.TempDir(), "out")
-	alone := filepath.Join(t.TempDir(), "alone")
-	run(t, 0, folder(t, "x.mp4=a.mp4"), "-o", alone)
+	want := undisturbed(t, folder(t, "x.mp4=a.mp4"))
 	b := begin(t, job("--watch", in, "-o", out, "--settle", "300ms")...)
 	done := func(n int) func() bool {
 		return func() bool { return strings.Count(b.Err.String(), "done: x.mp4") == n }
@@ -199,8 +193,7 @@ func TestWatchReplaced(t *testing.T) {
 	b.Until("the second", done(2))
 	b.Signal(os.Interrupt)
 	b.end(130)
-	same(t, out, contents(t, alone))
-	tidy(t, out)
+	same(t, out, want)
 }
 
 // Another run does not do the queued jobs of a killed run unless asked for them.
@@ -217,9 +210,59 @@ func TestOthersLeftAlone(t *testing.T) {
 		t.Errorf("outputs %v, parts %d, were %d", got, finishedParts(out), n)
 	}
 	b = begin(t, job(in, "-o", out)...)
-	contains(t, b.end(0), "2 done, 1 skipped")
+	e2e.Contains(t, b.end(0), "2 done, 1 skipped")
 	if all := fmt.Sprint(len(contents(t, out))); all != "3" {
 		t.Errorf("%s outputs", all)
 	}
 	tidy(t, out)
+}
+
+// Of two batches over one folder, the second waits and then finds everything done.
+func TestTwoBatches(t *testing.T) {
+	e2e.Start(t, true)
+	in := folder(t, "a.mp4", "b.mkv")
+	dir := t.TempDir()
+	out := filepath.Join(dir, "out")
+	first := begin(t, job(in, "-o", out, "--report", filepath.Join(dir, "1.json"))...)
+	first.Says("started: a.mp4")
+	second := begin(t, job(in, "-o", out, "--report", filepath.Join(dir, "2.json"))...)
+	second.Says("waiting for it")
+	first.end(0)
+	done := files(t, out)
+	e2e.Contains(t, second.end(0), "another batch is at work", "2 skipped")
+	for name, s := range files(t, out) {
+		if done[name] != s {
+			t.Errorf("%s was made twice", name)
+		}
+	}
+	_, one := readReport(t, filepath.Join(dir, "1.json"))
+	_, two := readReport(t, filepath.Join(dir, "2.json"))
+	for _, name := range []string{"a.mp4", "b.mkv"} {
+		if one[name].State != "done" || two[name].State != "skipped" {
+			t.Errorf("%s: %+v, %+v", name, one[name], two[name])
+		}
+	}
+	tidy(t, out)
+}
+
+// If the first is killed, the second resumes its work.
+func TestTakeOver(t *testing.T) {
+	e2e.Start(t, true)
+	in := folder(t, "a.mp4", "b.mkv")
+	want := undisturbed(t, in)
+	out := filepath.Join(t.TempDir(), "out")
+	stop := guard(t, out, want)
+	first := begin(t, job(in, "-o", out, "--progress", "json")...)
+	first.Says(`"task":"part-0001"`)
+	second := begin(t, job(in, "-o", out, "--progress", "json")...)
+	second.Says("waiting for it")
+	first.kill()
+	second.end(0)
+	stop()
+	k := &killing{t: t, struck: map[string]int{}}
+	done := map[string]int{}
+	k.goneOn(first, done)
+	k.goneOn(second, done)
+	same(t, out, want)
+	records(t, out, 2)
 }

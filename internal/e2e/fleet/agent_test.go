@@ -53,27 +53,18 @@ func TestDetach(t *testing.T) {
 	a := s.agent(folder, "--on-done", "echo $VF_EVENT $VF_STATE >> "+filepath.Join(folder, "told"))
 	report := filepath.Join(folder, "report.json")
 	id, said := s.detach(in, out, "--report", report, "--retries", "0")
-	if !strings.Contains(said, "is run by") {
-		t.Error(said)
-	}
+	e2e.Contains(t, said, "is run by")
 	said = s.jobsDo(1, "--follow", id)
-	for _, want := range []string{"done: long.mp4", "1 file failed", "broken.mp4"} {
-		if !strings.Contains(said, want) {
-			t.Errorf("no %q: %s", want, said)
-		}
-	}
+	e2e.Contains(t, said, "done: long.mp4", "1 file failed", "broken.mp4")
 	whole(t, out)
-	if b := string(e2e.Read(t, report)); !strings.Contains(b, `"long.mp4"`) {
-		t.Error(b)
-	}
+	e2e.Contains(t, string(e2e.Read(t, report)), `"long.mp4"`)
 	if b := string(e2e.Read(t, filepath.Join(folder, "told"))); strings.Count(b, "job done\n") != 2 || !strings.HasSuffix(b, "batch failed\n") {
 		t.Error(b)
 	}
 	e2e.Must(t, os.Remove(filepath.Join(in, "broken.mp4")))
 	id, _ = s.detach(in, out)
 	s.jobsDo(0, "--follow", id)
-	whole(t, out)
-	storeIsEmpty(t, s.engine())
+	s.delivered(out)
 	a.Signal(os.Interrupt)
 	a.exit(130)
 }
@@ -86,16 +77,10 @@ func TestDetachOutside(t *testing.T) {
 	other := filepath.Dir(clips(t))
 	s.agent(folder)
 	id, said := s.detach(filepath.Join(other, "tapes"), filepath.Join(other, "out"))
-	if !strings.Contains(said, "no agent for "+other) {
-		t.Error(said)
-	}
-	if said := s.jobsDo(0); !strings.Contains(said, "waits: no agent for "+other) {
-		t.Error(said)
-	}
+	e2e.Contains(t, said, "no agent for "+other)
+	e2e.Contains(t, s.jobsDo(0), "waits: no agent for "+other)
 	s.jobsDo(0, "--cancel", id)
-	if said := s.jobsDo(1, "--follow", id); !strings.Contains(said, "the batch was cancelled") {
-		t.Error(said)
-	}
+	e2e.Contains(t, s.jobsDo(1, "--follow", id), "the batch was cancelled")
 	out := filepath.Join(folder, "out")
 	if _, said := s.detach(filepath.Join(other, "tapes"), out); !strings.Contains(said, "outside of the folder of this agent") {
 		t.Error(said)
@@ -103,9 +88,7 @@ func TestDetachOutside(t *testing.T) {
 	if left, err := outputs(out); err != nil || len(left) > 0 {
 		t.Errorf("%v, %v", left, err)
 	}
-	if said := s.batch(filepath.Join(folder, "tapes"), out, "--detach", "--on-done", "true").exit(2); !strings.Contains(said, "as its user") {
-		t.Error(said)
-	}
+	e2e.Contains(t, s.batch(filepath.Join(folder, "tapes"), out, "--detach", "--on-done", "true").exit(2), "as its user")
 }
 
 // Two agents never run one batch. One that is killed in the middle leaves it to the other, which
@@ -130,8 +113,7 @@ func TestAgentKilled(t *testing.T) {
 	if !takes(agents[1]) {
 		t.Error(agents[1].Said())
 	}
-	whole(t, out)
-	storeIsEmpty(t, s.engine())
+	s.delivered(out)
 }
 
 // An agent goes on with a batch whose submitter was killed, and gives it back when it is stopped.
@@ -156,13 +138,5 @@ func TestSubmitterKilled(t *testing.T) {
 	}
 	s.agent(folder)
 	s.jobsDo(0, "--follow", id)
-	whole(t, out)
-	storeIsEmpty(t, s.engine())
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
+	s.delivered(out)
 }

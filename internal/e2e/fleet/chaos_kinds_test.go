@@ -124,19 +124,6 @@ func (n *line) count(to *int, by int) {
 	n.change.Broadcast()
 }
 
-// smallDisk returns a folder, which is a disk of its own if this user may mount one. serve and
-// workers need a few megabytes free.
-func smallDisk(t *testing.T) (dir string, small bool) {
-	dir = t.TempDir()
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=96m"); errors.Is(err, syscall.EPERM) || errors.Is(err, syscall.EACCES) {
-		return dir, false
-	} else if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
-	return dir, true
-}
-
 // fill leaves little room on a small disk until the end is called.
 func fill(t *testing.T, dir string) (end func()) {
 	ballast := filepath.Join(dir, ".ballast")

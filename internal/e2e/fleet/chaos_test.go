@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -161,7 +160,6 @@ type victim struct {
 	until time.Time // the end of hurt
 }
 
-// chaos is a round.
 type chaos struct {
 	t       *testing.T
 	server  *server
@@ -173,10 +171,10 @@ func runRound(t *testing.T, blows []blow) {
 	for _, b := range blows {
 		t.Log(b)
 	}
-	c := &chaos{t: t, server: &server{Listen: freeAddress(t)}, began: time.Now()}
+	c := &chaos{t: t, server: &server{Listen: fmt.Sprintf("127.0.0.1:%d", freePorts(t, 1)[0])}, began: time.Now()}
 	for _, d := range victims {
 		v := &victim{name: d.name, clock: newClock(t)}
-		v.disk, v.small = smallDisk(t)
+		v.disk, v.small = e2e.Disk(t, "96m") // serve and workers need a few megabytes free
 		if d.name == "serve" {
 			c.server.State = v.disk
 			c.server.Creds, c.server.Submitter = filepath.Join(v.disk, "worker.creds"), filepath.Join(v.disk, "submitter.creds")
@@ -306,9 +304,7 @@ func (c *chaos) check() {
 	}
 	for _, v := range c.victims {
 		if strings.HasPrefix(v.name, "worker") {
-			v.Signal(syscall.SIGTERM)
-			v.exit(0)
-			noFolders(t, v.disk)
+			v.ended(v.disk)
 		}
 	}
 	_ = e.Close()
@@ -326,11 +322,4 @@ func jobsText(c *chaos) string {
 func lastLines(said string) string {
 	lines := strings.Split(strings.TrimSpace(said), "\n")
 	return strings.Join(lines[max(0, len(lines)-3):], "; ")
-}
-
-func freeAddress(t *testing.T) string {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	e2e.Must(t, err)
-	defer l.Close()
-	return l.Addr().String()
 }

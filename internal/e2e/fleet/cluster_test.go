@@ -66,13 +66,6 @@ func newCluster(t *testing.T, tenants ...string) (c *cluster, creds []string) {
 	return c, creds
 }
 
-// check ends the test on an error of its setup.
-func check[T any](t *testing.T, v T, err error) T {
-	t.Helper()
-	e2e.Must(t, err)
-	return v
-}
-
 func (c *cluster) write(name string, b []byte) string {
 	c.t.Helper()
 	name = filepath.Join(c.dir, name)
@@ -82,76 +75,54 @@ func (c *cluster) write(name string, b []byte) string {
 
 // certificates makes an authority and two certificates signed by it, for servers and for clients.
 func (c *cluster) certificates() {
-	t := c.t
-	t.Helper()
 	ca := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
-	caKey, caErr := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	key := check(t, caKey, caErr)
+	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))
 	make := func(name string, cert *x509.Certificate, of *ecdsa.PrivateKey) {
-		der, err := x509.CreateCertificate(rand.Reader, cert, ca, &of.PublicKey, key)
-		c.write(name+".pem", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: check(t, der, err)}))
-		b, err := x509.MarshalPKCS8PrivateKey(of)
-		c.write(name+".key", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: check(t, b, err)}))
+		der := must(x509.CreateCertificate(rand.Reader, cert, ca, &of.PublicKey, key))
+		c.write(name+".pem", pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+		c.write(name+".key", pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: must(x509.MarshalPKCS8PrivateKey(of))}))
 	}
 	make("ca", ca, key)
 	for name, usage := range map[string]x509.ExtKeyUsage{"server": x509.ExtKeyUsageServerAuth, "client": x509.ExtKeyUsageClientAuth} {
-		own, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 		make(name, &x509.Certificate{
 			SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, NotAfter: time.Now().Add(time.Hour),
 			IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, ExtKeyUsage: []x509.ExtKeyUsage{usage},
-		}, check(t, own, err))
+		}, must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader)))
 	}
 }
 
 // operator makes the operator with a system account.
 func (c *cluster) operator() {
-	t := c.t
-	t.Helper()
-	key, err := nkeys.CreateOperator()
-	c.key = check(t, key, err)
-	name, err := c.key.PublicKey()
-	claims := jwt.NewOperatorClaims(check(t, name, err))
-	sys, err := nkeys.CreateAccount()
-	sysName, err2 := check(t, sys, err).PublicKey()
-	c.system = check(t, sysName, err2)
+	c.key = must(nkeys.CreateOperator())
+	claims := jwt.NewOperatorClaims(must(c.key.PublicKey()))
+	c.system = must(must(nkeys.CreateAccount()).PublicKey())
 	claims.SystemAccount = c.system
-	token, err := claims.Encode(c.key)
-	c.write("operator.jwt", []byte(check(t, token, err)))
-	token, err = jwt.NewAccountClaims(c.system).Encode(c.key)
-	c.tokens[c.system] = check(t, token, err)
+	c.write("operator.jwt", []byte(must(claims.Encode(c.key))))
+	c.tokens[c.system] = must(jwt.NewAccountClaims(c.system).Encode(c.key))
 }
 
 // account makes a tenant's account, as nsc add account would, and returns the credentials of a
 // user of it.
 func (c *cluster) account(name string) string {
-	t := c.t
-	t.Helper()
-	key, err := nkeys.CreateAccount()
-	public, err2 := check(t, key, err).PublicKey()
-	claims := jwt.NewAccountClaims(check(t, public, err2))
+	key, user := must(nkeys.CreateAccount()), must(nkeys.CreateUser())
+	public := must(key.PublicKey())
+	claims := jwt.NewAccountClaims(public)
 	claims.Name = name
 	claims.Limits.DiskStorage = 1 << 40
 	claims.Limits.Streams, claims.Limits.Consumer = jwt.NoLimit, jwt.NoLimit
-	token, err := claims.Encode(c.key)
-	c.tokens[public] = check(t, token, err)
-	user, err := nkeys.CreateUser()
-	userName, err2 := check(t, user, err).PublicKey()
-	u := jwt.NewUserClaims(check(t, userName, err2))
-	userToken, err := u.Encode(key)
-	seed, err2 := user.Seed()
-	b, err3 := jwt.FormatUserConfig(check(t, userToken, err), check(t, seed, err2))
-	return c.write(name+".creds", check(t, b, err3))
+	c.tokens[public] = must(claims.Encode(c.key))
+	token := must(jwt.NewUserClaims(must(user.PublicKey())).Encode(key))
+	return c.write(name+".creds", must(jwt.FormatUserConfig(token, must(user.Seed()))))
 }
 
 // node starts a server with the example's configuration, adapted to the test.
 func (c *cluster) node(i int, ports []int) *natsd.Server {
 	t := c.t
 	t.Helper()
-	b, err := os.ReadFile("../../../deploy/nats.conf")
-	conf := string(check(t, b, err))
+	conf := example(t, "nats.conf")
 	state := t.TempDir()
 	replace := func(old, new string) {
 		if !strings.Contains(conf, old) {
@@ -171,13 +142,13 @@ func (c *cluster) node(i int, ports []int) *natsd.Server {
 	for name, token := range c.tokens {
 		e2e.Must(t, os.WriteFile(filepath.Join(state, "jwt", name+".jwt"), []byte(token), 0o600))
 	}
-	o, err := natsd.ProcessConfigFile(c.write(fmt.Sprintf("n%d.conf", i), []byte(conf)))
-	if o = check(t, o, err); !o.SyncAlways {
+	o := must(natsd.ProcessConfigFile(c.write(fmt.Sprintf("n%d.conf", i), []byte(conf))))
+	if !o.SyncAlways {
 		t.Error("deploy/nats.conf does not write each message through")
 	}
 	o.NoSigs, o.NoLog = true, true
-	n, err := natsd.NewServer(o)
-	check(t, n, err).Start()
+	n := must(natsd.NewServer(o))
+	n.Start()
 	t.Cleanup(func() { n.Shutdown(); n.WaitForShutdown() })
 	return n
 }
@@ -185,8 +156,8 @@ func (c *cluster) node(i int, ports []int) *natsd.Server {
 func freePorts(t *testing.T, n int) (ports []int) {
 	t.Helper()
 	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		defer check(t, l, err).Close()
+		l := must(net.Listen("tcp", "127.0.0.1:0"))
+		defer l.Close()
 		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
 	}
 	return ports
@@ -216,9 +187,7 @@ func TestCluster(t *testing.T) {
 	first.Says("started")
 	w := run(t, slices.Concat([]string{"worker", "--jobs", "1", "--work", dir}, c.link(creds[0]))...)
 	child := w.caught("--part=")
-	if said := list(creds[1]); !strings.Contains(said, "0 jobs") {
-		t.Errorf("the other tenant sees %s", said)
-	}
+	e2e.Contains(t, list(creds[1]), "0 jobs")
 	second := batch(out2, creds[1])
 	second.Says("started")
 	if said := list(creds[1]); strings.Count(said, ".mp4") != 1 {
@@ -230,13 +199,7 @@ func TestCluster(t *testing.T) {
 	second.exit(0)
 	whole(t, out)
 	whole(t, out2)
-	if said := list(creds[0]); !strings.Contains(said, "2 done") {
-		t.Errorf("in the end: %s", said)
-	}
-	w.Signal(syscall.SIGTERM)
-	w.exit(0)
-	noFolders(t, dir)
-	if said := run(t, "worker", "--server", c.url, "--tls-ca", filepath.Join(c.dir, "ca.pem")).exit(queueCode); !strings.Contains(said, "hint: ") {
-		t.Errorf("without credentials: %s", said)
-	}
+	e2e.Contains(t, list(creds[0]), "2 done")
+	w.ended(dir)
+	e2e.Contains(t, run(t, "worker", "--server", c.url, "--tls-ca", filepath.Join(c.dir, "ca.pem")).exit(queueCode), "hint: ")
 }

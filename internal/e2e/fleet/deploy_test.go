@@ -18,8 +18,7 @@ import (
 
 func example(t *testing.T, name string) string {
 	t.Helper()
-	b, err := os.ReadFile(filepath.Join("../../../deploy", name))
-	return string(check(t, b, err))
+	return string(e2e.Read(t, filepath.Join("../../../deploy", name)))
 }
 
 // understood checks that the program knows all options of a command: with --help it does nothing
@@ -125,9 +124,9 @@ func manifests(t *testing.T) map[string]manifest {
 			return all
 		}
 		if _, there := all[m.Kind]; !there {
-			all[m.Kind] = check(t, m, err)
+			all[m.Kind] = must(m, err)
 		}
-		all[m.Kind+"/"+m.Metadata.Name] = check(t, m, err)
+		all[m.Kind+"/"+m.Metadata.Name] = must(m, err)
 	}
 }
 
@@ -138,11 +137,7 @@ func TestDeployStatus(t *testing.T) {
 	queue := all["StatefulSet"]
 	c := queue.Spec.Template.Spec.Containers[0]
 	options := strings.Join(c.Command, " ")
-	for _, o := range []string{"--status-cert /tls/", "--status-key /tls/"} {
-		if !strings.Contains(options, o) {
-			t.Errorf("%s is not in %s", o, options)
-		}
-	}
+	e2e.Contains(t, options, "--status-cert /tls/", "--status-key /tls/")
 	if strings.Contains(options, "--token") || len(c.Env) != 1 || c.Env[0].Name != "VIDFILTER_TOKEN" || c.Env[0].ValueFrom.Secret.Key == "" {
 		t.Errorf("the token: %s, %+v", options, c.Env)
 	}
@@ -244,7 +239,6 @@ func TestDeploySecurity(t *testing.T) {
 	}
 }
 
-// tool runs a checker if it is installed.
 func tool(t *testing.T, name string, args ...string) {
 	t.Helper()
 	if _, err := exec.LookPath(name); err != nil {

@@ -29,7 +29,6 @@ import (
 
 func TestMain(m *testing.M) { e2e.Main(m, 1, "-ldflags", "-X vidfilter/internal/cli.version=one") }
 
-// process is a running vidfilter.
 type process struct {
 	*e2e.Process
 	t *testing.T
@@ -104,7 +103,6 @@ func (p *process) caught(word string) (child int) {
 	return child
 }
 
-// server is vidfilter serve.
 type server struct {
 	*process
 	State, URL, Listen, Creds, Submitter, Status string
@@ -142,10 +140,7 @@ func (s *server) worker(dir string, args ...string) *process {
 // engine is the test's own view of the queue, with all rights.
 func (s *server) engine() *jetstream.Engine {
 	s.t.Helper()
-	a, err := jetstream.OpenAdmin(s.State, s.Listen, pki.Files{})
-	e2e.Must(s.t, err)
-	e, err := a.Engine("")
-	e2e.Must(s.t, err)
+	e := must(must(jetstream.OpenAdmin(s.State, s.Listen, pki.Files{})).Engine(""))
 	s.t.Cleanup(func() { _ = e.Close() })
 	return e
 }
@@ -258,4 +253,27 @@ func (s *server) batchArgs(in, out string, more ...string) []string {
 func (s *server) batch(in, out string, more ...string) *process {
 	s.t.Helper()
 	return run(s.t, s.batchArgs(in, out, more...)...)
+}
+
+// ended stops a worker, which leaves no files in its work folder.
+func (p *process) ended(dir string) {
+	p.t.Helper()
+	p.Signal(syscall.SIGTERM)
+	p.exit(0)
+	noFolders(p.t, dir)
+}
+
+// delivered checks the outputs of a batch, of which nothing is left in the store.
+func (s *server) delivered(out string) {
+	s.t.Helper()
+	whole(s.t, out)
+	storeIsEmpty(s.t, s.engine())
+}
+
+// must returns a value of a setup that does not fail.
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -17,7 +17,6 @@ import (
 
 	"vidfilter/batch/queue"
 	"vidfilter/batch/queue/jetstream/pki"
-
 	"vidfilter/internal/e2e"
 )
 
@@ -30,11 +29,9 @@ type stranger struct {
 func newStranger(s *server) *stranger {
 	t := s.t
 	t.Helper()
-	k, err := pki.OpenKept(filepath.Join(s.State, "keys"), pki.Files{})
-	nc, err2 := check(t, k, err).Dial(s.Listen)
-	t.Cleanup(check(t, nc, err2).Close)
-	js, err := jetstream.New(nc)
-	return &stranger{t, check(t, js, err)}
+	nc := must(must(pki.OpenKept(filepath.Join(s.State, "keys"), pki.Files{})).Dial(s.Listen))
+	t.Cleanup(nc.Close)
+	return &stranger{t, must(jetstream.New(nc))}
 }
 
 // hostileJob is a forged record of a job.
@@ -47,27 +44,24 @@ type hostileJob struct {
 // puts writes the record, and a message that makes workers read it.
 func (s *stranger) puts(j hostileJob) {
 	s.t.Helper()
-	kv, err := s.js.KeyValue(s.t.Context(), "vf-jobs")
-	spec, err2 := json.Marshal(j.spec)
 	kind, _, _ := strings.Cut(j.task, "-")
-	record, err3 := json.Marshal(map[string]any{
-		"Job":   queue.Job{ID: j.id, Title: j.key + ".mp4", Site: j.site, Spec: check(s.t, spec, err2), First: queue.Task{Name: j.task, Kind: kind, Site: j.site}},
+	record := must(json.Marshal(map[string]any{
+		"Job":   queue.Job{ID: j.id, Title: j.key + ".mp4", Site: j.site, Spec: must(json.Marshal(j.spec)), First: queue.Task{Name: j.task, Kind: kind, Site: j.site}},
 		"State": "running", "Tasks": 1, "epoch": "aaaaaaaaaaaaaaaa", "open": []any{map[string]any{"left": []string{j.task}}},
-	})
-	_, err = check(s.t, kv, err).Put(s.t.Context(), j.key, check(s.t, record, err3))
-	check(s.t, 0, err)
-	body, err := json.Marshal(map[string]any{"job": j.key, "name": j.task, "kind": kind, "site": j.site, "body": j.body})
+	}))
+	must(must(s.js.KeyValue(s.t.Context(), "vf-jobs")).Put(s.t.Context(), j.key, record))
+	body := must(json.Marshal(map[string]any{"job": j.key, "name": j.task, "kind": kind, "site": j.site, "body": j.body}))
 	sum := sha256.Sum256([]byte(j.site))
 	site := "h_" + hex.EncodeToString(sum[:12])
 	if !strings.Contains(j.site, " ") {
 		site = "s_" + j.site
 	}
 	subject := strings.Join([]string{"vf.task.new", site, j.key, "aaaaaaaaaaaaaaaa", j.task}, ".")
-	_, err2 = s.js.Publish(s.t.Context(), subject, check(s.t, body, err))
-	if api, ok := errors.AsType[*jetstream.APIError](err2); ok && strings.Contains(api.Description, "per subject") {
+	_, err := s.js.Publish(s.t.Context(), subject, body)
+	if api, ok := errors.AsType[*jetstream.APIError](err); ok && strings.Contains(api.Description, "per subject") {
 		return // the server has found the record and queued the task
 	}
-	check(s.t, 0, err2)
+	e2e.Must(s.t, err)
 }
 
 // trap is a machine's private files.
@@ -81,14 +75,13 @@ func trap(t *testing.T) (dir string) {
 // spec describes a private clip in a job.
 func spec(t *testing.T, clip, root, output string, more map[string]any, args ...string) map[string]any {
 	t.Helper()
-	i, err := os.Stat(clip)
-	b, err2 := os.ReadFile(clip)
+	i, b := must(os.Stat(clip)), e2e.Read(t, clip)
 	h := sha256.New() // like batch.FingerprintOf: the size and the beginning, middle and end
-	size := check(t, i, err).Size()
+	size := i.Size()
 	for shift := 56; shift >= 0; shift -= 8 {
 		h.Write([]byte{byte(size >> shift)})
 	}
-	if b = check(t, b, err2); size > 3<<16 {
+	if size > 3<<16 {
 		middle := (size - 1<<16) / 2
 		b = slices.Concat(b[:1<<16], b[middle:middle+1<<16], b[size-1<<16:])
 	}
@@ -125,7 +118,7 @@ func TestHostile(t *testing.T) {
 	e2e.Start(t, true)
 	s := serve(t, filepath.Join(t.TempDir(), "state"), "127.0.0.1:0")
 	evil, private := newStranger(s), trap(t)
-	before := contents(t, private)
+	before := contents(private)
 	shared := filepath.Join(t.TempDir(), "shared")
 	e2e.Must(t, os.MkdirAll(filepath.Join(shared, "in"), 0o777))
 	for link, to := range map[string]string{"out": private, "in/link.mp4": private + "/keep/long.mp4"} {
@@ -159,13 +152,11 @@ func TestHostile(t *testing.T) {
 	b.Signal(syscall.SIGINT)
 	b.exit(130)
 	whole(t, out)
-	if after := contents(t, private); !maps.Equal(before, after) {
+	if after := contents(private); !maps.Equal(before, after) {
 		t.Errorf("in the private folder are %v, were %v", slices.Sorted(maps.Keys(after)), slices.Sorted(maps.Keys(before)))
 	}
 	storeIsEmpty(t, s.engine())
-	w.Signal(syscall.SIGTERM)
-	w.exit(0)
-	noFolders(t, dir)
+	w.ended(dir)
 }
 
 type part struct {
@@ -176,15 +167,10 @@ type part struct {
 }
 
 // contents returns the hashes of a folder's files.
-func contents(t *testing.T, dir string) map[string]string {
-	t.Helper()
-	sums, err := outputs(dir)
-	return check(t, sums, err)
-}
+func contents(dir string) map[string]string { return must(outputs(dir)) }
 
 // siteIn reads the site whose tasks touch the files of a batch or of a shared folder.
 func siteIn(t *testing.T, file string) string {
 	t.Helper()
-	b, err := os.ReadFile(file)
-	return strings.TrimSpace(string(check(t, b, err))) + "-p1"
+	return strings.TrimSpace(string(e2e.Read(t, file))) + "-p1"
 }

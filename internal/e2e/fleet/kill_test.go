@@ -1,6 +1,9 @@
 package fleet
 
 import (
+	"io"
+	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -25,11 +28,8 @@ func TestWorkerKilled(t *testing.T) {
 	e2e.Until(t, "what the worker ran is dead", func() bool { return !alive(child) })
 	other := s.worker(dir)
 	b.exit(0)
-	whole(t, out)
-	storeIsEmpty(t, s.engine())
-	other.Signal(syscall.SIGTERM)
-	other.exit(0)
-	noFolders(t, dir)
+	s.delivered(out)
+	other.ended(dir)
 }
 
 // Worker and batch wait for a server that is killed in the middle of a part and restarted.
@@ -48,11 +48,8 @@ func TestServerKilled(t *testing.T) {
 		w.Until("word that it is back", func() bool { return strings.Count(w.Said(), "the connection is back") == i+1 })
 	}
 	b.exit(0)
-	whole(t, out)
-	storeIsEmpty(t, s.engine())
-	w.Signal(syscall.SIGTERM)
-	w.exit(0)
-	noFolders(t, dir)
+	s.delivered(out)
+	w.ended(dir)
 }
 
 // A killed batch, run again, continues with the finished parts.
@@ -69,8 +66,7 @@ func TestBatchKilled(t *testing.T) {
 	second.Kill()
 	e2e.Until(t, "what the batch ran is dead", func() bool { return !alive(child) })
 	s.batch(in, out).exit(0)
-	whole(t, out)
-	storeIsEmpty(t, s.engine())
+	s.delivered(out)
 	if n := strings.Count(w.Said(), "long.mp4 part-0000: done"); n != 1 {
 		t.Errorf("part 0 was done %d times: %s", n, w.Said())
 	}
@@ -98,9 +94,7 @@ func TestWorkerFrozen(t *testing.T) {
 	storeIsEmpty(t, s.engine())
 	whole(t, out)
 	jobs(t, s).named(t, "long.mp4", "done")
-	frozen.Signal(syscall.SIGTERM)
-	frozen.exit(0)
-	noFolders(t, dir)
+	frozen.ended(dir)
 }
 
 // A worker told to end does so at once, and its part goes to another without waiting for the
@@ -126,6 +120,53 @@ func TestWorkerTerminated(t *testing.T) {
 	if took := time.Since(begun); took > 25*time.Second {
 		t.Errorf("the batch ended after %v", took)
 	}
+	s.delivered(out)
+}
+
+// fetch returns the code and the text of a path of the status page.
+func (s *server) fetch(path string) (int, string) {
+	s.t.Helper()
+	r := must(http.Get(s.Status + path))
+	defer r.Body.Close()
+	return r.StatusCode, string(must(io.ReadAll(r.Body)))
+}
+
+// A full disk under serve shows in /healthz and the metrics, not in /livez, and once it has room
+// all go on by themselves.
+func TestDiskFull(t *testing.T) {
+	e2e.Start(t, false)
+	disk := e2e.NeedsDisk(t, "64m")
+	s := serve(t, filepath.Join(disk, "state"), "127.0.0.1:0")
+	in, out := clips(t), filepath.Join(t.TempDir(), "out")
+	w := s.worker(t.TempDir())
+	ballast := filepath.Join(disk, "ballast")
+	var st syscall.Statfs_t
+	e2e.Must(t, syscall.Statfs(disk, &st))
+	f, err := os.Create(ballast)
+	e2e.Must(t, err)
+	e2e.Must(t, syscall.Fallocate(int(f.Fd()), 0, 0, int64(st.Bavail)*st.Bsize-300<<10))
+	e2e.Must(t, f.Close())
+	b := s.batch(in, out)
+	e2e.Until(t, "the queue is called unwell", func() bool {
+		code, said := s.fetch("healthz")
+		return code == http.StatusServiceUnavailable && strings.Contains(said, "is full")
+	})
+	if code, said := s.fetch("livez"); code != http.StatusOK {
+		t.Errorf("the process: %d %s", code, said)
+	}
+	if _, metrics := s.fetch("metrics"); !strings.Contains(metrics, "vidfilter_queue_up 0") || !strings.Contains(metrics, "vidfilter_store_limit_bytes ") {
+		t.Errorf("the metrics: %s", metrics)
+	}
+	e2e.Must(t, os.Remove(ballast))
+	e2e.Until(t, "the queue is well", func() bool {
+		code, _ := s.fetch("healthz")
+		return code == http.StatusOK
+	})
+	b.exit(0)
 	whole(t, out)
-	storeIsEmpty(t, s.engine())
+	if _, metrics := s.fetch("metrics"); !strings.Contains(metrics, "vidfilter_queue_up 1") {
+		t.Errorf("the metrics: %s", metrics)
+	}
+	w.Signal(syscall.SIGTERM)
+	w.exit(0)
 }

@@ -47,13 +47,11 @@ func (s *server) queued(e *jetstream.Engine, batch string, names ...string) (ids
 // request returns the code of the page's answer.
 func (s *server) request(method, path, token string) int {
 	s.t.Helper()
-	r, err := http.NewRequest(method, s.Status+path, nil)
-	e2e.Must(s.t, err)
+	r := must(http.NewRequest(method, s.Status+path, nil))
 	if token != "" {
 		r.Header.Set("Authorization", "Bearer "+token)
 	}
-	a, err := http.DefaultClient.Do(r)
-	e2e.Must(s.t, err)
+	a := must(http.DefaultClient.Do(r))
 	_ = a.Body.Close()
 	return a.StatusCode
 }
@@ -112,7 +110,6 @@ func TestPageRights(t *testing.T) {
 	}
 }
 
-// tab is a tab of Chromium with the page.
 type tab struct {
 	t   *testing.T
 	ctx context.Context
@@ -298,7 +295,5 @@ func TestPageSubmit(t *testing.T) {
 	p.until("document.getElementById('batches').innerText.includes('1 done')")
 	p.run("document.querySelector('#batches [aria-label^=remove]').click(); document.querySelector('#sure [value=remove]').click(); 0")
 	p.until("document.querySelectorAll('#batches tr, #jobs tr').length === 0")
-	if audit := string(e2e.Read(t, s.State+"/audit.log")); !strings.Contains(audit, `"by":"status-page"`) {
-		t.Errorf("the audit log: %s", audit)
-	}
+	e2e.Contains(t, string(e2e.Read(t, s.State+"/audit.log")), `"by":"status-page"`)
 }

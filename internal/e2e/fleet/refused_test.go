@@ -2,7 +2,10 @@ package fleet
 
 import (
 	"bytes"
+	"crypto/tls"
 	"encoding/pem"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -50,12 +53,8 @@ func TestRefused(t *testing.T) {
 		}
 	}
 	said := run(t, "serve", "--state", filepath.Join(t.TempDir(), "other"), "--listen", strings.TrimPrefix(s.URL, "tls://")).exit(queueCode)
-	if !strings.Contains(said, "is in use") {
-		t.Errorf("an address that is taken: %s", said)
-	}
-	if said := run(t, "serve", "--state", s.State, "--listen", "127.0.0.1:0").exit(queueCode); !strings.Contains(said, "in use by another process") {
-		t.Errorf("a folder that is taken: %s", said)
-	}
+	e2e.Contains(t, said, "is in use")
+	e2e.Contains(t, run(t, "serve", "--state", s.State, "--listen", "127.0.0.1:0").exit(queueCode), "in use by another process")
 	for _, args := range [][]string{
 		{"batch", in, "-o", out, "--creds", s.Submitter}, {"batch", in, "-o", out, "--lease", "5s"}, {"batch", in, "-o", out, "--shared", in},
 		{"worker"}, {"serve"}, {"jobs", out, "--creds", s.Submitter}, {"worker", "--server", s.URL, "--lease", "1ms"},
@@ -119,9 +118,7 @@ func TestCredentials(t *testing.T) {
 		w.Says("at once")
 		return w
 	}
-	if said := cred(0, "issue", "render-07", "--role", "worker"); !strings.Contains(said, "vidfilter worker --server "+s.URL+" --creds render-07.creds") {
-		t.Errorf("issue: %s", said)
-	}
+	e2e.Contains(t, cred(0, "issue", "render-07", "--role", "worker"), "vidfilter worker --server "+s.URL+" --creds render-07.creds")
 	if said := cred(2, "issue", "render-07", "--role", "observer"); !strings.Contains(said, `there is a credential "render-07" already`) ||
 		!strings.Contains(said, "hint: vidfilter serve credentials rotate render-07") {
 		t.Errorf("issue again: %s", said)
@@ -130,19 +127,13 @@ func TestCredentials(t *testing.T) {
 	cred(2, "issue", "x", "--role", "king")
 	cred(2, "issue", "x")
 	cred(2, "revoke", "nobody")
-	if said := run(t, "serve", "drain", "nobody", "--state", s.State).exit(2); !strings.Contains(said, `no credential "nobody"`) {
-		t.Errorf("draining nobody: %s", said)
-	}
+	e2e.Contains(t, run(t, "serve", "drain", "nobody", "--state", s.State).exit(2), `no credential "nobody"`)
 	file := filepath.Join(s.State, "render-07.creds")
 	w := worker(file)
 	for _, command := range [][]string{{"batch", in, "-o", out}, {"jobs"}} {
-		if said := run(t, slices.Concat(command, []string{"--server", s.URL, "--creds", file})...).exit(7); !strings.Contains(said, "role worker") {
-			t.Errorf("%s with a worker's credential: %s", command[0], said)
-		}
+		e2e.Contains(t, run(t, slices.Concat(command, []string{"--server", s.URL, "--creds", file})...).exit(7), "role worker")
 	}
-	if said := run(t, "worker", "--shared", in, "--work", dir, "--server", s.URL, "--creds", file).exit(7); !strings.Contains(said, "submitter") {
-		t.Errorf("a shared folder with a worker's credential: %s", said)
-	}
+	e2e.Contains(t, run(t, "worker", "--shared", in, "--work", dir, "--server", s.URL, "--creds", file).exit(7), "submitter")
 	e2e.Until(t, "the worker is listed", func() bool {
 		return regexp.MustCompile(`(?m)^render-07 +worker +let in +issued .*  connected: 1$`).MatchString(run(t, "serve", "credentials", "list", "--state", s.State).outAfter(0))
 	})
@@ -156,13 +147,9 @@ func TestCredentials(t *testing.T) {
 	}
 	w = worker(file)
 	cred(0, "rotate", "render-07")
-	if said := w.exit(7); !strings.Contains(said, "were revoked") {
-		t.Errorf("the worker with the old file: %s", said)
-	}
+	e2e.Contains(t, w.exit(7), "were revoked")
 	cred(0, "rotate", "render-07", "--keep-old")
-	if said := cred(0, "revoke", "render-07", "--older"); !strings.Contains(said, "the last one lets in") {
-		t.Errorf("revoke --older: %s", said)
-	}
+	e2e.Contains(t, cred(0, "revoke", "render-07", "--older"), "the last one lets in")
 	w = worker(file)
 	cred(0, "revoke", "render-07")
 	w.exit(7)
@@ -175,13 +162,59 @@ func TestCredentials(t *testing.T) {
 	run(t, "serve", "drain", "all", "--state", s.State).exit(0)
 	w.exit(0)
 	log := e2e.Read(t, filepath.Join(s.State, "audit.log"))
-	for _, want := range []string{
-		`"role":"serve","action":"issue","about":"render-07"`, `"action":"rotate"`, `"action":"revoke"`, `"action":"drain","about":"all"`,
-		`"by":"submitter","role":"submitter","action":"submitted","job":"long-mp4`,
-	} {
-		if !strings.Contains(string(log), want) {
-			t.Errorf("no %s in the audit log: %s", want, log)
+	e2e.Contains(t, string(log), `"role":"serve","action":"issue","about":"render-07"`, `"action":"rotate"`, `"action":"revoke"`, `"action":"drain","about":"all"`,
+		`"by":"submitter","role":"submitter","action":"submitted","job":"long-mp4`)
+	noFolders(t, dir)
+}
+
+// A status page open to other machines requires TLS, the token and one of its own host names.
+func TestStatusBeyond(t *testing.T) {
+	e2e.Start(t, true)
+	state, out := filepath.Join(t.TempDir(), "state"), filepath.Join(t.TempDir(), "out")
+	c := &cluster{t: t, dir: t.TempDir()}
+	c.certificates()
+	const token = "0123456789abcdef"
+	cert := []string{"--status-cert", c.dir + "/server.pem", "--status-key", c.dir + "/server.key"}
+	for _, command := range [][]string{{"serve", "--state", state}, {"batch", clips(t), "-o", out}} {
+		for _, at := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:0"} {
+			args := append(command, "--status", at)
+			for want, more := range map[string][]string{"needs TLS": {"--token", token}, "needs a token": cert, "go together": cert[:2]} {
+				e2e.Contains(t, run(t, append(args, more...)...).exit(2), want, "hint: ")
+			}
 		}
 	}
-	noFolders(t, dir)
+	e2e.Contains(t, run(t, "serve", "--state", state, "--status", "127.0.0.1:0", "--token", "secret").exit(2), "--token", "hint: 16 to 128")
+	if _, err := os.Stat(out); err == nil {
+		t.Error("the batch has begun")
+	}
+	s := serve(t, state, "127.0.0.1:0", append(cert, "--status", "0.0.0.0:0", "--token", token, "--status-host", "head.example")...)
+	if !strings.HasPrefix(s.Status, "https://127.0.0.1:") {
+		t.Errorf("the page is at %s", s.Status)
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}}
+	e2e.Until(t, "the queue answers", func() bool {
+		a := must(client.Get(s.Status + "healthz"))
+		_ = a.Body.Close()
+		return a.StatusCode == http.StatusOK
+	})
+	for _, q := range []struct {
+		path, host, token string
+		code              int
+	}{
+		{"api/jobs", "", "", 401}, {"metrics", "", "", 401}, {"events", "", "", 401}, {"api/jobs", "", "wrong", 401},
+		{"api/jobs", "", token, 200}, {"metrics", "head.example", token, 200}, {"api/jobs", "evil.example", token, 403},
+	} {
+		r := must(http.NewRequest("GET", s.Status+q.path, nil))
+		r.Host = q.host
+		r.Header.Set("Authorization", "Bearer "+q.token)
+		a := must(client.Do(r))
+		b, _ := io.ReadAll(a.Body)
+		_ = a.Body.Close()
+		if a.StatusCode != q.code {
+			t.Errorf("%+v: %s: %s", q, a.Status, b)
+		}
+	}
+	if a, err := http.Get(strings.Replace(s.Status, "https:", "http:", 1) + "api/jobs"); err == nil && a.StatusCode == http.StatusOK {
+		t.Error("it answers without TLS")
+	}
 }

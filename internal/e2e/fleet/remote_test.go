@@ -3,7 +3,6 @@ package fleet
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -29,14 +28,11 @@ func TestRemote(t *testing.T) {
 	begun = time.Now()
 	s.batch(in, out).exit(0)
 	t.Logf("batch: %v; serve then: %d kB resident", time.Since(begun).Round(time.Millisecond), resident(t, s.PID))
-	whole(t, out)
-	storeIsEmpty(t, s.engine())
+	s.delivered(out)
 	if !strings.Contains(one.Said()+two.Said(), "part-0001: done") {
 		t.Error("no worker has done anything")
 	}
-	if said := s.batch(in, out).exit(0); !strings.Contains(said, "2 skipped") {
-		t.Errorf("once more: %s", said)
-	}
+	e2e.Contains(t, s.batch(in, out).exit(0), "2 skipped")
 	t.Run("jobs", func(t *testing.T) { lists(t, s) })
 	t.Run("page", func(t *testing.T) { answers(t, s) })
 	for _, w := range []*process{one, two} {
@@ -61,7 +57,6 @@ func resident(t *testing.T, pid int) (kB int) {
 	return kB
 }
 
-// jobList is the output of vidfilter jobs --json.
 type jobList struct {
 	Jobs []struct {
 		ID, Title, State, Reason string
@@ -106,25 +101,18 @@ func lists(t *testing.T, s *server) {
 	e2e.Until(t, "a second list", func() bool { return strings.Count(watch.Said(), "2 jobs: 2 done") > 1 })
 	watch.Signal(syscall.SIGINT)
 	watch.exit(130)
-	if said := run(t, append([]string{"jobs", "--cancel", "nobody"}, s.link()...)...).exit(1); !strings.Contains(said, "there is no job") {
-		t.Errorf("cancel what is not there: %s", said)
-	}
+	e2e.Contains(t, run(t, append([]string{"jobs", "--cancel", "nobody"}, s.link()...)...).exit(1), "there is no job")
 }
 
 func answers(t *testing.T, s *server) {
 	for path, want := range map[string]string{
 		"": "<html", "healthz": "ok", "api/jobs": `"long.mp4"`, "api/workers": `"parts-p1"`, "metrics": `vidfilter_jobs{state="done"} 2`,
 	} {
-		r, err := http.Get(s.Status + path)
-		if err != nil {
-			t.Error(err)
-			continue
+		code, said := s.fetch(path)
+		if code != http.StatusOK {
+			t.Errorf("/%s: %d", path, code)
 		}
-		b, err := io.ReadAll(r.Body)
-		_ = r.Body.Close()
-		if err != nil || r.StatusCode != http.StatusOK || !strings.Contains(string(b), want) {
-			t.Errorf("/%s: %s, %v: %s", path, r.Status, err, b)
-		}
+		e2e.Contains(t, said, want)
 	}
 }
 
@@ -139,22 +127,15 @@ func TestCancelAndRetry(t *testing.T) {
 	id := jobs(t, s).named(t, "long.mp4", "running")
 	run(t, slices.Concat([]string{"jobs", "--cancel", id}, s.link())...).exit(0)
 	e2e.Until(t, "the part is ended", func() bool { return !alive(child) })
-	if said := b.exit(1); !strings.Contains(said, "cancelled") {
-		t.Errorf("the batch says nothing of it: %s", said)
-	}
+	e2e.Contains(t, b.exit(1), "cancelled")
 	jobs(t, s).named(t, "long.mp4", "cancelled")
 	storeIsEmpty(t, s.engine())
-	if said := run(t, slices.Concat([]string{"jobs", "--retry", id}, s.link())...).exit(0); !strings.Contains(said, "no connected worker has its files") {
-		t.Error(said)
-	}
+	e2e.Contains(t, run(t, slices.Concat([]string{"jobs", "--retry", id}, s.link())...).exit(0), "no connected worker has its files")
 	jobs(t, s, "--state", "queued").named(t, "long.mp4", "queued")
 	b = s.batch(in, out)
 	w.caught("--part=")
 	run(t, slices.Concat([]string{"jobs", "--cancel", queue.BatchOf(id)}, s.link())...).exit(0)
-	if said := b.exit(1); !strings.Contains(said, "the batch was cancelled") {
-		t.Error(said)
-	}
+	e2e.Contains(t, b.exit(1), "the batch was cancelled")
 	s.batch(in, out).exit(0)
-	whole(t, out)
-	storeIsEmpty(t, s.engine())
+	s.delivered(out)
 }

@@ -2,11 +2,13 @@ package fleet
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"vidfilter/internal/e2e"
 )
@@ -46,22 +48,16 @@ func TestShared(t *testing.T) {
 	w.Says("long.mp4 join: done")
 	w.Says("other.mov join: done")
 	whole(t, out)
-	if said := s.batch(filepath.Join(here, "tapes"), out, "--shared", here).exit(0); !strings.Contains(said, "2 skipped") {
-		t.Errorf("once more: %s", said)
-	}
+	e2e.Contains(t, s.batch(filepath.Join(here, "tapes"), out, "--shared", here).exit(0), "2 skipped")
 	whole(t, out)
 	storeStaysEmpty(t, s)
 	// It also takes parts of batches whose folders it does not have.
 	in, own := clips(t), filepath.Join(t.TempDir(), "own")
 	s.batch(in, own).exit(0)
 	whole(t, own)
-	if !strings.Contains(w.Said(), "part-0001: done") {
-		t.Errorf("no part of a batch that shares nothing: %s", w.Said())
-	}
+	e2e.Contains(t, w.Said(), "part-0001: done")
 	storeIsEmpty(t, s.engine())
-	w.Signal(syscall.SIGTERM)
-	w.exit(0)
-	noFolders(t, dir)
+	w.ended(dir)
 }
 
 // A worker frozen while writing the output wakes when another has made it.
@@ -83,9 +79,7 @@ func TestSharedFrozen(t *testing.T) {
 	w.Signal(syscall.SIGTERM)
 	w.exit(0)
 	same(t, out)
-	if said := s.batch(filepath.Join(here, "tapes"), out, "--shared", here, "--segment", "0").exit(0); !strings.Contains(said, "2 skipped") {
-		t.Errorf("once more: %s", said)
-	}
+	e2e.Contains(t, s.batch(filepath.Join(here, "tapes"), out, "--shared", here, "--segment", "0").exit(0), "2 skipped")
 }
 
 // same checks that only the two outputs are there, finished. They are filtered whole, so their
@@ -108,8 +102,51 @@ func TestSharedOutside(t *testing.T) {
 		{"batch", filepath.Join(here, "tapes"), "-o", filepath.Join(there, "out")},
 	} {
 		said := run(t, append(args, "--server", "tls://127.0.0.1:1", "--shared", here)...).exit(2)
-		if !strings.Contains(said, "is not below --shared") {
-			t.Error(said)
-		}
+		e2e.Contains(t, said, "is not below --shared")
+	}
+}
+
+// A worker outside its hours takes no part, and the list and the page show until when. A limited
+// one keeps its processes to its cores, memory and devices, and the outputs stay the same.
+func TestHoursAndLimits(t *testing.T) {
+	e2e.Start(t, false)
+	s := serve(t, filepath.Join(t.TempDir(), "state"), "127.0.0.1:0")
+	in, out, now := clips(t), filepath.Join(t.TempDir(), "out"), time.Now()
+	hour := func(n int) string { return now.Add(time.Duration(n) * time.Hour).Format("15:04") }
+	asleep := s.worker(t.TempDir(), "--hours", hour(2)+"-"+hour(3))
+	limited := s.worker(t.TempDir(), "--cores", "1", "--memory", "1GB", "--device", "cpu", "--hours", hour(-2)+"-"+hour(2))
+	b := s.batch(in, out)
+	child := limited.caught("--part=")
+	e2e.Contains(t, run(t, append([]string{"jobs"}, s.link()...)...).exit(0), "takes no tasks: it waits until "+hour(2))
+	_, workers := s.fetch("api/workers")
+	e2e.Contains(t, workers, `"held":"it waits until `)
+	_, rest, _ := strings.Cut(string(e2e.Read(t, fmt.Sprintf("/proc/%d/status", child))), "Cpus_allowed_list:\t")
+	if cores, _, _ := strings.Cut(rest, "\n"); cores == "" || strings.ContainsAny(cores, ",-") {
+		t.Errorf("its process may use the cores %s", cores)
+	}
+	environ := string(e2e.Read(t, fmt.Sprintf("/proc/%d/environ", child)))
+	e2e.Contains(t, environ, "CUDA_VISIBLE_DEVICES=-1", "VIDFILTER_SHARERS_MEMORY=1000000000")
+	e2e.Must(t, syscall.Kill(child, syscall.SIGCONT))
+	b.exit(0)
+	whole(t, out)
+	if strings.Contains(asleep.Said(), "done in") || !strings.Contains(limited.Said(), "done in") {
+		t.Errorf("outside its hours: %s; within: %s", asleep.Said(), limited.Said())
+	}
+}
+
+// A batch outside its hours begins nothing and shows until when; it can be interrupted.
+func TestBatchHours(t *testing.T) {
+	e2e.Start(t, false)
+	out, now := filepath.Join(t.TempDir(), "out"), time.Now()
+	hour := func(n int) string { return now.Add(time.Duration(n) * time.Hour).Format("15:04") }
+	b := run(t, "batch", clips(t), "-o", out, "--progress", "plain", "--hours", hour(2)+"-"+hour(3))
+	b.Says("it waits until " + hour(2))
+	b.Until("the reason", func() bool {
+		return strings.Contains(run(t, "jobs", out).exit(0), "queued    long.mp4  the worker")
+	})
+	b.Signal(syscall.SIGINT)
+	b.exit(130)
+	if done, err := outputs(out); err != nil || len(done) > 0 {
+		t.Errorf("outside its hours: %v, %v", done, err)
 	}
 }

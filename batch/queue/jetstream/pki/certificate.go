@@ -34,22 +34,25 @@ const (
 	margin   = 90 * 24 * time.Hour
 )
 
-// pair is a certificate and its key.
 type pair struct {
 	cert *x509.Certificate
 	key  crypto.Signer
 }
 
-func (p pair) certPEM() []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: pemCert, Bytes: p.cert.Raw})
-}
+func (p pair) certPEM() []byte { return pemOf([]*x509.Certificate{p.cert}) }
 
 func (p pair) keyPEM() ([]byte, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(p.key)
-	if err != nil {
-		return nil, err
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: pemKey, Bytes: der}), nil
+	return pem.EncodeToMemory(&pem.Block{Type: pemKey, Bytes: der}), err
+}
+
+func (p pair) pem() ([]byte, error) {
+	key, err := p.keyPEM()
+	return append(p.certPEM(), key...), err
+}
+
+func (p pair) tls() []tls.Certificate {
+	return []tls.Certificate{{Certificate: [][]byte{p.cert.Raw}, PrivateKey: p.key}}
 }
 
 // issue makes a certificate signed by the authority, or by itself if authority is nil.
@@ -118,31 +121,31 @@ func (p pair) serves(authority pair, hosts []string) bool {
 		!slices.ContainsFunc(hosts, func(h string) bool { return p.cert.VerifyHostname(h) != nil })
 }
 
-// keptPair returns the pair in a file. It makes a new one if the file is missing or good returns
-// false.
-func keptPair(file string, good func(pair) bool, make func() (pair, error)) (pair, error) {
+// kept returns the key in a file. It makes a new one if the file is missing or good returns false.
+func kept[T any](file string, parse func([]byte) (T, error), format func(T) ([]byte, error), good func(T) bool, make func() (T, error)) (k T, err error) {
 	b, err := os.ReadFile(file)
-	if err == nil {
-		p, err := parsePair(b)
-		if err != nil {
-			return p, fmt.Errorf("queue: %s: %w", file, err)
+	switch {
+	case err == nil:
+		if k, err = parse(b); err != nil {
+			return k, fmt.Errorf("queue: %s: %w", file, err)
 		}
-		if good(p) {
-			return p, nil
+		if good(k) {
+			return k, nil
 		}
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return pair{}, fmt.Errorf("queue: %w", err)
+	case !errors.Is(err, fs.ErrNotExist):
+		return k, fmt.Errorf("queue: %w", err)
 	}
-	p, err := make()
+	if k, err = make(); err == nil {
+		b, err = format(k)
+	}
 	if err != nil {
-		return p, fmt.Errorf("queue: %s: %w", file, err)
+		return k, fmt.Errorf("queue: %s: %w", file, err)
 	}
-	key, err := p.keyPEM()
-	if err != nil {
-		return p, err
-	}
-	return p, writeSecret(file, append(p.certPEM(), key...))
+	return k, WriteFile(file, b)
 }
+
+// anyKey takes every key.
+func anyKey[T any](T) bool { return true }
 
 func parsePair(b []byte) (pair, error) {
 	t, err := tls.X509KeyPair(b, b)
@@ -156,8 +159,8 @@ func parsePair(b []byte) (pair, error) {
 	return pair{t.Leaf, key}, nil
 }
 
-// writeSecret atomically writes a file that only its owner may read.
-func writeSecret(file string, b []byte) error {
+// WriteFile atomically writes a file that only its owner may read.
+func WriteFile(file string, b []byte) error {
 	if err := durable.WriteSecret(file, b); err != nil {
 		return fmt.Errorf("queue: writing %s: %w", file, err)
 	}
@@ -180,7 +183,6 @@ func ownHosts(more []string) []string {
 	return slices.Compact(hosts)
 }
 
-// certificates returns all certificates in PEM data.
 func certificates(b []byte) (certs []*x509.Certificate, err error) {
 	for {
 		var block *pem.Block

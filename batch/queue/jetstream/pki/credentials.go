@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/nats-io/jwt/v2"
@@ -90,12 +90,10 @@ func parseCredentials(b []byte) (c Credentials, err error) {
 		return c, nil
 	}
 	// The key belongs to one of the certificates; the others are trusted.
-	for i, cert := range certs {
-		own := pem.EncodeToMemory(&pem.Block{Type: pemCert, Bytes: cert.Raw})
-		if t, err := tls.X509KeyPair(own, b); err == nil {
+	for i := range certs {
+		if t, err := tls.X509KeyPair(pemOf(certs[i:i+1]), b); err == nil {
 			c.client = &t
-			c.roots = append(c.roots, certs[:i]...)
-			c.roots = append(c.roots, certs[i+1:]...)
+			c.roots = slices.Concat(certs[:i], certs[i+1:])
 			if c.Role() == "" {
 				return c, errors.New("its token has no role")
 			}

@@ -23,7 +23,7 @@ import (
 // Keys are one server's.
 type Keys struct {
 	dir       string
-	realm     operatorKeys
+	operator  operatorKeys
 	authority pair                // signs the clients' certificates, and the server's by default
 	roots     []*x509.Certificate // trusted by clients
 	conf      *tls.Config
@@ -37,12 +37,8 @@ func Open(dir string, own Files, hosts []string) (*Keys, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("queue: %w", err)
 	}
-	k := &Keys{dir: dir}
-	var err error
-	if k.realm, err = newRealm(dir); err != nil {
-		return nil, err
-	}
-	if k.authority, err = keptPair(filepath.Join(dir, "authority.pem"), func(pair) bool { return true }, newAuthority); err != nil {
+	k, err := load(dir)
+	if err != nil {
 		return nil, err
 	}
 	k.conf = &tls.Config{MinVersion: tls.VersionTLS12, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: x509.NewCertPool()}
@@ -56,15 +52,9 @@ func Open(dir string, own Files, hosts []string) (*Keys, error) {
 // OpenKept returns the keys of a server that was started before, and may run. They lack its own
 // certificate.
 func OpenKept(dir string, own Files) (*Keys, error) {
-	k := &Keys{dir: dir}
-	var err error
-	if k.realm, err = newRealm(dir); err != nil {
-		return nil, err
-	}
-	if k.authority, err = keptPair(filepath.Join(dir, "authority.pem"), func(pair) bool { return true }, newAuthority); err != nil {
-		return nil, err
-	}
+	k, err := load(dir)
 	switch {
+	case err != nil:
 	case own.CA != "":
 		k.roots, err = readRoots(own.CA)
 	case own.Cert == "":
@@ -73,14 +63,25 @@ func OpenKept(dir string, own Files) (*Keys, error) {
 	return k, err
 }
 
+// load returns the keys in a folder without a certificate of the server. It makes those that are
+// missing.
+func load(dir string) (*Keys, error) {
+	k := &Keys{dir: dir}
+	var err error
+	if k.operator, err = newOperatorKeys(dir); err == nil {
+		k.authority, err = kept(filepath.Join(dir, "authority.pem"), parsePair, pair.pem, anyKey, newAuthority)
+	}
+	return k, err
+}
+
 func (k *Keys) issueServer(dir string, hosts []string) error {
-	p, err := keptPair(filepath.Join(dir, "server.pem"),
+	p, err := kept(filepath.Join(dir, "server.pem"), parsePair, pair.pem,
 		func(p pair) bool { return p.serves(k.authority, hosts) },
 		func() (pair, error) { return newServerCert(k.authority, hosts) })
 	if err != nil {
 		return err
 	}
-	k.conf.Certificates = []tls.Certificate{{Certificate: [][]byte{p.cert.Raw}, PrivateKey: p.key}}
+	k.conf.Certificates = p.tls()
 	k.roots = []*x509.Certificate{k.authority.cert}
 	return nil
 }
@@ -108,8 +109,8 @@ func (k *Keys) useOwn(own Files) (err error) {
 // no others.
 func (k *Keys) Secure(so *server.Options) (err error) {
 	so.TLSConfig, so.TLSVerify, so.TLSTimeout = k.conf, true, 10
-	so.TrustedOperators = append(so.TrustedOperators, k.realm.operator)
-	so.SystemAccount, err = k.realm.system.PublicKey()
+	so.TrustedOperators = append(so.TrustedOperators, k.operator.claims)
+	so.SystemAccount, err = k.operator.system.PublicKey()
 	return err
 }
 
@@ -119,11 +120,11 @@ func (k *Keys) Resolver(grants Grants, maxStore int64) (server.AccountResolver, 
 	if err != nil {
 		return nil, err
 	}
-	token, err := k.realm.accountToken(list, grants, maxStore, k.earlier())
+	token, err := k.operator.accountToken(list, grants, maxStore, k.earlier())
 	if err != nil {
 		return nil, err
 	}
-	system, systemToken, err := k.realm.systemToken()
+	system, systemToken, err := k.operator.systemToken()
 	if err != nil {
 		return nil, err
 	}
@@ -132,32 +133,38 @@ func (k *Keys) Resolver(grants Grants, maxStore int64) (server.AccountResolver, 
 	if err != nil {
 		return nil, err
 	}
-	return accounts, errors.Join(accounts.Store(k.realm.account, token), accounts.Store(system, systemToken))
+	return accounts, errors.Join(accounts.Store(k.operator.account, token), accounts.Store(system, systemToken))
 }
 
 // earlier returns the revocations of the last start, should the list of credentials be lost.
 func (k *Keys) earlier() jwt.RevocationList {
-	b, err := os.ReadFile(k.accountFile())
+	if account, err := k.lastAccount(); err == nil {
+		return account.Revocations
+	}
+	return nil
+}
+
+// lastAccount returns the account of the last start.
+func (k *Keys) lastAccount() (*jwt.AccountClaims, error) {
+	b, err := os.ReadFile(filepath.Join(k.accounts(), k.operator.account+".jwt"))
 	if err != nil {
-		return nil
+		return nil, fmt.Errorf("queue: %w", err)
 	}
 	account, err := jwt.DecodeAccountClaims(string(b))
 	if err != nil {
-		return nil
+		return nil, fmt.Errorf("queue: the account: %w", err)
 	}
-	return account.Revocations
+	return account, nil
 }
-
-func (k *Keys) accountFile() string { return filepath.Join(k.accounts(), k.realm.account+".jwt") }
 
 func (k *Keys) accounts() string { return filepath.Join(k.dir, "accounts") }
 
 // ServerUser returns credentials for the server's own connection, which may do anything.
-func (k *Keys) ServerUser() ([]byte, error) { return ownUser(k.realm.key) }
+func (k *Keys) ServerUser() ([]byte, error) { return ownUser(k.operator.accountKey) }
 
 // Secret returns a secret of the server for a purpose.
 func (k *Keys) Secret(purpose string) ([]byte, error) {
-	seed, err := k.realm.key.Seed()
+	seed, err := k.operator.accountKey.Seed()
 	if err != nil {
 		return nil, err
 	}
@@ -240,7 +247,7 @@ func (k *Keys) List() (Registry, error) { return readRegistry(k.dir) }
 
 // add adds a key to a credential and returns its file.
 func (k *Keys) add(c *Credential) ([]byte, error) {
-	public, user, err := k.realm.newUser(c.Name, c.Role)
+	public, user, err := k.operator.newUser(c.Name, c.Role)
 	if err != nil {
 		return nil, err
 	}
@@ -276,7 +283,7 @@ func (k *Keys) Keep(file, name string, role Role) error {
 	if err != nil {
 		return err
 	}
-	return writeSecret(file, b)
+	return WriteFile(file, b)
 }
 
 // accept reads a credentials file, and reports whether it has certificates of these keys.
@@ -289,6 +296,3 @@ func (k *Keys) accept(file string) (c Credentials, ok bool) {
 	return c, err == nil && c.client != nil && c.client.Leaf.CheckSignatureFrom(k.authority.cert) == nil &&
 		bytes.Equal(pemOf(c.roots), pemOf(k.roots))
 }
-
-// WriteFile writes a credentials file that only its owner may read.
-func WriteFile(file string, b []byte) error { return writeSecret(file, b) }

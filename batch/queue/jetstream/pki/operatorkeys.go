@@ -2,11 +2,7 @@ package pki
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
-	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nkeys"
@@ -15,22 +11,22 @@ import (
 // operatorKeys is the server's own NATS operator with one account. Everything is derived from
 // seeds.
 type operatorKeys struct {
-	operator *jwt.OperatorClaims
-	op       nkeys.KeyPair
-	account  string // public key
-	key      nkeys.KeyPair
-	roles    map[Role]nkeys.KeyPair // sign the users of each role
-	system   nkeys.KeyPair          // account of the server itself
+	claims     *jwt.OperatorClaims
+	key        nkeys.KeyPair
+	account    string // public key
+	accountKey nkeys.KeyPair
+	roles      map[Role]nkeys.KeyPair // sign the users of each role
+	system     nkeys.KeyPair          // account of the server itself
 }
 
-func newRealm(dir string) (r operatorKeys, err error) {
+func newOperatorKeys(dir string) (r operatorKeys, err error) {
 	seed := func(name string, make func() (nkeys.KeyPair, error)) (k nkeys.KeyPair) {
 		if err == nil {
-			k, err = keptSeed(filepath.Join(dir, name+".seed"), make)
+			k, err = kept(filepath.Join(dir, name+".seed"), parseSeed, formatSeed, anyKey, make)
 		}
 		return k
 	}
-	r.op, r.key, r.system = seed("operator", nkeys.CreateOperator), seed("account", nkeys.CreateAccount), seed("system", nkeys.CreateAccount)
+	r.key, r.accountKey, r.system = seed("operator", nkeys.CreateOperator), seed("account", nkeys.CreateAccount), seed("system", nkeys.CreateAccount)
 	r.roles = map[Role]nkeys.KeyPair{}
 	for _, role := range Roles {
 		r.roles[role] = seed("role-"+string(role), nkeys.CreateAccount)
@@ -38,20 +34,20 @@ func newRealm(dir string) (r operatorKeys, err error) {
 	if err != nil {
 		return r, err
 	}
-	name, err := r.op.PublicKey()
+	name, err := r.key.PublicKey()
 	if err != nil {
 		return r, err
 	}
 	claims := jwt.NewOperatorClaims(name)
 	claims.Name = "vidfilter"
-	token, err := claims.Encode(r.op)
+	token, err := claims.Encode(r.key)
 	if err != nil {
 		return r, err
 	}
-	if r.operator, err = jwt.DecodeOperatorClaims(token); err != nil {
+	if r.claims, err = jwt.DecodeOperatorClaims(token); err != nil {
 		return r, err
 	}
-	r.account, err = r.key.PublicKey()
+	r.account, err = r.accountKey.PublicKey()
 	return r, err
 }
 
@@ -75,10 +71,8 @@ func (r operatorKeys) accountToken(list Registry, grants Grants, maxStore int64,
 	}
 	account.DefaultPermissions = Grant{}.permissions() // of users without a role: empty
 	account.Revocations = earlier
-	for _, key := range list.revoked() {
-		account.RevokeAt(key, time.Now().Add(time.Hour)) // clocks differ, and the key is not used again
-	}
-	return account.Encode(r.op)
+	list.revokeIn(account)
+	return account.Encode(r.key)
 }
 
 // systemToken returns the token of the account of the server itself.
@@ -88,31 +82,15 @@ func (r operatorKeys) systemToken() (public, token string, err error) {
 	}
 	account := jwt.NewAccountClaims(public)
 	account.Name = "system"
-	token, err = account.Encode(r.op)
+	token, err = account.Encode(r.key)
 	return public, token, err
 }
 
-func keptSeed(file string, make func() (nkeys.KeyPair, error)) (nkeys.KeyPair, error) {
-	b, err := os.ReadFile(file)
-	if err == nil {
-		k, err := nkeys.FromSeed(bytes.TrimSpace(b))
-		if err != nil {
-			return nil, fmt.Errorf("queue: %s: %w", file, err)
-		}
-		return k, nil
-	}
-	if !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("queue: %w", err)
-	}
-	k, err := make()
-	if err != nil {
-		return nil, err
-	}
+func parseSeed(b []byte) (nkeys.KeyPair, error) { return nkeys.FromSeed(bytes.TrimSpace(b)) }
+
+func formatSeed(k nkeys.KeyPair) ([]byte, error) {
 	seed, err := k.Seed()
-	if err != nil {
-		return nil, err
-	}
-	return k, writeSecret(file, append(seed, '\n'))
+	return append(seed, '\n'), err
 }
 
 // newUser returns the key and the credentials file of a new user with a role.

@@ -18,12 +18,6 @@ func open(t *testing.T, dir string, hosts ...string) *Keys {
 	return k
 }
 
-func read(t *testing.T, file string) []byte {
-	t.Helper()
-	b := e2e.Read(t, file)
-	return b
-}
-
 // Keys last; only the server's certificate is renewed, for a new name.
 func TestOpenAgain(t *testing.T) {
 	dir := t.TempDir()
@@ -31,7 +25,7 @@ func TestOpenAgain(t *testing.T) {
 	files := func() (all map[string][]byte) {
 		all = map[string][]byte{}
 		for _, name := range []string{"operator.seed", "account.seed", "authority.pem", "server.pem"} {
-			all[name] = read(t, filepath.Join(dir, name))
+			all[name] = e2e.Read(t, filepath.Join(dir, name))
 		}
 		return all
 	}
@@ -58,7 +52,7 @@ func TestKeep(t *testing.T) {
 	keep := func(k *Keys) []byte {
 		t.Helper()
 		e2e.Must(t, k.Keep(file, "worker", Worker))
-		return read(t, file)
+		return e2e.Read(t, file)
 	}
 	first := keep(k)
 	if !bytes.Equal(keep(open(t, dir)), first) {

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/nats-io/jwt/v2"
@@ -21,18 +20,12 @@ func (k *Keys) Push(ctx context.Context, addr string) error {
 	if err != nil {
 		return err
 	}
-	b, err := os.ReadFile(k.accountFile())
+	account, err := k.lastAccount()
 	if err != nil {
-		return fmt.Errorf("queue: %w", err)
+		return err
 	}
-	account, err := jwt.DecodeAccountClaims(string(b))
-	if err != nil {
-		return fmt.Errorf("queue: the account: %w", err)
-	}
-	for _, key := range list.revoked() {
-		account.RevokeAt(key, time.Now().Add(time.Hour))
-	}
-	token, err := account.Encode(k.realm.op)
+	list.revokeIn(account)
+	token, err := account.Encode(k.operator.key)
 	if err != nil {
 		return err
 	}
@@ -46,8 +39,8 @@ func (k *Keys) Connected(ctx context.Context, addr string) (map[string]int, erro
 			User string `json:"jwt"`
 		} `json:"connections"`
 	}
-	ask := fmt.Sprintf(`{"auth":true,"limit":4096,"acc":%q}`, k.realm.account)
-	err := k.asSystem(ctx, addr, "$SYS.REQ.ACCOUNT."+k.realm.account+".CONNZ", []byte(ask), &found)
+	ask := fmt.Sprintf(`{"auth":true,"limit":4096,"acc":%q}`, k.operator.account)
+	err := k.asSystem(ctx, addr, "$SYS.REQ.ACCOUNT."+k.operator.account+".CONNZ", []byte(ask), &found)
 	n := map[string]int{}
 	for _, c := range found.Connections {
 		if claims, err := jwt.DecodeUserClaims(c.User); err == nil {
@@ -58,7 +51,7 @@ func (k *Keys) Connected(ctx context.Context, addr string) (map[string]int, erro
 }
 
 // Dial connects to the server at an address of this machine as its own user, who may do anything.
-func (k *Keys) Dial(addr string) (*nats.Conn, error) { return k.dial(addr, k.realm.key) }
+func (k *Keys) Dial(addr string) (*nats.Conn, error) { return k.dial(addr, k.operator.accountKey) }
 
 func (k *Keys) dial(addr string, account nkeys.KeyPair) (*nats.Conn, error) {
 	user, err := ownUser(account)
@@ -72,7 +65,7 @@ func (k *Keys) dial(addr string, account nkeys.KeyPair) (*nats.Conn, error) {
 	// The server is on this machine, and what it gets is signed and no secret.
 	conf := &tls.Config{
 		MinVersion: tls.VersionTLS12, InsecureSkipVerify: true,
-		Certificates: []tls.Certificate{{Certificate: [][]byte{client.cert.Raw}, PrivateKey: client.key}},
+		Certificates: client.tls(),
 	}
 	nc, err := nats.Connect("tls://"+addr, nats.UserCredentialBytes(user), nats.Secure(conf), nats.Timeout(5*time.Second), nats.Name("vidfilter serve"))
 	if err != nil {
@@ -83,7 +76,7 @@ func (k *Keys) dial(addr string, account nkeys.KeyPair) (*nats.Conn, error) {
 
 // asSystem sends a request to the server itself.
 func (k *Keys) asSystem(ctx context.Context, addr, subject string, body []byte, data any) error {
-	nc, err := k.dial(addr, k.realm.system)
+	nc, err := k.dial(addr, k.operator.system)
 	if err != nil {
 		return err
 	}

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/nats-io/jwt/v2"
 
 	"vidfilter/internal/durable"
 	"vidfilter/internal/hint"
@@ -57,16 +60,15 @@ func (r Registry) find(name string) int {
 	return slices.IndexFunc(r, func(c Credential) bool { return c.Name == name })
 }
 
-// revoked returns the revoked public keys.
-func (r Registry) revoked() (keys []string) {
+// revokeIn revokes the revoked keys in an account.
+func (r Registry) revokeIn(account *jwt.AccountClaims) {
 	for _, c := range r {
 		for _, k := range c.Keys {
 			if !k.Revoked.IsZero() && k.Public != "" {
-				keys = append(keys, k.Public)
+				account.RevokeAt(k.Public, time.Now().Add(time.Hour)) // clocks differ, and the key is not used again
 			}
 		}
 	}
-	return keys
 }
 
 const registryFile = "credentials.json"
@@ -103,7 +105,7 @@ func change(dir string, f func(r *Registry) error) error {
 	if err != nil {
 		return err
 	}
-	return writeSecret(filepath.Join(dir, registryFile), append(b, '\n'))
+	return WriteFile(filepath.Join(dir, registryFile), append(b, '\n'))
 }
 
 var credentialName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9-]{0,62}$`) })
@@ -131,4 +133,49 @@ func checkRole(role Role) error {
 		return hint.Errorf(fmt.Sprintf("one of %v", Roles), "queue: no role %q", role)
 	}
 	return nil
+}
+
+// Role says what the holder of a credential may do.
+type Role string
+
+const (
+	Worker    Role = "worker"    // takes parts and returns them
+	Submitter Role = "submitter" // submits jobs, joins their parts, and works like a worker
+	Observer  Role = "observer"  // reads
+	Operator  Role = "operator"  // a submitter who also cancels, retries and drains others' jobs
+	Agent     Role = "agent"     // runs the batches of submitters, with their rights only
+)
+
+// Roles are all roles.
+var Roles = []Role{Worker, Submitter, Observer, Operator, Agent}
+
+// Grant lists the subjects that a role may publish and subscribe to. {{name()}} stands for the
+// name of the credential.
+type Grant struct{ Publish, Subscribe []string }
+
+// Grants are all roles' grants.
+type Grants map[Role]Grant
+
+// nobody is a subject without traffic: NATS takes an empty list for permission.
+const nobody = "_NOBODY"
+
+func (g Grant) permissions() (p jwt.Permissions) {
+	p.Pub.Allow.Add(append(slices.Clone(g.Publish), nobody)...)
+	p.Sub.Allow.Add(append(slices.Clone(g.Subscribe), nobody)...)
+	return p
+}
+
+// scopes returns the signing keys of the roles with their users' rights. The server looks it up in
+// the account, so a new version of the program may grant more or less to existing users.
+func (r operatorKeys) scopes(grants Grants) (all []*jwt.UserScope, err error) {
+	for _, role := range slices.Sorted(maps.Keys(r.roles)) {
+		s := jwt.NewUserScope()
+		s.Role = string(role)
+		s.Template.Permissions = grants[role].permissions()
+		if s.Key, err = r.roles[role].PublicKey(); err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
 }

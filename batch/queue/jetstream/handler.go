@@ -12,34 +12,31 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 
 	"vidfilter/batch/queue"
 	"vidfilter/batch/queue/jetstream/pki"
 )
 
-// head answers the clients of a queue: it alone reads and writes the streams. The verbs of a client
-// depend on its role, which is a part of the subject that NATS has checked.
-type head struct {
-	e      *Engine
-	key    []byte // of tickets
-	o      ServeOptions
-	quota  quota
-	pieces jetstream.Stream // of files
-	board  *board
-	places siteConsumers
-	turns  turns
-	desk   tickets
-	log    auditLog
-	bad    badResults
-	paused paused
+// requestHandler answers the clients of a queue: it alone reads and writes the streams. The verbs
+// of a client depend on its role, which is a part of the subject that NATS has checked.
+type requestHandler struct {
+	e         *Engine
+	key       []byte // of tickets
+	o         ServeOptions
+	quota     quota
+	cache     *recordCache
+	consumers siteConsumers
+	turns     turns
+	tickets   tickets
+	log       auditLog
+	paused    paused
 
 	requests requests
 
 	full atomic.Bool // the store has reached its limit
 
-	lanes callerQueues
-	stop  context.CancelFunc
+	callers callerQueues
+	stop    context.CancelFunc
 }
 
 // caller is the client of a request.
@@ -53,18 +50,21 @@ func (c caller) is(roles ...pki.Role) bool { return slices.Contains(roles, c.rol
 
 const answerWithin = 20 * time.Second // clients ask again
 
-// newHead makes the head of a queue; call listen.
-func newHead(e *Engine, key []byte, o ServeOptions) *head {
-	h := &head{
-		e: e, key: key, o: o, quota: quota{Quota: o.Quota, uploads: map[string]*upload{}}, board: newBoard(e),
-		places: siteConsumers{e: e, open: map[string]*siteConsumer{}}, turns: turns{share: o.Share, at: map[string]*round{}}, desk: tickets{given: map[string]issuedTicket{}, present: map[string]time.Time{}}, bad: badResults{n: map[string]int{}}, log: auditLog{to: o.Audit, refused: map[string]*refusals{}, minute: map[string]*noteCount{}},
+// newRequestHandler makes the handler of a queue; call listen.
+func newRequestHandler(e *Engine, key []byte, o ServeOptions) *requestHandler {
+	h := &requestHandler{
+		e: e, key: key, o: o, cache: newRecordCache(e), log: newAuditLog(o.Audit),
+		quota:     quota{Quota: o.Quota, uploads: map[string]*upload{}},
+		consumers: siteConsumers{e: e, open: map[string]*siteConsumer{}},
+		turns:     turns{share: o.Share, at: map[string]*round{}},
+		tickets:   tickets{given: map[string]issuedTicket{}, present: map[string]time.Time{}},
 	}
-	e.token, e.heldFor, e.parts, e.unsettled = h.token, h.paused.why, o.Sites, h.board.unsettled
+	e.token, e.heldFor, e.parts, e.unsettled = h.token, h.paused.why, o.Sites, h.cache.unsettled
 	return h
 }
 
 // listen answers until close is called.
-func (h *head) listen() error {
+func (h *requestHandler) listen() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	h.stop = cancel
 	if err := errors.Join(h.paused.load(h.o.Dir), h.requests.load(h.o.Dir, h.e.o.AckWait)); err != nil {
@@ -72,36 +72,32 @@ func (h *head) listen() error {
 	}
 	first, done := context.WithTimeout(ctx, time.Minute)
 	defer done()
-	var err error
-	if h.pieces, err = h.e.js.Stream(first, "OBJ_"+h.e.names.blobs()); err != nil {
+	if err := errors.Join(h.cache.open(first), h.cache.follow(ctx)); err != nil {
 		return err
 	}
-	if err := errors.Join(h.board.open(first), h.board.follow(ctx)); err != nil {
-		return err
-	}
-	h.lanes = callerQueues{each: map[string]*callerQueue{}, answer: func(m *nats.Msg) { h.answer(ctx, m) }, refuse: func(m *nats.Msg) {
+	h.callers = callerQueues{each: map[string]*callerQueue{}, answer: func(m *nats.Msg) { h.answer(ctx, m) }, refuse: func(m *nats.Msg) {
 		if by, _, ok := h.asker(m); ok {
 			h.log.refusal(by, "ask", claim{}, errTooMany)
 			h.send(m, failed(errTooMany))
 		}
 	}}
-	h.lanes.done.Go(func() { h.tidy(ctx) })
-	_, err = h.e.nc.Subscribe(h.e.names.ask("*", "*", "*"), func(m *nats.Msg) {
+	h.callers.done.Go(func() { h.tidy(ctx) })
+	_, err := h.e.nc.Subscribe(h.e.names.ask("*", "*", "*"), func(m *nats.Msg) {
 		if by, _, ok := h.asker(m); ok {
-			h.lanes.add(ctx, by.name, m)
+			h.callers.add(ctx, by.name, m)
 		}
 	})
 	return err
 }
 
-func (h *head) close() error {
-	h.lanes.end(h.stop)
+func (h *requestHandler) close() error {
+	h.callers.end(h.stop)
 	return nil
 }
 
 // asker returns the caller and the verb of a request. A client may name any subject for the answer,
 // but only its own inbox gets one.
-func (h *head) asker(m *nats.Msg) (by caller, verb string, ok bool) {
+func (h *requestHandler) asker(m *nats.Msg) (by caller, verb string, ok bool) {
 	t := strings.Split(strings.TrimPrefix(m.Subject, string(h.e.names)+".ask."), ".")
 	if len(t) != 3 || !strings.HasPrefix(m.Reply, inbox(t[1])+".") {
 		return by, "", false
@@ -109,8 +105,7 @@ func (h *head) asker(m *nats.Msg) (by caller, verb string, ok bool) {
 	return caller{role: pki.Role(t[0]), name: t[1]}, t[2], true
 }
 
-// answer answers a message.
-func (h *head) answer(ctx context.Context, m *nats.Msg) {
+func (h *requestHandler) answer(ctx context.Context, m *nats.Msg) {
 	by, what, _ := h.asker(m)
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
@@ -121,7 +116,7 @@ func (h *head) answer(ctx context.Context, m *nats.Msg) {
 	h.send(m, a)
 }
 
-func (h *head) send(m *nats.Msg, a answer) {
+func (h *requestHandler) send(m *nats.Msg, a answer) {
 	back, err := pack(a, a.data)
 	if err == nil {
 		back.Subject = m.Reply
@@ -136,7 +131,7 @@ func (h *head) send(m *nats.Msg, a answer) {
 
 // verb answers one kind of request, for some roles.
 type verb struct {
-	do    func(h *head, ctx context.Context, by caller, m *nats.Msg) (answer, error)
+	do    func(h *requestHandler, ctx context.Context, by caller, m *nats.Msg) (answer, error)
 	roles []pki.Role
 }
 
@@ -144,8 +139,8 @@ type verb struct {
 func verbOf[R any, P interface {
 	*R
 	anyRequest
-}](do func(h *head, ctx context.Context, by caller, q P) (answer, error), roles []pki.Role) verb {
-	return verb{func(h *head, ctx context.Context, by caller, m *nats.Msg) (answer, error) {
+}](do func(h *requestHandler, ctx context.Context, by caller, q P) (answer, error), roles []pki.Role) verb {
+	return verb{func(h *requestHandler, ctx context.Context, by caller, m *nats.Msg) (answer, error) {
 		q := P(new(R))
 		data, err := unpack(m, q)
 		if err != nil {
@@ -164,51 +159,51 @@ var (
 )
 
 var verbs = map[string]verb{
-	"hello": verbOf((*head).hello, pki.Roles),
+	"hello": verbOf((*requestHandler).hello, pki.Roles),
 
-	"fetch":    verbOf((*head).fetch, working),
-	"extend":   verbOf((*head).extend, working),
-	"progress": verbOf((*head).progress, working),
-	"return":   verbOf((*head).giveBack, working),
-	"take":     verbOf((*head).take, working),
-	"wanted":   verbOf((*head).wanted, working),
-	"settle":   verbOf((*head).settle, working),
-	"presence": verbOf((*head).presence, working),
-	"results":  verbOf((*head).results, working),
+	"fetch":    verbOf((*requestHandler).fetch, working),
+	"extend":   verbOf((*requestHandler).extend, working),
+	"progress": verbOf((*requestHandler).progress, working),
+	"return":   verbOf((*requestHandler).returnTask, working),
+	"take":     verbOf((*requestHandler).take, working),
+	"wanted":   verbOf((*requestHandler).wanted, working),
+	"settle":   verbOf((*requestHandler).settle, working),
+	"presence": verbOf((*requestHandler).presence, working),
+	"results":  verbOf((*requestHandler).results, working),
 
-	"piece-in":  verbOf((*head).pieceIn, working),
-	"file-in":   verbOf((*head).fileIn, working),
-	"file":      verbOf((*head).file, working),
-	"piece-out": verbOf((*head).pieceOut, working),
-	"remove":    verbOf((*head).remove, working),
-	"files":     verbOf((*head).files, making),
+	"piece-in":  verbOf((*requestHandler).pieceIn, working),
+	"file-in":   verbOf((*requestHandler).fileIn, working),
+	"file":      verbOf((*requestHandler).file, working),
+	"piece-out": verbOf((*requestHandler).pieceOut, working),
+	"remove":    verbOf((*requestHandler).remove, working),
+	"files":     verbOf((*requestHandler).files, making),
 
-	"submit": verbOf((*head).submit, making),
-	"cancel": verbOf((*head).cancel, making),
-	"finish": verbOf((*head).finish, making),
-	"forget": verbOf((*head).forget, making),
-	"pause":  verbOf((*head).pause, making),
-	"log":    verbOf((*head).said, making),
-	"give":   verbOf((*head).handOver, []pki.Role{pki.Operator}),
+	"submit": verbOf((*requestHandler).submit, making),
+	"cancel": verbOf((*requestHandler).cancel, making),
+	"finish": verbOf((*requestHandler).finish, making),
+	"forget": verbOf((*requestHandler).forget, making),
+	"pause":  verbOf((*requestHandler).pause, making),
+	"log":    verbOf((*requestHandler).jobLog, making),
+	"give":   verbOf((*requestHandler).handOver, []pki.Role{pki.Operator}),
 
-	"get":     verbOf((*head).get, reading),
-	"jobs":    verbOf((*head).jobs, reading),
-	"workers": verbOf((*head).workers, reading),
-	"sizes":   verbOf((*head).sizes, reading),
+	"get":     verbOf((*requestHandler).get, reading),
+	"jobs":    verbOf((*requestHandler).jobs, reading),
+	"workers": verbOf((*requestHandler).workers, reading),
+	"sizes":   verbOf((*requestHandler).sizes, reading),
 
-	"batch-add":    verbOf((*head).addRequest, making),
-	"batch-change": verbOf((*head).changeRequest, making),
-	"batches":      verbOf((*head).listRequests, reading),
-	"batch-take":   verbOf((*head).takeRequest, running),
-	"batch-hold":   verbOf((*head).holdRequest, running),
-	"batch-return": verbOf((*head).returnRequest, running),
-	"batch-end":    verbOf((*head).endRequest, running),
+	"batch-add":    verbOf((*requestHandler).addRequest, making),
+	"batch-change": verbOf((*requestHandler).changeRequest, making),
+	"batches":      verbOf((*requestHandler).listRequests, reading),
+	"batch-take":   verbOf((*requestHandler).takeRequest, running),
+	"batch-hold":   verbOf((*requestHandler).holdRequest, running),
+	"batch-return": verbOf((*requestHandler).returnRequest, running),
+	"batch-end":    verbOf((*requestHandler).endRequest, running),
 }
 
 // changing are the verbs whose effect the next request must show.
 var changing = map[string]bool{"submit": true, "cancel": true, "finish": true, "forget": true, "give": true, "pause": true}
 
-func (h *head) do(ctx context.Context, by caller, what string, m *nats.Msg) (answer, error) {
+func (h *requestHandler) do(ctx context.Context, by caller, what string, m *nats.Msg) (answer, error) {
 	var q request
 	if _, err := unpack(m, &q); err != nil {
 		return answer{}, fmt.Errorf("%w: %w", errMalformed, err)
@@ -223,9 +218,9 @@ func (h *head) do(ctx context.Context, by caller, what string, m *nats.Msg) (ans
 		a, err = h.ask(ctx, by, what, m)
 	}
 	if err == nil && changing[what] {
-		err = h.board.read(ctx)
+		err = h.cache.read(ctx)
 	}
-	if errors.Is(err, ErrRefused) {
+	if errors.Is(err, queue.ErrRefused) {
 		var c claim
 		if q.Ticket != nil {
 			c, _ = fromSubject(q.Ticket.Subject)
@@ -236,13 +231,13 @@ func (h *head) do(ctx context.Context, by caller, what string, m *nats.Msg) (ans
 	return a, err
 }
 
-func (h *head) ask(ctx context.Context, by caller, what string, m *nats.Msg) (answer, error) {
+func (h *requestHandler) ask(ctx context.Context, by caller, what string, m *nats.Msg) (answer, error) {
 	v, ok := verbs[what]
 	if !ok {
-		return answer{}, fmt.Errorf("%w: nothing answers to %q", ErrRefused, what)
+		return answer{}, fmt.Errorf("%w: nothing answers to %q", queue.ErrRefused, what)
 	}
 	if !by.is(v.roles...) {
-		return answer{}, fmt.Errorf("%w: a credential of the role %s may not ask for %q", ErrRefused, by.role, what)
+		return answer{}, fmt.Errorf("%w: a credential of the role %s may not ask for %q", queue.ErrRefused, by.role, what)
 	}
 	return v.do(h, ctx, by, m)
 }
@@ -255,19 +250,19 @@ func older(protocol int) string {
 	return "update the machine of the queue"
 }
 
-func (h *head) hello(context.Context, caller, *request) (answer, error) {
+func (h *requestHandler) hello(context.Context, caller, *request) (answer, error) {
 	return answer{Version: h.o.Version, Lease: h.e.o.AckWait}, nil
 }
 
 // mostPresent limits the workers of a credential.
 const mostPresent = 1024
 
-func (h *head) presence(ctx context.Context, by caller, q *presenceRequest) (answer, error) {
+func (h *requestHandler) presence(ctx context.Context, by caller, q *presenceRequest) (answer, error) {
 	if !isName(q.Worker) || q.Presence != nil && !isPresence(*q.Presence) {
 		return answer{}, fmt.Errorf("%w: worker %q", errMalformed, q.Worker)
 	}
-	if !h.desk.here(by, q.Worker, q.Presence != nil, h.e.o.AckWait) {
-		return answer{}, fmt.Errorf("%w: %q has %d workers, and may have no more", ErrRefused, by.name, mostPresent)
+	if !h.tickets.here(by, q.Worker, q.Presence != nil, h.e.o.AckWait) {
+		return answer{}, fmt.Errorf("%w: %q has %d workers, and may have no more", queue.ErrRefused, by.name, mostPresent)
 	}
 	if q.Presence != nil {
 		q.Presence.Credential = by.name
@@ -277,7 +272,7 @@ func (h *head) presence(ctx context.Context, by caller, q *presenceRequest) (ans
 
 // results returns the results of a job to its owner. Other callers learn whether their own task has
 // a result.
-func (h *head) results(ctx context.Context, by caller, q *request) (answer, error) {
+func (h *requestHandler) results(ctx context.Context, by caller, q *request) (answer, error) {
 	own := !by.is(pki.Worker)
 	if own {
 		_, err := h.own(ctx, by, q.ID)
@@ -305,7 +300,7 @@ func (h *head) results(ctx context.Context, by caller, q *request) (answer, erro
 // mostJob limits a job's description.
 const mostJob = 64 << 10
 
-func (h *head) submit(ctx context.Context, by caller, q *submitRequest) (answer, error) {
+func (h *requestHandler) submit(ctx context.Context, by caller, q *submitRequest) (answer, error) {
 	if q.Job == nil {
 		return answer{}, fmt.Errorf("%w: no job", errMalformed)
 	}
@@ -348,7 +343,7 @@ func submitted(before, after *record) string {
 }
 
 // own returns the record of a job that the caller may change.
-func (h *head) own(ctx context.Context, by caller, id string) (*record, error) {
+func (h *requestHandler) own(ctx context.Context, by caller, id string) (*record, error) {
 	if !isName(id) {
 		return nil, fmt.Errorf("%w: job %q", errMalformed, id)
 	}
@@ -357,7 +352,7 @@ func (h *head) own(ctx context.Context, by caller, id string) (*record, error) {
 		return nil, err
 	}
 	if !by.owns(r) {
-		return nil, fmt.Errorf("%w: the job %s is of %q; an operator may change it", ErrRefused, id, r.Job.User)
+		return nil, fmt.Errorf("%w: the job %s is of %q; an operator may change it", queue.ErrRefused, id, r.Job.User)
 	}
 	return r, nil
 }
@@ -380,36 +375,36 @@ const (
 
 // mayAdd refuses new jobs beyond the limits of a credential, and IDs that end in the name of
 // another.
-func (h *head) mayAdd(ctx context.Context, by caller, j *queue.Job) error {
+func (h *requestHandler) mayAdd(ctx context.Context, by caller, j *queue.Job) error {
 	if name, ok := queue.OwnerOf(j.ID); ok && name != by.name {
-		return fmt.Errorf("%w: the ID %s is for jobs of %q", ErrRefused, j.ID, name)
+		return fmt.Errorf("%w: the ID %s is for jobs of %q", queue.ErrRefused, j.ID, name)
 	}
-	if err := h.board.read(ctx); err != nil {
+	if err := h.cache.read(ctx); err != nil {
 		return err
 	}
-	u := h.board.usage(by.name)
+	u := h.cache.usage(by.name)
 	if _, known := u.sites[j.Site]; !known && len(u.sites) >= mostSites {
 		return fmt.Errorf("%w: jobs of %q that have not ended are of %d folders, which is the limit (vidfilter jobs --remove)", queue.ErrQuota, by.name, len(u.sites))
 	}
-	for _, id := range h.board.surplus(by.name, mostJobs-1, mostRecords-mostJob) {
+	for _, id := range h.cache.surplus(by.name, mostJobs-1, mostRecords-mostJob) {
 		if err := h.drop(ctx, id, "made room"); err != nil {
 			return err
 		}
 	}
-	if u = h.board.usage(by.name); u.jobs >= mostJobs || u.records > mostRecords-mostJob {
+	if u = h.cache.usage(by.name); u.jobs >= mostJobs || u.records > mostRecords-mostJob {
 		return fmt.Errorf("%w: %q has %d jobs that have not ended, which is the limit (vidfilter jobs --remove)", queue.ErrQuota, by.name, u.jobs)
 	}
 	return nil
 }
 
 // drop removes a job that has ended, and its files.
-func (h *head) drop(ctx context.Context, id, why string) error {
+func (h *requestHandler) drop(ctx context.Context, id, why string) error {
 	r, _, err := h.e.get(ctx, id)
 	if errors.Is(err, queue.ErrNoJob) {
 		return nil
 	}
 	if err == nil {
-		err = errors.Join(h.e.Forget(ctx, id), h.removeAll(ctx, id), h.board.read(ctx))
+		err = errors.Join(h.e.Forget(ctx, id), h.removeAll(ctx, id), h.cache.read(ctx))
 	}
 	if err == nil {
 		h.log.note(caller{name: "serve"}, "removed", r.Job, Note{Why: why})
@@ -417,36 +412,32 @@ func (h *head) drop(ctx context.Context, id, why string) error {
 	return err
 }
 
-func (h *head) cancel(ctx context.Context, by caller, q *cancelRequest) (answer, error) {
-	r, err := h.own(ctx, by, q.ID)
-	if err != nil {
-		return answer{}, err
-	}
-	if err := h.e.Cancel(ctx, q.ID, brief(q.Reason)); err != nil || !r.live() {
-		return answer{}, err
-	}
-	h.log.note(by, "cancelled", r.Job, Note{})
-	return answer{}, h.removeAll(ctx, q.ID)
+func (h *requestHandler) cancel(ctx context.Context, by caller, q *cancelRequest) (answer, error) {
+	return h.endJob(ctx, by, q.ID, "cancelled", func() error { return h.e.Cancel(ctx, q.ID, brief(q.Reason)) })
 }
 
 // finish ends a job whose output was found done.
-func (h *head) finish(ctx context.Context, by caller, q *finishRequest) (answer, error) {
-	r, err := h.own(ctx, by, q.ID)
-	if err != nil {
-		return answer{}, err
-	}
+func (h *requestHandler) finish(ctx context.Context, by caller, q *finishRequest) (answer, error) {
 	if len(q.Result) > mostResult {
 		return answer{}, fmt.Errorf("%w: a result of %d bytes", queue.ErrQuota, len(q.Result))
 	}
-	if err := h.e.Finish(ctx, q.ID, q.Result); err != nil || !r.live() {
-		return answer{}, err
-	}
-	h.log.note(by, "finished", r.Job, Note{})
-	return answer{}, h.removeAll(ctx, q.ID)
+	return h.endJob(ctx, by, q.ID, "finished", func() error { return h.e.Finish(ctx, q.ID, q.Result) })
 }
 
-// forget removes a job that has ended.
-func (h *head) forget(ctx context.Context, by caller, q *request) (answer, error) {
+// endJob ends a job of the caller, unless it has ended, and removes its files.
+func (h *requestHandler) endJob(ctx context.Context, by caller, id, how string, end func() error) (answer, error) {
+	r, err := h.own(ctx, by, id)
+	if err == nil {
+		err = end()
+	}
+	if err != nil || !r.live() {
+		return answer{}, err
+	}
+	h.log.note(by, how, r.Job, Note{})
+	return answer{}, h.removeAll(ctx, id)
+}
+
+func (h *requestHandler) forget(ctx context.Context, by caller, q *request) (answer, error) {
 	r, err := h.own(ctx, by, q.ID)
 	if err != nil {
 		return answer{}, err
@@ -459,7 +450,7 @@ func (h *head) forget(ctx context.Context, by caller, q *request) (answer, error
 }
 
 // handOver makes a job another credential's.
-func (h *head) handOver(ctx context.Context, by caller, q *giveRequest) (answer, error) {
+func (h *requestHandler) handOver(ctx context.Context, by caller, q *giveRequest) (answer, error) {
 	r, err := h.own(ctx, by, q.ID)
 	if err != nil {
 		return answer{}, err
@@ -475,18 +466,18 @@ func (h *head) handOver(ctx context.Context, by caller, q *giveRequest) (answer,
 	}
 	h.log.note(by, "handed over", r.Job, Note{About: q.Name})
 	// into the hands of the new owner's workers
-	return answer{}, errors.Join(h.e.purgeTasks(ctx, q.ID, r.Epoch), h.board.read(ctx), h.e.putOpen(ctx, r))
+	return answer{}, errors.Join(h.e.purgeTasks(ctx, q.ID, r.Epoch), h.cache.read(ctx), h.e.putOpen(ctx, r))
 }
 
 // removeAll removes the files of a job. fileIn refuses files still in transit.
-func (h *head) removeAll(ctx context.Context, job string) (err error) {
-	for _, n := range h.board.files(job) {
+func (h *requestHandler) removeAll(ctx context.Context, job string) (err error) {
+	for _, n := range h.cache.files(job) {
 		err = errors.Join(err, blobs{h.e}.Delete(ctx, n))
 	}
 	return err
 }
 
-func (h *head) get(ctx context.Context, by caller, q *request) (answer, error) {
+func (h *requestHandler) get(ctx context.Context, by caller, q *request) (answer, error) {
 	s, err := h.e.Get(ctx, q.ID)
 	if h.o.Public != nil && !by.ownsOf(s.Job.User) {
 		s.Job = h.o.Public(s.Job)
@@ -498,17 +489,17 @@ func (h *head) get(ctx context.Context, by caller, q *request) (answer, error) {
 const answerSize = 256 << 10
 
 // jobs returns the records that changed after a revision, the oldest change first.
-func (h *head) jobs(ctx context.Context, by caller, q *jobsRequest) (answer, error) {
-	p, err := h.board.list(ctx, listing{q.Since, min(answerSize, h.e.maxBytes/2), q.Most, by, h.o.Public})
+func (h *requestHandler) jobs(ctx context.Context, by caller, q *jobsRequest) (answer, error) {
+	p, err := h.cache.list(ctx, listing{q.Since, min(answerSize, h.e.maxBytes/2), q.Most, by, h.o.Public})
 	return answer{Records: p.found, More: p.more, Left: p.left}, err
 }
 
 // sizes returns the bytes that the files of jobs take in the store.
-func (h *head) sizes(context.Context, caller, *request) (answer, error) {
-	return answer{Sizes: h.board.bytes()}, nil
+func (h *requestHandler) sizes(context.Context, caller, *request) (answer, error) {
+	return answer{Sizes: h.cache.bytes()}, nil
 }
 
-func (h *head) workers(ctx context.Context, _ caller, _ *request) (a answer, err error) {
+func (h *requestHandler) workers(ctx context.Context, _ caller, _ *request) (a answer, err error) {
 	all, err := h.e.Workers(ctx)
 	for _, w := range all {
 		a.Workers = append(a.Workers, seenWorker{w, w.Seen})

@@ -67,10 +67,10 @@ const idleUpload = time.Hour
 
 // mayTouch checks that a client may read or write a file. A submitter may use the files of its
 // jobs, the holder of a task's ticket the packets JOB/in/NUMBER and the results JOB/out/NUMBER.*.
-func (h *head) mayTouch(ctx context.Context, by caller, q *fileRequest, write bool) error {
+func (h *requestHandler) mayTouch(ctx context.Context, by caller, q *fileRequest, write bool) error {
 	job, rest, ok := strings.Cut(q.Name, "/")
 	if !ok || !isName(job) || len(q.Name) > 512 {
-		return fmt.Errorf("%w: no file can have the name %q", ErrRefused, q.Name)
+		return fmt.Errorf("%w: no file can have the name %q", queue.ErrRefused, q.Name)
 	}
 	if q.Ticket != nil {
 		a, err := h.atWork(ctx, by, &q.request)
@@ -84,7 +84,7 @@ func (h *head) mayTouch(ctx context.Context, by caller, q *fileRequest, write bo
 		}
 	}
 	if by.is(pki.Worker) {
-		return fmt.Errorf("%w: the file %q is of none of %q's tasks", ErrRefused, q.Name, by.name)
+		return fmt.Errorf("%w: the file %q is of none of %q's tasks", queue.ErrRefused, q.Name, by.name)
 	}
 	_, err := h.own(ctx, by, job)
 	return err
@@ -100,7 +100,7 @@ func nuid(by caller, id string) (string, error) {
 	return by.name + "-" + id, nil
 }
 
-func (h *head) pieceIn(ctx context.Context, by caller, q *pieceRequest) (answer, error) {
+func (h *requestHandler) pieceIn(ctx context.Context, by caller, q *pieceRequest) (answer, error) {
 	if err := h.mayTouch(ctx, by, &q.fileRequest, true); err != nil {
 		return answer{}, err
 	}
@@ -119,10 +119,10 @@ func (h *head) pieceIn(ctx context.Context, by caller, q *pieceRequest) (answer,
 // room counts a piece, or returns why there is no room for it. Packets may fill only half of the
 // store: results need the rest, or no job would end. A credential may use three times the free
 // space, so that it cannot take all from the others.
-func (h *head) room(ctx context.Context, name, id string, last uint64, n int64) error {
+func (h *requestHandler) room(ctx context.Context, name, id string, last uint64, n int64) error {
 	job, rest, _ := strings.Cut(name, "/")
-	whole, user := h.board.job(job)
-	has := h.board.usage(user)
+	whole, user := h.cache.job(job)
+	has := h.cache.usage(user)
 	h.quota.mu.Lock()
 	defer h.quota.mu.Unlock()
 	u, q := h.quota.upload(id, job, user), &h.quota
@@ -151,12 +151,12 @@ func (h *head) room(ctx context.Context, name, id string, last uint64, n int64) 
 
 // isFull returns an error if the store has no room for another file of a credential, which has
 // some bytes.
-func (h *head) isFull(ctx context.Context, user string, has int64, packets bool) error {
-	s, err := h.e.js.Stream(ctx, "OBJ_"+h.e.names.blobs())
+func (h *requestHandler) isFull(ctx context.Context, user string, has int64, packets bool) error {
+	now, err := h.e.files.Info(ctx)
 	if err != nil {
 		return err
 	}
-	used := int64(s.CachedInfo().State.Bytes)
+	used := int64(now.State.Bytes)
 	most := h.quota.Store / 10 * 9
 	if packets {
 		most /= 2
@@ -170,8 +170,7 @@ func (h *head) isFull(ctx context.Context, user string, has int64, packets bool)
 	return nil
 }
 
-// fileIn makes a file of pieces.
-func (h *head) fileIn(ctx context.Context, by caller, q *fileInRequest) (answer, error) {
+func (h *requestHandler) fileIn(ctx context.Context, by caller, q *fileInRequest) (answer, error) {
 	if err := h.mayTouch(ctx, by, &q.fileRequest, true); err != nil {
 		return answer{}, err
 	}
@@ -229,7 +228,7 @@ func (q *quota) forget(id string) {
 	delete(q.uploads, id)
 }
 
-func (h *head) file(ctx context.Context, by caller, q *fileRequest) (answer, error) {
+func (h *requestHandler) file(ctx context.Context, by caller, q *fileRequest) (answer, error) {
 	if err := h.mayTouch(ctx, by, q, false); err != nil {
 		return answer{}, err
 	}
@@ -237,7 +236,7 @@ func (h *head) file(ctx context.Context, by caller, q *fileRequest) (answer, err
 	return answer{Info: info}, err
 }
 
-func (h *head) info(ctx context.Context, name string) (*jetstream.ObjectInfo, error) {
+func (h *requestHandler) info(ctx context.Context, name string) (*jetstream.ObjectInfo, error) {
 	info, err := h.e.objects.GetInfo(ctx, name)
 	if errors.Is(err, jetstream.ErrObjectNotFound) {
 		return nil, fmt.Errorf("%w: %s", queue.ErrNoBlob, name)
@@ -245,8 +244,7 @@ func (h *head) info(ctx context.Context, name string) (*jetstream.ObjectInfo, er
 	return info, err
 }
 
-// pieceOut returns the next piece of a file.
-func (h *head) pieceOut(ctx context.Context, by caller, q *pieceRequest) (answer, error) {
+func (h *requestHandler) pieceOut(ctx context.Context, by caller, q *pieceRequest) (answer, error) {
 	if err := h.mayTouch(ctx, by, &q.fileRequest, false); err != nil {
 		return answer{}, err
 	}
@@ -257,25 +255,24 @@ func (h *head) pieceOut(ctx context.Context, by caller, q *pieceRequest) (answer
 	if info.NUID != q.NUID {
 		return answer{}, errReplaced
 	}
-	m, err := h.pieces.GetMsg(ctx, q.Last+1, jetstream.WithGetMsgSubject(blobs{h.e}.pieces(info.NUID)))
+	m, err := h.e.files.GetMsg(ctx, q.Last+1, jetstream.WithGetMsgSubject(blobs{h.e}.pieces(info.NUID)))
 	if err != nil {
 		return answer{}, err
 	}
 	return answer{Seq: m.Sequence, data: m.Data}, nil
 }
 
-func (h *head) remove(ctx context.Context, by caller, q *fileRequest) (answer, error) {
+func (h *requestHandler) remove(ctx context.Context, by caller, q *fileRequest) (answer, error) {
 	if err := h.mayTouch(ctx, by, q, true); err != nil {
 		return answer{}, err
 	}
 	return answer{}, blobs{h.e}.Delete(ctx, q.Name)
 }
 
-// files lists the files of a job.
-func (h *head) files(ctx context.Context, by caller, q *fileRequest) (answer, error) {
+func (h *requestHandler) files(ctx context.Context, by caller, q *fileRequest) (answer, error) {
 	job, _, _ := strings.Cut(q.Name, "/")
 	if _, err := h.own(ctx, by, job); err != nil {
 		return answer{}, err
 	}
-	return answer{Names: h.board.files(job)}, nil
+	return answer{Names: h.cache.files(job)}, nil
 }

@@ -15,7 +15,7 @@ import (
 type Acting struct{ ID, Hold, Owner string }
 
 // actor returns the caller whose rights a request has.
-func (h *head) actor(by caller, q *request) (caller, error) {
+func (h *requestHandler) actor(by caller, q *request) (caller, error) {
 	if q.For == "" {
 		return by, nil
 	}
@@ -23,13 +23,13 @@ func (h *head) actor(by caller, q *request) (caller, error) {
 	defer h.requests.mu.Unlock()
 	p, err := h.requests.held(by, q.For, q.Hold)
 	if err != nil {
-		return by, fmt.Errorf("%w: %v", ErrRefused, err)
+		return by, fmt.Errorf("%w: %v", queue.ErrRefused, err)
 	}
 	return caller{pki.Submitter, p.User, by.name}, nil
 }
 
 // locked calls f for the request of an answer.
-func (h *head) locked(f func(r *requests) (*batchEntry, error)) (answer, error) {
+func (h *requestHandler) locked(f func(r *requests) (*batchEntry, error)) (answer, error) {
 	h.requests.mu.Lock()
 	defer h.requests.mu.Unlock()
 	p, err := f(&h.requests)
@@ -39,7 +39,7 @@ func (h *head) locked(f func(r *requests) (*batchEntry, error)) (answer, error) 
 	return answer{Batches: []queue.RequestStatus{h.requests.status(p)}}, nil
 }
 
-func (h *head) addRequest(_ context.Context, by caller, q *batchRequest) (answer, error) {
+func (h *requestHandler) addRequest(_ context.Context, by caller, q *batchRequest) (answer, error) {
 	if q.Batch == nil || len(q.Worker) > mostNote || q.Hold != "" && !isName(q.Hold) {
 		return answer{}, fmt.Errorf("%w: no batch", errMalformed)
 	}
@@ -52,7 +52,7 @@ func (h *head) addRequest(_ context.Context, by caller, q *batchRequest) (answer
 	})
 }
 
-func (h *head) takeRequest(_ context.Context, by caller, q *batchRequest) (answer, error) {
+func (h *requestHandler) takeRequest(_ context.Context, by caller, q *batchRequest) (answer, error) {
 	if q.Hold != "" && !isName(q.Hold) || len(q.Worker) > mostNote || !filepath.IsAbs(q.Folder) || len(q.Folder) > 4*mostNote {
 		return answer{}, fmt.Errorf("%w: agent %q of %q", errMalformed, q.Worker, q.Folder)
 	}
@@ -65,15 +65,15 @@ func (h *head) takeRequest(_ context.Context, by caller, q *batchRequest) (answe
 	})
 }
 
-func (h *head) holdRequest(_ context.Context, by caller, q *batchRequest) (answer, error) {
+func (h *requestHandler) holdRequest(_ context.Context, by caller, q *batchRequest) (answer, error) {
 	return h.locked(func(r *requests) (*batchEntry, error) { return nil, r.hold(by, q.ID, q.Hold) })
 }
 
-func (h *head) returnRequest(_ context.Context, by caller, q *batchRequest) (answer, error) {
+func (h *requestHandler) returnRequest(_ context.Context, by caller, q *batchRequest) (answer, error) {
 	return h.locked(func(r *requests) (*batchEntry, error) { return nil, r.release(by, q.ID, q.Hold, q.Why) })
 }
 
-func (h *head) endRequest(_ context.Context, by caller, q *batchRequest) (answer, error) {
+func (h *requestHandler) endRequest(_ context.Context, by caller, q *batchRequest) (answer, error) {
 	if q.Ending == nil || !q.Ending.State.Ended() {
 		return answer{}, fmt.Errorf("%w: no ending", errMalformed)
 	}
@@ -89,7 +89,7 @@ func (h *head) endRequest(_ context.Context, by caller, q *batchRequest) (answer
 	})
 }
 
-func (h *head) changeRequest(_ context.Context, by caller, q *batchRequest) (answer, error) {
+func (h *requestHandler) changeRequest(_ context.Context, by caller, q *batchRequest) (answer, error) {
 	return h.locked(func(r *requests) (*batchEntry, error) {
 		p, err := r.change(by, q.ID, q.Change)
 		if err == nil {
@@ -101,7 +101,7 @@ func (h *head) changeRequest(_ context.Context, by caller, q *batchRequest) (ans
 
 // listRequests returns one request, or all without their large fields. Those of others are without
 // names of files.
-func (h *head) listRequests(_ context.Context, by caller, q *batchRequest) (a answer, err error) {
+func (h *requestHandler) listRequests(_ context.Context, by caller, q *batchRequest) (a answer, err error) {
 	h.requests.mu.Lock()
 	defer h.requests.mu.Unlock()
 	for _, p := range h.requests.sorted() {
@@ -133,13 +133,13 @@ var _ queue.Requests = asker(nil)
 func (s *Server) Requests(name string) queue.Requests {
 	by := caller{role: pki.Operator, name: name}
 	return asker(func(ctx context.Context, verb string, q *batchRequest) (answer, error) {
-		do := map[string]func(*head, context.Context, caller, *batchRequest) (answer, error){
-			"batch-add": (*head).addRequest, "batch-change": (*head).changeRequest, "batches": (*head).listRequests,
+		do := map[string]func(*requestHandler, context.Context, caller, *batchRequest) (answer, error){
+			"batch-add": (*requestHandler).addRequest, "batch-change": (*requestHandler).changeRequest, "batches": (*requestHandler).listRequests,
 		}[verb]
 		if do == nil {
-			return answer{}, fmt.Errorf("%w: the server runs no batches", ErrRefused)
+			return answer{}, fmt.Errorf("%w: the server runs no batches", queue.ErrRefused)
 		}
-		return do(s.head, ctx, by, q)
+		return do(s.handler, ctx, by, q)
 	})
 }
 

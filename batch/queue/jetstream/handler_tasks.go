@@ -24,37 +24,37 @@ const mostAsked = 16
 
 // fetch gives out the message of a task that the client may do. Workers get tasks of some sites
 // only.
-func (h *head) fetch(ctx context.Context, by caller, q *fetchRequest) (answer, error) {
+func (h *requestHandler) fetch(ctx context.Context, by caller, q *fetchRequest) (answer, error) {
 	if n := len(q.Sites); n > mostAsked || n == 0 && !q.Any {
 		return answer{}, fmt.Errorf("%w: tasks of %d sites", errMalformed, n)
 	}
 	for _, s := range q.Sites {
 		if by.is(pki.Worker) && !slices.Contains(h.o.Sites, s) {
-			return answer{}, fmt.Errorf("%w: a worker's credential is for parts that come through the queue; a worker with --shared needs a submitter's", ErrRefused)
+			return answer{}, fmt.Errorf("%w: a worker's credential is for parts that come through the queue; a worker with --shared needs a submitter's", queue.ErrRefused)
 		}
 	}
 	if q.Any && by.is(pki.Worker) {
-		return answer{}, fmt.Errorf("%w: a worker's credential is not for tasks of any site", ErrRefused)
+		return answer{}, fmt.Errorf("%w: a worker's credential is not for tasks of any site", queue.ErrRefused)
 	}
-	if !h.desk.mayFetch(by.name, h.e.o.AckWait) {
-		return answer{}, fmt.Errorf("%w: %q has fetched %d tasks and taken none of them", ErrRefused, by.name, mostGiven)
+	if !h.tickets.mayFetch(by.name, h.e.o.AckWait) {
+		return answer{}, fmt.Errorf("%w: %q has fetched %d tasks and taken none of them", queue.ErrRefused, by.name, mostGiven)
 	}
 	if h.paused.why(by.name) != "" {
 		return answer{}, nil
 	}
-	from := h.stands(by, q)
+	from := h.siteQueues(by, q)
 	var tokens []string
 	for _, s := range from {
 		tokens = append(tokens, s.token)
 	}
-	d, err := h.places.streams(ctx, tokens)
+	d, err := h.consumers.streams(ctx, tokens)
 	if err != nil {
 		return answer{}, err
 	}
 	before := d.from
 	m, err := d.next(ctx)
 	if !slices.Equal(before, d.from) {
-		h.places.forget(d.sites)
+		h.consumers.forget(d.sites)
 	}
 	if m == nil || err != nil {
 		return answer{}, err
@@ -62,13 +62,13 @@ func (h *head) fetch(ctx context.Context, by caller, q *fetchRequest) (answer, e
 	h.took(m, from)
 	t := &ticket{Subject: m.Subject(), Reply: m.(jetstream.Msg).Reply()}
 	t.MAC = t.sign(h.key, by.name)
-	h.desk.give(t.MAC, by.name)
+	h.tickets.give(t.MAC, by.name)
 	return answer{Ticket: t, Body: m.Data()}, nil
 }
 
 // token encodes the site of a credential's task in a subject. Sites of different credentials differ
 // even if their names are equal.
-func (h *head) token(user, site string) string {
+func (h *requestHandler) token(user, site string) string {
 	if user == "" {
 		return siteToken(site)
 	}
@@ -116,7 +116,6 @@ func (p *siteConsumers) streams(ctx context.Context, tokens []string) (*streams,
 	return s, nil
 }
 
-// forget drops deleted consumers.
 func (p *siteConsumers) forget(tokens []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -140,17 +139,16 @@ func (p *siteConsumers) close(ctx context.Context, needed map[string]bool, idle 
 	}
 }
 
-// claim checks a ticket.
-func (h *head) claim(by caller, q *request) (relayed, claim, error) {
+func (h *requestHandler) claim(by caller, q *request) (relayed, claim, error) {
 	if q.Ticket == nil || !hmac.Equal([]byte(q.Ticket.MAC), []byte(q.Ticket.sign(h.key, by.name))) {
-		return relayed{}, claim{}, fmt.Errorf("%w: not the ticket of a task that was given to %q", ErrRefused, by.name)
+		return relayed{}, claim{}, fmt.Errorf("%w: not the ticket of a task that was given to %q", queue.ErrRefused, by.name)
 	}
 	c, err := fromSubject(q.Ticket.Subject)
 	return relayed{h.e.nc, q.Ticket}, c, err
 }
 
 // holder returns the attempt that a ticket has begun, and that is at its task now.
-func (h *head) holder(ctx context.Context, by caller, q *request) (*attempt, error) {
+func (h *requestHandler) holder(ctx context.Context, by caller, q *request) (*attempt, error) {
 	m, c, err := h.claim(by, q)
 	if err != nil {
 		return nil, err
@@ -160,7 +158,7 @@ func (h *head) holder(ctx context.Context, by caller, q *request) (*attempt, err
 		return nil, err
 	}
 	if t.Owner == "" || !strings.HasPrefix(t.Worker, presenceKey(by, "")) || t.Ticket != q.Ticket.MAC || q.Attempt != "" && q.Attempt != t.Owner {
-		return nil, fmt.Errorf("%w: the task %s of job %s is not, or no longer, in the hands of %q", ErrRefused, c.task, c.job, by.name)
+		return nil, fmt.Errorf("%w: the task %s of job %s is not, or no longer, in the hands of %q", queue.ErrRefused, c.task, c.job, by.name)
 	}
 	return &attempt{
 		e: h.e, id: t.Owner, worker: t.Worker, m: m, c: c, round: t.Round,
@@ -169,7 +167,7 @@ func (h *head) holder(ctx context.Context, by caller, q *request) (*attempt, err
 }
 
 // atWork returns the attempt of a ticket, as long as it has no result.
-func (h *head) atWork(ctx context.Context, by caller, q *request) (*attempt, error) {
+func (h *requestHandler) atWork(ctx context.Context, by caller, q *request) (*attempt, error) {
 	a, err := h.holder(ctx, by, q)
 	if err != nil {
 		return nil, err
@@ -178,12 +176,12 @@ func (h *head) atWork(ctx context.Context, by caller, q *request) (*attempt, err
 	case errors.Is(err, errNoResult):
 		return a, nil
 	case err == nil:
-		err = fmt.Errorf("%w: the task %s of job %s is done", ErrRefused, a.c.task, a.c.job)
+		err = fmt.Errorf("%w: the task %s of job %s is done", queue.ErrRefused, a.c.task, a.c.job)
 	}
 	return nil, err
 }
 
-func (h *head) extend(ctx context.Context, by caller, q *request) (answer, error) {
+func (h *requestHandler) extend(ctx context.Context, by caller, q *request) (answer, error) {
 	a, err := h.holder(ctx, by, q)
 	if err == nil {
 		err = a.m.InProgress()
@@ -191,14 +189,14 @@ func (h *head) extend(ctx context.Context, by caller, q *request) (answer, error
 	return answer{}, err
 }
 
-// giveBack returns a task that was not taken.
-func (h *head) giveBack(_ context.Context, by caller, q *request) (answer, error) {
+// returnTask returns a task that was not taken.
+func (h *requestHandler) returnTask(_ context.Context, by caller, q *request) (answer, error) {
 	m, c, err := h.claim(by, q)
 	if err != nil {
 		return answer{}, err
 	}
-	if !h.desk.end(q.Ticket.MAC) {
-		return answer{}, fmt.Errorf("%w: the task %s of job %s was taken, or given back before", ErrRefused, c.task, c.job)
+	if !h.tickets.end(q.Ticket.MAC) {
+		return answer{}, fmt.Errorf("%w: the task %s of job %s was taken, or given back before", queue.ErrRefused, c.task, c.job)
 	}
 	return answer{}, m.Nak()
 }
@@ -211,7 +209,7 @@ func kindOf(task string) string {
 
 func presenceKey(by caller, worker string) string { return by.name + "." + worker }
 
-func (h *head) take(ctx context.Context, by caller, q *takeRequest) (answer, error) {
+func (h *requestHandler) take(ctx context.Context, by caller, q *takeRequest) (answer, error) {
 	m, c, err := h.claim(by, &q.request)
 	if err != nil {
 		return answer{}, err
@@ -221,7 +219,7 @@ func (h *head) take(ctx context.Context, by caller, q *takeRequest) (answer, err
 	}
 	a := &attempt{e: h.e, id: q.Attempt, worker: presenceKey(by, q.Worker), holds: q.Holds, m: m, c: c, ticket: q.Ticket.MAC}
 	a.t = queue.Task{Job: c.job, Name: c.task, Kind: kindOf(c.task)}
-	if !h.desk.has(q.Ticket.MAC) {
+	if !h.tickets.has(q.Ticket.MAC) {
 		if _, err := h.holder(ctx, by, &q.request); err != nil { // else the answer was lost
 			return answer{}, err
 		}
@@ -230,7 +228,7 @@ func (h *head) take(ctx context.Context, by caller, q *takeRequest) (answer, err
 		err = a.take(ctx)
 	}
 	if err == nil || final(err) {
-		h.desk.end(q.Ticket.MAC)
+		h.tickets.end(q.Ticket.MAC)
 	}
 	if err != nil {
 		return answer{}, err
@@ -244,23 +242,23 @@ func (h *head) take(ctx context.Context, by caller, q *takeRequest) (answer, err
 
 // mayTake refuses tasks that touch the files of others' jobs, since such a task decides about the
 // result.
-func (h *head) mayTake(ctx context.Context, by caller, a *attempt) error {
+func (h *requestHandler) mayTake(ctx context.Context, by caller, a *attempt) error {
 	r, _, err := h.e.get(ctx, a.c.job)
 	if err != nil || r.malformed() || by.owns(r) || h.mayDo(a.m, r.Job.User) {
 		return nil // take reports the error
 	}
 	_ = a.m.Nak()
-	return fmt.Errorf("%w: the job %s is of %q, and %q may not decide about its files: use the same credential", ErrRefused, a.c.job, r.Job.User, by.name)
+	return fmt.Errorf("%w: the job %s is of %q, and %q may not decide about its files: use the same credential", queue.ErrRefused, a.c.job, r.Job.User, by.name)
 }
 
-// wanted returns queue.ErrTwin for an attempt that has lost its task to another one.
-func (h *head) wanted(ctx context.Context, by caller, q *request) (answer, error) {
+// wanted returns queue.ErrOvertaken for an attempt that has lost its task to another one.
+func (h *requestHandler) wanted(ctx context.Context, by caller, q *request) (answer, error) {
 	a, err := h.holder(ctx, by, q)
-	if errors.Is(err, ErrRefused) {
+	if errors.Is(err, queue.ErrRefused) {
 		if _, _, err := h.claim(by, q); err != nil {
 			return answer{}, err
 		}
-		return answer{}, queue.ErrTwin
+		return answer{}, queue.ErrOvertaken
 	}
 	if err == nil {
 		err = a.wanted(ctx)
@@ -276,7 +274,7 @@ const (
 
 // settle takes the end of an attempt. Only an attempt of the job's owner can end the job, or name
 // other tasks.
-func (h *head) settle(ctx context.Context, by caller, q *settleRequest) (answer, error) {
+func (h *requestHandler) settle(ctx context.Context, by caller, q *settleRequest) (answer, error) {
 	a, err := h.holder(ctx, by, &q.request)
 	if err != nil || q.Ending == nil {
 		return answer{}, errors.Join(err, notEnded(q))
@@ -297,7 +295,7 @@ func (h *head) settle(ctx context.Context, by caller, q *settleRequest) (answer,
 	about := Note{Task: a.c.task, Why: end.Reason}
 	if o := end.Outcome; o != nil {
 		if !by.owns(r) && (o.End || len(followers(*o)) > 0) {
-			return answer{}, fmt.Errorf("%w: the job %s is of %q, and the result of %q is one part", ErrRefused, a.c.job, r.Job.User, by.name)
+			return answer{}, fmt.Errorf("%w: the job %s is of %q, and the result of %q is one part", queue.ErrRefused, a.c.job, r.Job.User, by.name)
 		}
 		var bad error
 		if (o.End || !by.owns(r)) && len(o.Result) > mostResult {
@@ -308,8 +306,7 @@ func (h *head) settle(ctx context.Context, by caller, q *settleRequest) (answer,
 		}
 		if bad != nil {
 			about.Why = bad.Error()
-			h.log.note(by, "bad result", a.job, about)
-			h.bad.add(by.name)
+			h.log.badResult(by, a.job, about)
 		}
 	}
 	if err := a.settle(ctx, end); err != nil {
@@ -321,7 +318,7 @@ func (h *head) settle(ctx context.Context, by caller, q *settleRequest) (answer,
 }
 
 // checkResult returns an error for a result that the task cannot have.
-func (h *head) checkResult(ctx context.Context, a *attempt, o *queue.Outcome) error {
+func (h *requestHandler) checkResult(ctx context.Context, a *attempt, o *queue.Outcome) error {
 	if h.o.Check == nil {
 		return nil
 	}
@@ -332,7 +329,6 @@ func (h *head) checkResult(ctx context.Context, a *attempt, o *queue.Outcome) er
 	return err
 }
 
-// brief shortens a text for people.
 func brief(s string) string { return cut(oneLine(s), mostText) }
 
 func cut(s string, most int) string {
@@ -346,15 +342,14 @@ func cut(s string, most int) string {
 }
 
 func notEnded(q *settleRequest) error {
-	how := []string{endDone, endTwin, endCancelled, endBack, endPermanent, endDied, endFailed}
+	how := []string{endDone, endOvertaken, endCancelled, endBack, endPermanent, endDied, endFailed}
 	if q.Ending == nil || (q.Ending.How == endDone) != (q.Ending.Outcome != nil) || !slices.Contains(how, q.Ending.How) {
 		return fmt.Errorf("%w: an end without outcome", errMalformed)
 	}
 	return nil
 }
 
-// progress publishes the progress of an attempt.
-func (h *head) progress(ctx context.Context, by caller, q *progressRequest) (answer, error) {
+func (h *requestHandler) progress(ctx context.Context, by caller, q *progressRequest) (answer, error) {
 	a, err := h.holder(ctx, by, &q.request)
 	if err != nil || q.Active == nil {
 		return answer{}, err
@@ -370,7 +365,7 @@ func (h *head) progress(ctx context.Context, by caller, q *progressRequest) (ans
 	}
 	b, err := json.Marshal(now)
 	if err == nil {
-		h.e.tell(eventProgress, a.c, b)
+		h.e.publishEvent(eventProgress, a.c, b)
 	}
 	return answer{}, err
 }

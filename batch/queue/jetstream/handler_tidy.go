@@ -15,7 +15,7 @@ import (
 const orphansEvery = 10 * time.Minute
 
 // tidy ends what clients have left, until ctx ends.
-func (h *head) tidy(ctx context.Context) {
+func (h *requestHandler) tidy(ctx context.Context) {
 	orphans := time.Now()
 	for range wake.Every(ctx, min(h.e.o.AckWait, 5*time.Second)) {
 		try, cancel := context.WithTimeout(ctx, time.Minute)
@@ -23,8 +23,8 @@ func (h *head) tidy(ctx context.Context) {
 			h.full.Store(i.Limits.MaxStore > 0 && int64(i.Store) > i.Limits.MaxStore/100*99)
 			h.e.tight.Store(i.Limits.MaxStore > 0 && int64(i.Store) > i.Limits.MaxStore/100*90)
 		}
-		h.places.close(try, h.needed(), h.e.o.AckWait)
-		h.turns.forget(func(site string) bool { return len(h.board.usersAt(site, h.isForAll(site))) > 0 })
+		h.consumers.close(try, h.needed(), h.e.o.AckWait)
+		h.turns.forget(func(site string) bool { return len(h.cache.usersAt(site, h.isForAll(site))) > 0 })
 		err := h.expire(try)
 		if time.Since(orphans) > orphansEvery {
 			orphans = time.Now()
@@ -38,9 +38,9 @@ func (h *head) tidy(ctx context.Context) {
 }
 
 // needed returns the tokens of the sites of jobs that have not ended.
-func (h *head) needed() map[string]bool {
+func (h *requestHandler) needed() map[string]bool {
 	all := map[string]bool{}
-	for user, sites := range h.board.sites() {
+	for user, sites := range h.cache.sites() {
 		for _, s := range slices.Concat(sites, h.o.Sites, []string{""}) {
 			all[h.token(user, s)] = true
 		}
@@ -49,7 +49,7 @@ func (h *head) needed() map[string]bool {
 }
 
 // expire cancels jobs that nobody goes on with, and removes those that ended long ago.
-func (h *head) expire(ctx context.Context) error {
+func (h *requestHandler) expire(ctx context.Context) error {
 	if h.o.Keep <= 0 {
 		return nil
 	}
@@ -57,7 +57,7 @@ func (h *head) expire(ctx context.Context) error {
 	if err := h.requests.expire(before, fmt.Sprintf("no agent has run it for %v", h.o.Keep)); err != nil {
 		return err
 	}
-	idle, ended := h.board.older(before)
+	idle, ended := h.cache.older(before)
 	for _, id := range ended {
 		if err := h.drop(ctx, id, fmt.Sprintf("it ended more than %v ago", h.o.Keep)); err != nil {
 			return err
