@@ -121,7 +121,7 @@ func (w *deinterlacer) runsOf(t *testing.T, frames []*pipeline.Frame) (runs []de
 
 func (w *deinterlacer) timed(t *testing.T, runs []device.Run, r Repeat) []time.Duration {
 	t.Helper()
-	trial, err := newTrial(w.unit, 1, func(_ int, s []cu.Stream) error { return w.slots.launch(s[0], runs) })
+	trial, err := newBenchmark(w.unit, 1, func(_ int, s []cu.Stream) error { return w.slots.launch(s[0], runs) })
 	e2e.Must(t, err)
 	defer trial.close()
 	times, err := trial.measure(t.Context(), r)
