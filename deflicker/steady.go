@@ -56,7 +56,6 @@ func steady(changes []*change, picture int) correction {
 	return c
 }
 
-// within limits a factor to 1+most and its inverse.
 // sweep returns the lasting change across the picture, as the deviation over its areas. A lens that
 // darkens the corners causes it while the camera pans. The camera's shake then looks like flicker.
 func sweep(links []*change) float64 {
@@ -72,6 +71,7 @@ func sweep(links []*change) float64 {
 	return math.Sqrt(squares / (areas * areas))
 }
 
+// within limits a factor to 1+most and its inverse.
 func within(x, most float64) float64 { return min(max(x, 1/(1+most)), 1+most) }
 
 // curve accumulates changes into a curve that is 1 at picture own. step applies a link to a value,
