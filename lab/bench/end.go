@@ -340,7 +340,7 @@ func (j *endJob) filter(ctx context.Context, clip string, most int64) (frames in
 		defer e.Close()
 		to.Encoder, to.Device = "h264_nvenc", e
 	}
-	out, err := encode.Create("pipe:1", templateOf(in), to)
+	out, err := encode.Create("pipe:1", encode.TemplateOf(in), to)
 	if err != nil {
 		return 0, err
 	}
