@@ -74,9 +74,7 @@ func (c *chained) check(err error, finish bool) {
 	c.t.Helper()
 	c.checkEnd(err, finish)
 	c.chain.Close()
-	if n := c.memory.live.Load(); n != 0 {
-		c.t.Errorf("%d blocks were not freed", n)
-	}
+	c.memory.checkFreed(c.t)
 }
 
 // With no room but for what later filters hold and one frame, chains move on, opened again, too.

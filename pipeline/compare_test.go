@@ -159,9 +159,7 @@ func testCompare(t *testing.T, in Format, mode CompareMode, hold, frames int) {
 	for _, p := range []*Pool{src, results, composed} {
 		p.Close()
 	}
-	if mem.live.Load() != 0 {
-		t.Errorf("%d blocks never freed", mem.live.Load())
-	}
+	mem.checkFreed(t)
 }
 
 // checkCompared identifies the frames by luma column: the side that a column belongs to, and its
@@ -317,9 +315,7 @@ func TestCompareFailures(t *testing.T) {
 					t.Errorf("%d blocks still out", p.InUse())
 				}
 			}
-			if mem.live.Load() != 0 {
-				t.Errorf("%d blocks never freed", mem.live.Load())
-			}
+			mem.checkFreed(t)
 		})
 	}
 }

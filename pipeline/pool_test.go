@@ -39,9 +39,7 @@ func TestPoolGetBlocksAtTheLimitAndWakes(t *testing.T) {
 		put2()
 		put3()
 		p.Close()
-		if mem.live.Load() != 0 {
-			t.Errorf("%d blocks never freed", mem.live.Load())
-		}
+		mem.checkFreed(t)
 	})
 }
 
@@ -94,9 +92,7 @@ func TestPoolTakeNeverBlocks(t *testing.T) {
 		put()
 	}
 	p.Close()
-	if mem.live.Load() != 0 {
-		t.Errorf("%d blocks never freed", mem.live.Load())
-	}
+	mem.checkFreed(t)
 }
 
 func TestPoolNewSizeFreesTheOld(t *testing.T) {
