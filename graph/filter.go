@@ -43,10 +43,10 @@ type Filter struct {
 	all   []pipeline.Layout // that the next stage takes
 
 	run    *running
-	before source // of the frames that run is for
-	latest *stamp // the time of the latest result, nil before the first
-	fed    *stamp // the time of the latest frame
-	loose  bool   // frames themselves have come out of order, as of a live source that stands still
+	before source     // of the frames that run is for
+	latest *timestamp // the time of the latest result, nil before the first
+	fed    *timestamp // the time of the latest frame
+	loose  bool       // frames themselves have come out of order, as of a live source that stands still
 
 	number  int64   // of the frames so far
 	dropped dropped // without a result
@@ -180,7 +180,7 @@ func (f *Filter) Process(ctx context.Context, frame *pipeline.Frame, emit pipeli
 		frame.Release()
 		return errors.New("graph: a frame without a time base")
 	}
-	fed := stamp{frame.PTS, frame.Video.TimeBase}
+	fed := timestamp{frame.PTS, frame.Video.TimeBase}
 	if f.fed != nil && !fed.follows(*f.fed) {
 		f.loose = true
 	}
@@ -378,7 +378,7 @@ func (f *Filter) open(src source, layouts []pipeline.Layout) (err error) {
 		r.close()
 		return f.open(src, []pipeline.Layout{back})
 	}
-	if err := r.judgeSizes(f.o.MaxPixels); err != nil {
+	if err := r.checkSizes(f.o.MaxPixels); err != nil {
 		return err
 	}
 	r.look(src)
@@ -470,8 +470,8 @@ func (r *running) links() func(yield func(int, *C.AVFilterLink) bool) {
 	}
 }
 
-// judgeSizes refuses graphs with larger pictures than allowed.
-func (r *running) judgeSizes(most int64) error {
+// checkSizes refuses graphs with larger pictures than allowed.
+func (r *running) checkSizes(most int64) error {
 	for n, l := range r.links() {
 		size := int64(l.w) * int64(l.h)
 		if av.Depth(astiav.PixelFormat(l.format)) > 8 {
@@ -607,17 +607,17 @@ func (f *Filter) rate(first, second *C.AVFrame) {
 
 // traceOf returns the trace of a picture, nil if a filter has made it without an input.
 func traceOf(c *C.AVFrame) *trace {
-	if h := C.vf_graph_marked(c); h != 0 {
-		return cgo.Handle(h).Value().(*trace)
+	if c.opaque_ref == nil {
+		return nil
 	}
-	return nil
+	return cgo.Handle(uintptr(unsafe.Pointer(c.opaque_ref.data))).Value().(*trace)
 }
 
 // result makes a frame of a picture, which it takes.
 func (f *Filter) result(ctx context.Context, picture *astiav.Frame) (*pipeline.Frame, error) {
 	c := (*C.AVFrame)(picture.UnsafePointer())
 	frame, err := f.make(ctx, picture, traceOf(c))
-	C.vf_graph_unmark(c) // only now: the trace may end here
+	C.av_buffer_unref(&c.opaque_ref) // only now: the trace may end here
 	if err != nil {
 		picture.Free()
 		return nil, err
@@ -635,7 +635,7 @@ func (f *Filter) make(ctx context.Context, picture *astiav.Frame, t *trace) (*pi
 	if b := f.latest; t != nil && t.used && b != nil && b.pts == pts && f.run.video.Rate.Known() {
 		pts += int64(1/(f.run.video.Rate.Float64()*f.run.video.TimeBase.Float64()) + 0.5) // the second field of a single frame
 	}
-	if err := f.judgeTime(pts); err != nil {
+	if err := f.checkTime(pts); err != nil {
 		return nil, err
 	}
 	if err := av.Error(int(C.vf_graph_upright(c))); err != nil {
@@ -687,24 +687,24 @@ func (f *Filter) make(ctx context.Context, picture *astiav.Frame, t *trace) (*pi
 	return frame, nil
 }
 
-// stamp is a time.
-type stamp struct {
+// timestamp is a time.
+type timestamp struct {
 	pts  int64
 	unit pipeline.Ratio
 }
 
-func (s stamp) seconds() float64 { return float64(s.pts) * s.unit.Float64() }
+func (s timestamp) seconds() float64 { return float64(s.pts) * s.unit.Float64() }
 
 // follows reports whether a time is later than another, by an hour at most.
-func (s stamp) follows(before stamp) bool {
+func (s timestamp) follows(before timestamp) bool {
 	const most = 3600.0
 	later := C.av_compare_ts(C.int64_t(s.pts), rational(s.unit), C.int64_t(before.pts), rational(before.unit)) > 0
 	return later && s.seconds()-before.seconds() <= most
 }
 
-// judgeTime refuses times that no file can hold: each follows the one before.
-func (f *Filter) judgeTime(pts int64) error {
-	t, before := stamp{pts, f.run.video.TimeBase}, f.latest
+// checkTime refuses times that no file can hold: each follows the one before.
+func (f *Filter) checkTime(pts int64) error {
+	t, before := timestamp{pts, f.run.video.TimeBase}, f.latest
 	switch {
 	case pts == av.NoPTS:
 		return f.run.wrong(-1, "a frame comes out of it without a time", "let setpts give each frame one")

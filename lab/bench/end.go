@@ -237,7 +237,7 @@ func (r *run) jobs(ctx context.Context, clip string) (all []*endJob, err error) 
 	return all, nil
 }
 
-// tooSlow times one frame on the CPU, and returns the reason to skip so many frames, or "".
+// tooSlow times one frame on the CPU, and returns the reason to skip a run of that many, or "".
 func (r *run) tooSlow(ctx context.Context, p kernels.Bilateral, f pipeline.Format, frames int64) (string, error) {
 	src, dst := measure.Picture(f), pipeline.Blank(f)
 	start := time.Now()

@@ -57,7 +57,7 @@ func TestSearchDifferences(t *testing.T) {
 	}
 }
 
-// TestWrongFilter: a filter that does nothing is detected, and is a device error only on a device.
+// TestWrongFilter: a filter without effect is detected, and is a device error only on a device.
 func TestWrongFilter(t *testing.T) {
 	for _, onGPU := range []bool{false, true} {
 		r := &run{seen: map[checked]Check{}}

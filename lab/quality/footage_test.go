@@ -65,9 +65,9 @@ func smoother() method {
 	}}
 }
 
-// TestHeldOut: the errors by frames held out are the true ones, within a fifth or what chance does
-// in the few samples of chroma,
-// and so is the texture that is kept: a filter that smooths too much is found out.
+// TestHeldOut: the errors by frames held out are the true ones, within a fifth or the effect of
+// chance in the few samples of chroma, and so is the texture that is kept: a filter that smooths
+// too much is detected.
 func TestHeldOut(t *testing.T) {
 	f, truth := drawnFootage(t, "tuning/still", "w5", 256, 144)
 	if f.Problem != "" || f.Still < 0.5 {

@@ -92,7 +92,7 @@ func TestOtherSize(t *testing.T) {
 	}
 }
 
-// TestKinds: noise has the level that its kind says, in luma and in chroma.
+// TestKinds: noise has the level of its kind, in luma and in chroma.
 func TestKinds(t *testing.T) {
 	want := map[string][2]float64{"w5": {5, 5}, "gr10": {10, 10}, "b2": {8, 8}, "b4": {8, 8}, "vhs": {6, 6}, "hum": {5.8, 5}, "jit": {5, 5}, "dot": {7.8, 5}}
 	for _, k := range Kinds() {
