@@ -27,7 +27,7 @@ func openAll(t *testing.T, patience time.Duration) *Backend {
 	return open(t, o)
 }
 
-// inTurn denoises on all devices of b, in runs of so many frames.
+// inTurn denoises on all devices of b, in runs of the given number of frames.
 func inTurn(b *Backend, run int, o denoise.Options, clips ...noisyClip) ([][]byte, error) {
 	return denoisedBy(context.Background(), b, b.Input(), clips, func(p *pipeline.Pool) pipeline.Filter {
 		return denoise.NewFilter(denoise.InTurn(denoisers(b, o), run, o.Settings), p, o)
@@ -81,8 +81,8 @@ func TestDenoiseTurns(t *testing.T) {
 	}
 }
 
-// TestDenoiseAll: the backend's filter takes turns, with the bits of one device; that of a live
-// picture does not.
+// TestDenoiseAll: the backend's filter takes turns, with the bits of one device. The filter of a
+// live picture does not.
 func TestDenoiseAll(t *testing.T) {
 	if !onDriver(t, "") {
 		return
@@ -112,7 +112,8 @@ func TestDenoiseAll(t *testing.T) {
 	}
 }
 
-// TestDenoiseTurnsFaults: a device that fails is named, whichever it is, and nothing is left.
+// TestDenoiseTurnsFaults: the error names the device that failed, whichever it is, and all memory
+// is freed.
 func TestDenoiseTurnsFaults(t *testing.T) {
 	for _, driver := range []string{"launch=1", "launch=70", "hang=30", "lost=99", "alloc=25", "silent"} {
 		t.Run(driver, func(t *testing.T) {
@@ -136,7 +137,7 @@ func TestDenoiseTurnsFaults(t *testing.T) {
 	}
 }
 
-// TestDenoiseMemory: memory is what the windows and the frames under way need, and at 4K less than
+// TestDenoiseMemory: only the windows and the frames in flight take memory, and at 4K less than
 // 1.5 GB on each device and 1 GB on the host.
 func TestDenoiseMemory(t *testing.T) {
 	large := yuv(pipeline.YUV420P, 3840, 2160)

@@ -278,7 +278,7 @@ func TestCompareLineIsWhite(t *testing.T) {
 	}
 }
 
-// A failure leaves nothing, wherever it is: inside, in the pool, or behind.
+// After a failure all frames are freed, whether it is inside, in the pool, or behind.
 func TestCompareFailures(t *testing.T) {
 	for name, c := range map[string]struct {
 		inner func(r *rig) Filter

@@ -184,8 +184,8 @@ func (r *rig) filters(hold ...int) (fs []Filter) {
 	return fs
 }
 
-// checkEnd tests conditions after any run: nothing is left over, the order was kept, and Finish
-// was called exactly when nothing before it had failed.
+// checkEnd tests conditions after any run: all frames are freed, the order was kept, and Finish
+// was called exactly when each stage before it had succeeded.
 func (r *rig) checkEnd(err error, finish bool) {
 	r.t.Helper()
 	if n := r.live.Load(); n != 0 {

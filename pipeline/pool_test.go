@@ -59,7 +59,7 @@ func TestPoolGetEndsWithItsContext(t *testing.T) {
 			t.Errorf("blocked Get: %v", err)
 		}
 		put()
-		// A context that is over gets nothing, even when there is a block.
+		// With a context that has ended, no block is returned, even when there is one.
 		for range 20 {
 			if _, _, err := p.Get(ctx, 10); err != errFake {
 				t.Fatalf("Get with a cancelled context: %v", err)
@@ -330,7 +330,7 @@ func TestTryFrame(t *testing.T) {
 	}
 }
 
-// TestTrim: a trimmed pool keeps nothing, neither idle blocks nor returned ones, until a block is
+// TestTrim: a trimmed pool keeps no memory, neither idle blocks nor returned ones, until a block is
 // requested again.
 func TestTrim(t *testing.T) {
 	mem := &heap{}

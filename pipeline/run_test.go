@@ -145,7 +145,7 @@ func TestRunFailsAnywhere(t *testing.T) {
 				t.Errorf("Run returned %v", err)
 			}
 			r.checkEnd(err, fail.name == "finish")
-			// A filter is not told to flush either when a stage before it has failed.
+			// A filter is not flushed either when a stage before it has failed.
 			upstream := map[string][]string{"flush0": {"next", "process0"}, "flush1": {"next", "process0", "flush0", "process1"}}
 			for flush, before := range upstream {
 				if slices.Contains(before, fail.name) && r.calls[flush] > 0 {
