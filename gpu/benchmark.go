@@ -24,7 +24,8 @@ type benchmark struct {
 	next       int                                // index of the next run, over all batches
 }
 
-// newBenchmark makes the streams and events. The caller must close it. It frees everything on error.
+// newBenchmark makes the streams and events. The caller must close it. On error all is
+// freed.
 func newBenchmark(u *openDevice, streams int, queue func(run int, s []cu.Stream) error) (*benchmark, error) {
 	t := &benchmark{unit: u, queue: queue}
 	if err := u.work.do(func() error { return t.make(streams) }); err != nil {

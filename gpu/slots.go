@@ -231,8 +231,8 @@ func (s *slots) copyIn(a *upload, p place, kernels cu.Stream) (*stage, error) {
 	return st, s.failed(c.err, "copy in on")
 }
 
-// prepare queues the copy of a frame to a staging buffer, and in the stream the kernels that read it
-// there.
+// prepare queues the copy of a frame to a staging buffer, and in the stream the kernels that
+// read it there.
 func (s *slots) prepare(a *upload, p place, stream cu.Stream, runs func(from cu.DevicePtr) []device.Run) error {
 	if err := s.takeEvents(&a.ready, &a.prepared); err != nil {
 		return err

@@ -42,7 +42,7 @@ type Filter struct {
 	local bool
 	all   []pipeline.Layout // that the next stage takes
 
-	run    *running
+	run    *openGraph
 	before source     // of the frames that run is for
 	latest *timestamp // the time of the latest result, nil before the first
 	fed    *timestamp // the time of the latest frame
@@ -94,8 +94,8 @@ type source struct {
 	ranges C.enum_AVColorRange
 }
 
-// running is a graph for frames of one format.
-type running struct {
+// openGraph is a graph for frames of one format.
+type openGraph struct {
 	*parsed
 	source, sink *C.AVFilterContext
 	video        *pipeline.Video // of its results
@@ -107,7 +107,7 @@ type running struct {
 	step    C.int64_t     // how long the one before lasts
 }
 
-func (r *running) close() {
+func (r *openGraph) close() {
 	if r != nil {
 		if r.kept != nil {
 			r.kept.Free()
@@ -214,7 +214,7 @@ func (f *Filter) Process(ctx context.Context, frame *pipeline.Frame, emit pipeli
 }
 
 // do is try for calls with frames, which also fail for want of memory.
-func (r *running) do(call func() C.int) error {
+func (r *openGraph) do(call func() C.int) error {
 	var code C.int
 	err := r.try(-1, func() C.int {
 		code = call()
@@ -362,7 +362,7 @@ func (f *Filter) open(src source, layouts []pipeline.Layout) (err error) {
 	if err != nil {
 		return err
 	}
-	r := &running{parsed: p}
+	r := &openGraph{parsed: p}
 	defer func() {
 		if err != nil {
 			r.close()
@@ -391,7 +391,7 @@ func (f *Filter) open(src source, layouts []pipeline.Layout) (err error) {
 
 // back returns the layout of the frames' own kind that results are to have, if the last filter
 // makes RGB of YUV or the reverse. Results without a colour are of either kind.
-func (f *Filter) back(r *running, src source) (l pipeline.Layout, ok bool) {
+func (f *Filter) back(r *openGraph, src source) (l pipeline.Layout, ok bool) {
 	l, _, ok = av.LayoutOf(astiav.PixelFormat(C.av_buffersink_get_format(r.sink)))
 	if !ok || l.Info().Gray() || l.Info().RGB == src.format.Layout.Info().RGB {
 		return l, false
@@ -413,7 +413,7 @@ func (f *Filter) formats(src source, layouts []pipeline.Layout) (list []C.enum_A
 }
 
 // addEnds adds the filters by which frames enter and leave the graph.
-func (r *running) addEnds(src source, formats []C.enum_AVPixelFormat) error {
+func (r *openGraph) addEnds(src source, formats []C.enum_AVPixelFormat) error {
 	if r.source = r.add("buffer", "in"); r.source == nil {
 		return errors.New("graph: out of memory")
 	}
@@ -450,7 +450,7 @@ func (r *running) addEnds(src source, formats []C.enum_AVPixelFormat) error {
 	return nil
 }
 
-func (r *running) add(filter, name string) *C.AVFilterContext {
+func (r *openGraph) add(filter, name string) *C.AVFilterContext {
 	f, n := C.CString(filter), C.CString(name)
 	defer C.free(unsafe.Pointer(f))
 	defer C.free(unsafe.Pointer(n))
@@ -458,7 +458,7 @@ func (r *running) add(filter, name string) *C.AVFilterContext {
 }
 
 // links yields the links of the graph with the number of the filter before each, -1 for others.
-func (r *running) links() func(yield func(int, *C.AVFilterLink) bool) {
+func (r *openGraph) links() func(yield func(int, *C.AVFilterLink) bool) {
 	return func(yield func(int, *C.AVFilterLink) bool) {
 		for _, f := range av.Slice(r.graph.filters, int(r.graph.nb_filters)) {
 			for _, l := range av.Slice(f.outputs, int(f.nb_outputs)) {
@@ -471,7 +471,7 @@ func (r *running) links() func(yield func(int, *C.AVFilterLink) bool) {
 }
 
 // checkSizes refuses graphs with larger pictures than allowed.
-func (r *running) checkSizes(most int64) error {
+func (r *openGraph) checkSizes(most int64) error {
 	for n, l := range r.links() {
 		size := int64(l.w) * int64(l.h)
 		if av.Depth(astiav.PixelFormat(l.format)) > 8 {
@@ -485,7 +485,7 @@ func (r *running) checkSizes(most int64) error {
 }
 
 // look reads the output of the graph.
-func (r *running) look(src source) {
+func (r *openGraph) look(src source) {
 	for _, f := range av.Slice(r.graph.filters, int(r.graph.nb_filters)) {
 		switch C.GoString(f.filter.name) {
 		case "scale", "zscale":

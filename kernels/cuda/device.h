@@ -40,8 +40,8 @@ typedef uint32_t uint2 __attribute__((ext_vector_type(2)));
 #define VF_PRAGMA(x) _Pragma(#x)
 #define UNROLL_BY(n) VF_PRAGMA(clang loop unroll_count(n))
 
-// FLOAT_FUNCTION defines a function of one instruction on a float, WORD_FUNCTION one on three words,
-// the last of the given type.
+// FLOAT_FUNCTION defines a function of one instruction on a float, WORD_FUNCTION one on three
+// words, the last of the given type.
 #define FLOAT_FUNCTION(name, instruction) \
 	DEVICE float name(float x) { \
 		float y; \

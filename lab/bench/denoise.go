@@ -173,7 +173,7 @@ func (r *run) checkClip(ctx context.Context, b kernels.Backend, p kernels.Stage,
 	}
 	_, onGPU := b.(*gpu.Backend)
 	what = fmt.Sprintf("%s, %s,", what, src[0].Format)
-	c, err := measure.Hold(src[middle], want, denoiseBound, what, onGPU, func(dst, _ *pipeline.Frame) error {
+	c, err := measure.Verify(src[middle], want, denoiseBound, what, onGPU, func(dst, _ *pipeline.Frame) error {
 		filter, err := b.Filter(p, pool)
 		if err != nil {
 			return err

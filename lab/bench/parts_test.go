@@ -78,7 +78,7 @@ func TestTooSlow(t *testing.T) {
 	cpu, err := kernels.NewCPU(1, "")
 	e2e.Must(t, err)
 	defer cpu.Close()
-	r, f := &run{Places: measure.Places{CPU: cpu}}, measure.FormatOf(pipeline.YUV420P, Size{Width: 320, Height: 240})
+	r, f := &run{Backends: measure.Backends{CPU: cpu}}, measure.FormatOf(pipeline.YUV420P, Size{Width: 320, Height: 240})
 	for frames, skipped := range map[int64]bool{1: false, 1 << 40: true} {
 		why, err := r.tooSlow(context.Background(), kernels.DefaultBilateral(2), f, frames)
 		if err != nil || (why != "") != skipped {

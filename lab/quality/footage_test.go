@@ -33,12 +33,12 @@ func drawnFootage(t *testing.T, clip, kind string, width, height int) (*footage,
 	clean, err := newStretch(t.Context(), d.frames)
 	e2e.Must(t, err)
 	f := &footage{
-		Footage:   &Footage{Clip: clip, Format: d.frames[0].Format.String(), Targets: len(s.shots)},
+		Footage:   &Footage{Clip: clip, Format: d.frames[0].Format.String(), Targets: len(s.targets)},
 		stretches: []stretch{s}, looks: map[string]*pipeline.Frame{},
 	}
 	f.untouched()
 	var truth []*pipeline.Frame
-	for _, m := range s.shots {
+	for _, m := range s.targets {
 		truth = append(truth, clean.frames[m.at])
 	}
 	return f, truth
@@ -75,7 +75,7 @@ func TestHeldOut(t *testing.T) {
 	}
 	s := f.stretches[0]
 	looks := []*pipeline.Frame{}
-	for _, m := range s.shots {
+	for _, m := range s.targets {
 		looks = append(looks, s.frames[m.at])
 	}
 	check := func(name string, h Held) {

@@ -139,7 +139,7 @@ func TestScores(t *testing.T) {
 // TestClimb finds the top of a hill from either side.
 func TestClimb(t *testing.T) {
 	for start := range 9 {
-		best, err := climb(start, 9, func(i int) (float64, error) { return -float64((i - 5) * (i - 5)), nil })
+		best, err := hillClimb(start, 9, func(i int) (float64, error) { return -float64((i - 5) * (i - 5)), nil })
 		if best != 5 || err != nil {
 			t.Errorf("from %d: %d, %v", start, best, err)
 		}
