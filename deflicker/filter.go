@@ -18,16 +18,16 @@ type Filter struct {
 	threads int
 	seen    func(gain float64, changed bool) // nil: not reported
 
-	format  pipeline.Format
-	courses []course // of frames, or of top and bottom fields
-	waiting []*pipeline.Frame
-	next    int // index in course.changes of the oldest waiting frame
+	format    pipeline.Format
+	histories []history // of frames, or of top and bottom fields
+	waiting   []*pipeline.Frame
+	next      int // index in history.changes of the oldest waiting frame
 }
 
-// course is the history of brightness of frames, or of their top or bottom fields. Top and bottom
-// fields are separate: a fade in steps of frames gives both fields of a frame the same brightness,
-// so a common history would have steps.
-type course struct {
+// history holds the changes of brightness of frames, or of their top or bottom fields. Top and
+// bottom fields are separate: a fade in steps of frames gives both fields of a frame the same
+// brightness, so a common history would have steps.
+type history struct {
 	field   plane.Field
 	last    *thumb    // of the latest frame
 	changes []*change // between consecutive frames, within ahead frames of waiting ones
@@ -51,18 +51,18 @@ func (f *Filter) Held() int { return ahead }
 
 // Process takes ownership of a frame, and emits the frame whose window it completes.
 func (f *Filter) Process(ctx context.Context, in *pipeline.Frame, emit pipeline.Emit) error {
-	if fields := plane.Fields(in); in.Format != f.format || len(fields) != len(f.courses) {
+	if fields := plane.Fields(in); in.Format != f.format || len(fields) != len(f.histories) {
 		if err := f.Flush(ctx, emit); err != nil {
 			in.Release()
 			return err
 		}
 		f.format = in.Format
 		for _, field := range fields {
-			f.courses = append(f.courses, course{field: field})
+			f.histories = append(f.histories, history{field: field})
 		}
 	}
-	for i := range f.courses {
-		c := &f.courses[i]
+	for i := range f.histories {
+		c := &f.histories[i]
 		t, now := thumbOf(in, c.field, f.threads), &change{cut: true}
 		if c.last != nil {
 			now = compare(c.last, t, f.threads)
@@ -80,13 +80,13 @@ func (f *Filter) Process(ctx context.Context, in *pipeline.Frame, emit pipeline.
 func (f *Filter) finish(ctx context.Context, emit pipeline.Emit) error {
 	in := f.waiting[0]
 	f.waiting = f.waiting[1:]
-	all, changes := make([]correction, len(f.courses)), false
+	all, changes := make([]correction, len(f.histories)), false
 	f.next++
 	before := max(f.next-ahead, 0)
 	for i := range all {
-		c := &f.courses[i]
+		c := &f.histories[i]
 		all[i] = steady(c.changes, f.next-1)
-		changes = changes || all[i] != none
+		changes = changes || all[i] != unchanged
 		c.changes = c.changes[before:]
 	}
 	f.next -= before
@@ -99,7 +99,7 @@ func (f *Filter) finish(ctx context.Context, emit pipeline.Emit) error {
 	out, err := f.pool.NewFrame(ctx, in.Format)
 	if err == nil {
 		out.CopyTiming(in)
-		for i, c := range f.courses {
+		for i, c := range f.histories {
 			all[i].apply(out, in, c.field, f.threads)
 		}
 	}
@@ -133,5 +133,5 @@ func (f *Filter) Discard() {
 	for _, frame := range f.waiting {
 		frame.Release()
 	}
-	f.waiting, f.courses, f.next = nil, nil, 0
+	f.waiting, f.histories, f.next = nil, nil, 0
 }

@@ -21,7 +21,7 @@ type correction struct {
 }
 
 // The zero correction changes no sample.
-var none = correction{gain: 1}
+var unchanged = correction{gain: 1}
 
 // steady returns the correction for a picture. changes[k] is the change from picture k-1 to k.
 func steady(changes []*change, picture int) correction {
@@ -33,7 +33,7 @@ func steady(changes []*change, picture int) correction {
 		to++
 	}
 	if to-from+1 < fewest {
-		return none
+		return unchanged
 	}
 	links := changes[from+1 : to+1]
 	errs := make([]float64, len(links))
@@ -42,21 +42,20 @@ func steady(changes []*change, picture int) correction {
 	}
 	least := max(leastShown, certain*median(errs), sweeping*sweep(links))
 	own := picture - from
-	c := correction{gain: within(steadied(curve(links, own, func(v float64, l *change, sign int) float64 {
+	c := correction{gain: limited(steadied(curve(links, own, func(v float64, l *change, sign int) float64 {
 		if sign < 0 {
 			return v / l.gain
 		}
 		return v * l.gain
 	}), own, least), mostGain-1)}
 	for i := range c.parts {
-		c.parts[i] = within(steadied(curve(links, own, func(v float64, l *change, sign int) float64 {
+		c.parts[i] = limited(steadied(curve(links, own, func(v float64, l *change, sign int) float64 {
 			return v + float64(sign)*l.parts[i]
 		}), own, 2*least), mostPart) - 1
 	}
 	return c
 }
 
-// within limits a factor to 1+most and its inverse.
 // sweep returns the lasting change across the picture, as the deviation over its areas. A lens that
 // darkens the corners causes it while the camera pans. The camera's shake then looks like flicker.
 func sweep(links []*change) float64 {
@@ -72,7 +71,8 @@ func sweep(links []*change) float64 {
 	return math.Sqrt(squares / (areas * areas))
 }
 
-func within(x, most float64) float64 { return min(max(x, 1/(1+most)), 1+most) }
+// limited limits a factor to 1+most and its inverse.
+func limited(x, most float64) float64 { return min(max(x, 1/(1+most)), 1+most) }
 
 // curve accumulates changes into a curve that is 1 at picture own. step applies a link to a value,
 // or its inverse if sign is -1.

@@ -1,8 +1,6 @@
 package deflicker
 
 import (
-	"sync"
-
 	"vidfilter/denoise/plane"
 	"vidfilter/pipeline"
 )
@@ -91,15 +89,12 @@ func brightness(f *pipeline.Frame, field plane.Field) []weighted {
 
 // colours returns R, G and B of an RGB frame.
 func colours(f *pipeline.Frame, field plane.Field) (all [3]plane.Component) {
-	info := f.Layout.Info()
+	order := [3]int{0, 1, 2}
+	if f.Layout.Info().Planes == 3 {
+		order = [3]int{2, 0, 1}
+	}
 	for i := range all {
-		if info.Planes == 3 {
-			all[i] = plane.ComponentOf(f, field, [3]int{2, 0, 1}[i])
-			continue
-		}
-		c := plane.ComponentOf(f, field, 0)
-		c.Data, c.Step, c.Width = c.Data[i:], info.Samples, f.Width
-		all[i] = c
+		all[i] = plane.ComponentOf(f, field, order[i])
 	}
 	return all
 }
@@ -107,10 +102,5 @@ func colours(f *pipeline.Frame, field plane.Field) (all [3]plane.Component) {
 // inParts splits n rows among threads.
 func inParts(n, threads int, do func(from, to int)) {
 	threads = min(threads, n)
-	var wg sync.WaitGroup
-	for i := 1; i < threads; i++ {
-		wg.Go(func() { do(i*n/threads, (i+1)*n/threads) })
-	}
-	do(0, n/max(threads, 1))
-	wg.Wait()
+	plane.Each(threads, threads, func(i int) { do(i*n/threads, (i+1)*n/threads) })
 }

@@ -242,17 +242,17 @@ func (l *likelihood) peak(reachY int) (x, y float64) {
 	}
 	x, y = math.NaN(), math.NaN()
 	if bx > 0 && bx < 2*midX {
-		x = float64(bx-midX) + summit(l[by][bx-1], l[by][bx], l[by][bx+1])
+		x = float64(bx-midX) + parabolaMaximum(l[by][bx-1], l[by][bx], l[by][bx+1])
 	}
 	if by > midY-reachY && by < midY+reachY {
-		y = float64(by-midY) + summit(l[by-1][bx], l[by][bx], l[by+1][bx])
+		y = float64(by-midY) + parabolaMaximum(l[by-1][bx], l[by][bx], l[by+1][bx])
 	}
 	return x, y
 }
 
-// summit returns the position of the maximum of a parabola through three values, relative to the
-// middle value, which is the largest.
-func summit(before, at, after float64) float64 {
+// parabolaMaximum returns the position of the maximum of a parabola through three values, relative
+// to the middle value, which is the largest.
+func parabolaMaximum(before, at, after float64) float64 {
 	if bent := before + after - 2*at; bent < 0 {
 		return (before - after) / (2 * bent)
 	}
@@ -287,8 +287,8 @@ func (a *Alignment) Find() Aligned {
 	}
 	x, y := sum.peak(a.reachY)
 	var c ChromaShift
-	c.X, found.KnownX = settle(x, xs, 1, leastShift(a.facts.Format.Width, 720))
-	c.Y, found.KnownY = settle(y, ys, float64(len(a.fields)), leastShift(a.facts.Format.Height, 576))
+	c.X, found.KnownX = rounded(x, xs, 1, leastShift(a.facts.Format.Width, 720))
+	c.Y, found.KnownY = rounded(y, ys, float64(len(a.fields)), leastShift(a.facts.Format.Height, 576))
 	c = c.shown(a.facts)
 	found.X, found.Y = c.X, c.Y
 	if sideways, _, _ := a.facts.orientation(); sideways {
@@ -297,9 +297,9 @@ func (a *Alignment) Find() Aligned {
 	return found
 }
 
-// settle rounds an offset to a quarter of a sample, or to 0 if it is small. It reports whether the
+// rounded rounds an offset to a quarter of a sample, or to 0 if it is small. It reports whether the
 // votes agree. unit is the size of a unit of best and votes in samples or rows of the frame.
-func settle(best float64, votes []float64, unit, least float64) (float64, bool) {
+func rounded(best float64, votes []float64, unit, least float64) (float64, bool) {
 	votes = slices.DeleteFunc(slices.Clone(votes), math.IsNaN)
 	if len(votes) < leastVoters || math.IsNaN(best) {
 		return 0, false

@@ -91,15 +91,15 @@ func (b *Bars) Add(f *pipeline.Frame) {
 				b.sums[x] += uint32(v)
 			}
 			if y < edge {
-				noise[top] = append(noise[top], rough(b.line))
+				noise[top] = append(noise[top], noiseIn(b.line))
 			} else if y >= f.Height-edge {
-				noise[bottom] = append(noise[bottom], rough(b.line))
+				noise[bottom] = append(noise[bottom], noiseIn(b.line))
 			}
 		}
 		if y%8 == 4 {
 			w := min(f.Width, max(9, f.Width/50))
-			noise[left] = append(noise[left], rough(b.line[:w]))
-			noise[right] = append(noise[right], rough(b.line[f.Width-w:]))
+			noise[left] = append(noise[left], noiseIn(b.line[:w]))
+			noise[right] = append(noise[right], noiseIn(b.line[f.Width-w:]))
 		}
 		if _, end := bounds(part, parts, f.Height); y+1 == end {
 			b.endPart(p, part, summed)
@@ -179,8 +179,8 @@ func middle(levels *[256]int) int {
 	return 0
 }
 
-// rough estimates the deviation of noise that may be blurred: samples are compared at a distance.
-func rough(line []uint16) float64 {
+// noiseIn estimates the deviation of noise that may be blurred: samples are compared at a distance.
+func noiseIn(line []uint16) float64 {
 	const apart = 8
 	if len(line) <= apart {
 		return 0

@@ -9,7 +9,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// drawn makes a frame of luma levels, which are those of 8 bits and limited range.
+// drawn makes a frame of luma levels, given in 8 bits and limited range.
 func drawn(f pipeline.Format, level func(x, y int) float64) *pipeline.Frame {
 	offsets, pitches, size := f.PlanLayout(0)
 	block := make([]byte, size)
@@ -213,7 +213,7 @@ func TestBars(t *testing.T) {
 	}
 }
 
-// TestBarsTurned: what is said of a video that is shown on its side is in the terms of who sees it.
+// TestBarsTurned: messages about a video that is shown on its side name the sides as shown.
 func TestBarsTurned(t *testing.T) {
 	f := video(320, 180).turned(turned90)
 	b := NewBars(f)

@@ -52,7 +52,7 @@ func number(t *testing.T, s string) float64 {
 	return x
 }
 
-// shown finds what showinfo prints of a frame.
+// shown matches showinfo's line about a frame.
 var shown = regexp.MustCompile(`pts_time:(\S+) .*fmt:(\S+) .*sar:(\S+) s:(\S+) i:(.)`)
 
 // TestScaleEffect looks at sizes, shapes, fields and layouts of results.

@@ -49,7 +49,7 @@ type common struct {
 	meter   meter
 	begun   time.Time // when Open was called
 
-	tellOrdinary sync.Once
+	ordinaryOnce sync.Once
 
 	warming sync.WaitGroup
 

@@ -16,8 +16,8 @@ import (
 	"vidfilter/pipeline"
 )
 
-// BenchmarkHost measures the host's work per frame, with a picture so small that the device does
-// almost nothing:
+// BenchmarkHost measures the host's work per frame, with a picture so small that the device's
+// work hardly matters:
 //
 //	LD_LIBRARY_PATH=$(scripts/testdriver.sh) go test ./gpu -run - -bench Host
 func BenchmarkHost(b *testing.B) {

@@ -24,9 +24,9 @@ type benchmark struct {
 	next       int                                // index of the next run, over all batches
 }
 
-// newTrial makes the streams and events. The caller must close the trial. It frees everything on
-// error.
-func newTrial(u *openDevice, streams int, queue func(run int, s []cu.Stream) error) (*benchmark, error) {
+// newBenchmark makes the streams and events. The caller must close it. On error all is
+// freed.
+func newBenchmark(u *openDevice, streams int, queue func(run int, s []cu.Stream) error) (*benchmark, error) {
 	t := &benchmark{unit: u, queue: queue}
 	if err := u.work.do(func() error { return t.make(streams) }); err != nil {
 		t.close()
@@ -156,9 +156,7 @@ func (t *benchmark) close() {
 			_ = t.streams[i].Destroy()
 		}
 		for _, e := range append(t.joints, t.start, t.end) {
-			if e != (cu.Event{}) {
-				_ = cu.DestroyEvent(&e)
-			}
+			freeEvent(&e)
 		}
 		return nil
 	})

@@ -82,9 +82,9 @@ func runDenoise(t *testing.T, o Options, filter func(*Backend, denoise.Options, 
 }
 
 // TestEachCall has each call of a job fail once, and each allocation run out of memory once. The
-// job ends with a device error that names the operation, or its result is complete; what it took
-// is given back. VIDFILTER_FAULTS=1 takes all positions, else it is a few calls of each job, and
-// the first of each function for two of them.
+// job ends with a device error that names the operation, or its result is complete. It frees all
+// memory. VIDFILTER_FAULTS=1 takes all positions. Otherwise a few calls of each job fail, and the
+// first of each function for two of them.
 func TestEachCall(t *testing.T) {
 	for name, job := range jobs {
 		t.Run(name, func(t *testing.T) {

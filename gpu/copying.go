@@ -50,10 +50,10 @@ func (b *Backend) TimeBus(ctx context.Context, size int, r Repeat) ([]time.Durat
 func (b *Backend) timeCopies(ctx context.Context, pairs []framePair, size, streams int, r Repeat, queue func(int, []cu.Stream) error) ([]time.Duration, error) {
 	u := b.units[0]
 	defer func() { _ = u.work.do(func() error { freePairs(pairs); return nil }) }()
-	if err := u.work.do(func() error { return growPairs(u, pairs, size, size) }); err != nil {
+	if err := u.work.do(func() error { return growPairs(u, pairs, size) }); err != nil {
 		return nil, u.failed(err, "allocate for copies on %s", u)
 	}
-	t, err := newTrial(u, streams, queue)
+	t, err := newBenchmark(u, streams, queue)
 	if err != nil {
 		return nil, err
 	}

@@ -286,28 +286,15 @@ func (d *denoiser) bytes(f pipeline.Format, lanes int) (int64, error) {
 
 // prepare must be called on the work thread, like all unexported methods below.
 func (d *denoiser) prepare(p *cudaPicture, part part) (err error) {
-	s := d.slots
 	if p.kind, err = d.kindOf(part); err != nil {
 		return err
 	}
 	if p.memory, err = d.take(&p.kind.pictures, p.kind.layout.Picture); err != nil {
 		return err
 	}
-	if err := s.takeEvents(&p.ready, &p.prepared); err != nil {
-		return err
-	}
-	from, err := s.copyIn(&p.upload, part.place, d.making)
-	if err != nil {
-		return err
-	}
-	var c calls
-	c.record(p.ready, d.making)
-	c.do(func() error {
-		return d.make(p.kind.layout.Prepare(uint64(p.memory.address), part.samples(from.address)))
+	return d.slots.prepare(&p.upload, part.place, d.making, func(from cu.DevicePtr) []device.Run {
+		return p.kind.layout.Prepare(uint64(p.memory.address), part.samples(from))
 	})
-	c.record(p.prepared, d.making)
-	c.record(from.free, d.making)
-	return c.err
 }
 
 // kindOf returns the kind of a part's pictures, and makes it if it is new.

@@ -65,7 +65,7 @@ func (c noisyClip) frame(n int) *pipeline.Frame {
 	return f
 }
 
-// dirty sets all bits of some samples, and in all samples those beside it, which count for nothing.
+// dirty sets all bits of some samples, and in all samples those beside it, which must not matter.
 func dirty(f *pipeline.Frame) {
 	info := f.Layout.Info()
 	for i, y := range f.Rows() {
@@ -153,7 +153,7 @@ func agree(t *testing.T, got, want [][]byte) {
 	agreeAt(t, pipeline.YUV420P, got, want)
 }
 
-// agreeAt is agree of samples of a layout's depth. Beyond 10 bits the bound stays that of 10 bits,
+// agreeAt is agree for samples of a layout's depth. Beyond 10 bits the bound stays that of 10 bits,
 // since weights and sums are not more precise with deeper samples.
 func agreeAt(t *testing.T, l pipeline.Layout, got, want [][]byte) {
 	t.Helper()
@@ -519,7 +519,7 @@ func compareVectors(b *Backend, clip noisyClip, s denoise.Settings, sigma float6
 	return nil
 }
 
-// TestDenoiseClose: a backend that is closed under a filter leaves nothing behind.
+// TestDenoiseClose: all memory is freed of a backend that is closed under a filter.
 func TestDenoiseClose(t *testing.T) {
 	if !onDriver(t, "") {
 		return
@@ -565,8 +565,8 @@ func TestDenoiseShortage(t *testing.T) {
 	}
 }
 
-// TestDenoiseFaults: a failure ends the run with an error that says what was done, and leaves
-// nothing behind.
+// TestDenoiseFaults: a failure ends the run with an error that names the operation, and all
+// memory is freed.
 func TestDenoiseFaults(t *testing.T) {
 	for _, test := range []struct{ driver, want string }{
 		{"alloc=1", "MB on cuda:0, of which 2147.5 MB are free: out of memory"},

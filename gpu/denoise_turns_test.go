@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,7 +27,7 @@ func openAll(t *testing.T, patience time.Duration) *Backend {
 	return open(t, o)
 }
 
-// inTurn denoises on all devices of b, in runs of so many frames.
+// inTurn denoises on all devices of b, in runs of the given number of frames.
 func inTurn(b *Backend, run int, o denoise.Options, clips ...noisyClip) ([][]byte, error) {
 	return denoisedBy(context.Background(), b, b.Input(), clips, func(p *pipeline.Pool) pipeline.Filter {
 		return denoise.NewFilter(denoise.InTurn(denoisers(b, o), run, o.Settings), p, o)
@@ -82,8 +81,8 @@ func TestDenoiseTurns(t *testing.T) {
 	}
 }
 
-// TestDenoiseAll: the backend's filter takes turns, with the bits of one device; that of a live
-// picture does not.
+// TestDenoiseAll: the backend's filter takes turns, with the bits of one device. The filter of a
+// live picture does not.
 func TestDenoiseAll(t *testing.T) {
 	if !onDriver(t, "") {
 		return
@@ -113,7 +112,8 @@ func TestDenoiseAll(t *testing.T) {
 	}
 }
 
-// TestDenoiseTurnsFaults: a device that fails is named, whichever it is, and nothing is left.
+// TestDenoiseTurnsFaults: the error names the device that failed, whichever it is, and all memory
+// is freed.
 func TestDenoiseTurnsFaults(t *testing.T) {
 	for _, driver := range []string{"launch=1", "launch=70", "hang=30", "lost=99", "alloc=25", "silent"} {
 		t.Run(driver, func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestDenoiseTurnsFaults(t *testing.T) {
 	}
 }
 
-// TestDenoiseMemory: memory is what the windows and the frames under way need, and at 4K less than
+// TestDenoiseMemory: only the windows and the frames in flight take memory, and at 4K less than
 // 1.5 GB on each device and 1 GB on the host.
 func TestDenoiseMemory(t *testing.T) {
 	large := yuv(pipeline.YUV420P, 3840, 2160)
@@ -229,69 +229,4 @@ func TestDenoiseMemoryOfLanes(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestDenoiseTurnsTimes holds large pictures to the bits of one device, and prints the speed of one
-// and of all devices with copies, for runs of several lengths.
-//
-//	VIDFILTER_TEST_GPU=1 go test ./gpu -run TestDenoiseTurnsTimes -v
-func TestDenoiseTurnsTimes(t *testing.T) {
-	compares(t)
-	if !onDriver(t, "") {
-		return
-	}
-	format, runs, n := yuv(pipeline.YUV420P, 3840, 2160), []int{4, 8, 16, 32}, 400
-	if slow {
-		format, runs, n = yuv(pipeline.YUV420P, 64, 48), []int{2}, 8
-	}
-	one, all := open(t, Options{}), openAll(t, 0)
-	frames, free, err := panning(one, format, 13)
-	e2e.Must(t, err)
-	defer free()
-	known, measured := denoiseOptions(denoise.Good), denoiseOptions(denoise.Good)
-	measured.Sigma = 0
-	for _, o := range []denoise.Options{known, measured} {
-		n := n
-		if o.Sigma == 0 {
-			n = max(n/4, 8)
-		}
-		want, each := pace(t, one, one.denoiser(o.Settings), o, frames, n)
-		t.Logf("%s, sigma %g, 1 device: %.3f ms a frame", format, o.Sigma, milliseconds(each))
-		for _, run := range runs {
-			got, each := pace(t, all, denoise.InTurn(denoisers(all, o), run, o.Settings), o, frames, n)
-			t.Logf("%s, sigma %g, %d devices, runs of %d: %.3f ms a frame", format, o.Sigma, len(all.units), run, milliseconds(each))
-			if !slices.Equal(got, want) {
-				t.Errorf("runs of %d change the bits", run)
-			}
-		}
-	}
-}
-
-// pace denoises n frames, and returns their checksums and the time for each in the middle. Only the
-// first frames are summed, which takes longer than to denoise them.
-func pace(t *testing.T, b *Backend, e denoise.Engine, o denoise.Options, frames []*pipeline.Frame, n int) (sums []uint32, each time.Duration) {
-	t.Helper()
-	pool := pipeline.NewPool(b, e.Depth()+4)
-	defer pool.Close()
-	filter := denoise.NewFilter(e, pool, o)
-	defer filter.Discard()
-	var done []time.Time
-	emit := func(f *pipeline.Frame) error {
-		if len(done) < n/4 {
-			sum := uint32(0)
-			for i := range f.NumPlanes() {
-				sum = crc32.Update(sum, crc32.IEEETable, f.Planes[i].Data)
-			}
-			sums = append(sums, sum)
-		}
-		f.Release()
-		done = append(done, time.Now())
-		return nil
-	}
-	for i := range n {
-		e2e.Must(t, filter.Process(t.Context(), frames[i%len(frames)].Retain(), emit))
-	}
-	e2e.Must(t, filter.Flush(t.Context(), emit))
-	from, to := n/2, n*7/8
-	return sums, done[to].Sub(done[from]) / time.Duration(to-from)
 }

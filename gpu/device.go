@@ -72,11 +72,4 @@ func (d Device) Usable() error {
 
 // Free returns how many bytes of the device's memory are free. It opens the device briefly, which
 // takes a tenth of a second or more, and fails if another program uses the device exclusively.
-func (d Device) Free() (int64, error) {
-	u, err := openUnit(d, defaultPatience)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = u.close() }()
-	return u.free()
-}
+func (d Device) Free() (int64, error) { return briefly(d, (*openDevice).free) }

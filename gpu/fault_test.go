@@ -62,7 +62,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestLost: a device may be lost at any call; the run then ends with a device error, too.
+// TestLost: a device may be lost at any call. The run then also ends with a device error.
 func TestLost(t *testing.T) {
 	step := 4
 	if testing.Short() {
@@ -127,7 +127,7 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestDevices: without a usable GPU, the error says why.
+// TestDevices: without a usable GPU, the error contains the reason.
 func TestDevices(t *testing.T) {
 	for driver, want := range map[string]string{
 		"init=100":     "the driver finds no GPU",

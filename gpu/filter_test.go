@@ -70,7 +70,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// TestHeld: a filter keeps as many frames as Held says, and none after Flush.
+// TestHeld: a filter keeps the number of frames that Held returns, and no frame after Flush.
 func TestHeld(t *testing.T) {
 	if !onDriver(t, "") {
 		return

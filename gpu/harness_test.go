@@ -47,7 +47,7 @@ func patience(driver string) time.Duration {
 }
 
 // compares skips a test of results under -short, which the race detector runs with: it slows the
-// reference down, and finds nothing in tests that filter one frame after another.
+// reference down, and finds no error in tests that filter one frame after another.
 func compares(t *testing.T) {
 	t.Helper()
 	if testing.Short() {

@@ -139,27 +139,13 @@ func (w *deinterlacer) open(f pipeline.Format) error {
 }
 
 // prepare must be called on the work thread, like all unexported methods below.
-func (w *deinterlacer) prepare(e *cudaField, part part) error {
-	s := w.slots
-	var err error
+func (w *deinterlacer) prepare(e *cudaField, part part) (err error) {
 	if e.memory, err = w.memory.take(w.unit, w.layout.Field); err != nil {
 		return err
 	}
-	if err := s.takeEvents(&e.ready, &e.prepared); err != nil {
-		return err
-	}
-	from, err := s.copyIn(&e.upload, part.place, w.kernels)
-	if err != nil {
-		return err
-	}
-	var c calls
-	c.record(e.ready, w.kernels)
-	c.do(func() error {
-		return s.launch(w.kernels, w.layout.Keep(uint64(e.memory.address), part.components(from.address)))
+	return w.slots.prepare(&e.upload, part.place, w.kernels, func(from cu.DevicePtr) []device.Run {
+		return w.layout.Keep(uint64(e.memory.address), part.components(from))
 	})
-	c.record(e.prepared, w.kernels)
-	c.record(from.free, w.kernels)
-	return c.err
 }
 
 // Retire lets the next field use the memory. The stream runs the next field's kernels after all

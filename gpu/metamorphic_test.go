@@ -26,10 +26,11 @@ func seen(src *pipeline.Frame, width, height int, from func(x, y int) (int, int)
 	return out
 }
 
-// TestSeenFromElsewhere holds the device to what kernels' tests of the reference find: a mirrored
-// picture comes out mirrored but for roundings, and a part of a picture, away from its edges, has
-// the bits of the whole, wherever blocks begin. Tensor cores, for large radii, sum in an order that
-// depends on the place in the block: there a sample in 100 may be rounded the other way.
+// TestSeenFromElsewhere holds the device to the properties of the reference that kernels' tests
+// find: a mirrored picture comes out mirrored except for rounding, and a part of a picture, away
+// from its edges, has the bits of the whole, wherever blocks begin. Tensor cores, for large radii,
+// sum in an order that depends on the place in the block: there a sample in 100 may be rounded the
+// other way.
 func TestSeenFromElsewhere(t *testing.T) {
 	compares(t)
 	if !onDriver(t, "") {

@@ -53,31 +53,13 @@ CUresult vf_allow_shared(CUfunction f, int bytes)
 	return cuFuncSetAttribute(f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, bytes);
 }
 
-CUresult vf_rows_in(CUdeviceptr dst, size_t dst_pitch, const void *src, size_t src_pitch, size_t width, size_t rows, CUstream stream)
+CUresult vf_copy_rows(struct vf_end to, struct vf_end from, size_t width, size_t rows, CUstream stream)
 {
 	CUDA_MEMCPY2D c = {
-		.srcMemoryType = CU_MEMORYTYPE_HOST, .srcHost = src, .srcPitch = src_pitch,
-		.dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = dst, .dstPitch = dst_pitch,
-		.WidthInBytes = width, .Height = rows,
-	};
-	return cuMemcpy2DAsync(&c, stream);
-}
-
-CUresult vf_rows_out(void *dst, size_t dst_pitch, CUdeviceptr src, size_t src_pitch, size_t width, size_t rows, CUstream stream)
-{
-	CUDA_MEMCPY2D c = {
-		.srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = src, .srcPitch = src_pitch,
-		.dstMemoryType = CU_MEMORYTYPE_HOST, .dstHost = dst, .dstPitch = dst_pitch,
-		.WidthInBytes = width, .Height = rows,
-	};
-	return cuMemcpy2DAsync(&c, stream);
-}
-
-CUresult vf_rows_within(CUdeviceptr dst, size_t dst_pitch, CUdeviceptr src, size_t src_pitch, size_t width, size_t rows, CUstream stream)
-{
-	CUDA_MEMCPY2D c = {
-		.srcMemoryType = CU_MEMORYTYPE_DEVICE, .srcDevice = src, .srcPitch = src_pitch,
-		.dstMemoryType = CU_MEMORYTYPE_DEVICE, .dstDevice = dst, .dstPitch = dst_pitch,
+		.srcMemoryType = from.host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE,
+		.srcHost = from.host, .srcDevice = from.device, .srcPitch = from.pitch,
+		.dstMemoryType = to.host ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE,
+		.dstHost = to.host, .dstDevice = to.device, .dstPitch = to.pitch,
 		.WidthInBytes = width, .Height = rows,
 	};
 	return cuMemcpy2DAsync(&c, stream);

@@ -84,45 +84,38 @@ func allowShared(f cu.Function, bytes int) error {
 	return result(C.vf_allow_shared(functionHandle(f), C.int(bytes)))
 }
 
-// rows are rows of bytes in host and device memory, or in two places of the device's.
+// end is where rows of bytes begin: in host memory, or in device memory if host is nil.
+type end struct {
+	host   unsafe.Pointer
+	device cu.DevicePtr
+	pitch  int // bytes from one row to the next
+}
+
+func (e end) native() C.struct_vf_end {
+	return C.struct_vf_end{host: e.host, device: C.CUdeviceptr(e.device), pitch: C.size_t(e.pitch)}
+}
+
+// rows are rows of bytes in a buffer, and outside of it: in host memory, or in another block of the
+// device.
 type rows struct {
-	host                   unsafe.Pointer
-	source                 cu.DevicePtr // or target, in the host's place, with its pitch; 0: unused
-	device                 cu.DevicePtr
-	hostPitch, devicePitch int
-	width, count           int // bytes, rows
+	outside, buffer end
+	width, count    int // bytes, rows
 }
 
-// in queues the copy to the device, as one contiguous copy if the pitches match.
-func (r rows) in(s cu.Stream) error {
-	if r.source != 0 && r.hostPitch == r.devicePitch {
-		return cu.MemcpyDtoDAsync(r.device, r.source, r.span(), s)
-	}
-	if r.source != 0 {
-		return result(C.vf_rows_within(C.CUdeviceptr(r.device), C.size_t(r.devicePitch), C.CUdeviceptr(r.source), C.size_t(r.hostPitch),
-			C.size_t(r.width), C.size_t(r.count), streamHandle(s)))
-	}
-	if r.hostPitch == r.devicePitch {
-		return cu.MemcpyHtoDAsync(r.device, r.host, r.span(), s)
-	}
-	return result(C.vf_rows_in(C.CUdeviceptr(r.device), C.size_t(r.devicePitch), r.host, C.size_t(r.hostPitch),
-		C.size_t(r.width), C.size_t(r.count), streamHandle(s)))
-}
+// in queues the copy into the buffer, and out the copy back.
+func (r rows) in(s cu.Stream) error  { return r.copy(r.buffer, r.outside, s) }
+func (r rows) out(s cu.Stream) error { return r.copy(r.outside, r.buffer, s) }
 
-// out queues the copy to the host, or to the target.
-func (r rows) out(s cu.Stream) error {
-	if r.source != 0 && r.hostPitch == r.devicePitch {
-		return cu.MemcpyDtoDAsync(r.source, r.device, r.span(), s)
+// copy queues a contiguous copy if the pitches match.
+func (r rows) copy(to, from end, s cu.Stream) error {
+	size := int64(from.pitch*(r.count-1) + r.width)
+	switch {
+	case to.pitch != from.pitch:
+		return result(C.vf_copy_rows(to.native(), from.native(), C.size_t(r.width), C.size_t(r.count), streamHandle(s)))
+	case from.host != nil:
+		return cu.MemcpyHtoDAsync(to.device, from.host, size, s)
+	case to.host != nil:
+		return cu.MemcpyDtoHAsync(to.host, from.device, size, s)
 	}
-	if r.source != 0 {
-		return result(C.vf_rows_within(C.CUdeviceptr(r.source), C.size_t(r.hostPitch), C.CUdeviceptr(r.device), C.size_t(r.devicePitch),
-			C.size_t(r.width), C.size_t(r.count), streamHandle(s)))
-	}
-	if r.hostPitch == r.devicePitch {
-		return cu.MemcpyDtoHAsync(r.host, r.device, r.span(), s)
-	}
-	return result(C.vf_rows_out(r.host, C.size_t(r.hostPitch), C.CUdeviceptr(r.device), C.size_t(r.devicePitch),
-		C.size_t(r.width), C.size_t(r.count), streamHandle(s)))
+	return cu.MemcpyDtoDAsync(to.device, from.device, size, s)
 }
-
-func (r rows) span() int64 { return int64(r.hostPitch*(r.count-1) + r.width) }

@@ -29,9 +29,14 @@ CUresult vf_run(CUfunction f, const struct vf_launch *l, CUstream stream, void *
 // Sets the limit of a kernel's dynamic shared memory (default 48 KiB).
 CUresult vf_allow_shared(CUfunction f, int bytes);
 
-// Queue a copy of rows of width bytes, with different pitches (also in bytes).
-CUresult vf_rows_in(CUdeviceptr dst, size_t dst_pitch, const void *src, size_t src_pitch, size_t width, size_t rows, CUstream stream);
-CUresult vf_rows_within(CUdeviceptr dst, size_t dst_pitch, CUdeviceptr src, size_t src_pitch, size_t width, size_t rows, CUstream stream);
-CUresult vf_rows_out(void *dst, size_t dst_pitch, CUdeviceptr src, size_t src_pitch, size_t width, size_t rows, CUstream stream);
+// Where rows begin: in host memory, or in device memory if host is NULL.
+struct vf_end {
+	void *host;
+	CUdeviceptr device;
+	size_t pitch; // bytes
+};
+
+// Queues a copy of rows of width bytes.
+CUresult vf_copy_rows(struct vf_end to, struct vf_end from, size_t width, size_t rows, CUstream stream);
 
 #endif

@@ -53,29 +53,34 @@ func (u *openDevice) decodes(codec string, chroma, depth int) (Caps, error) {
 
 // Decodes lists the kinds of video that jobs can give to NVDEC and this device decodes. It opens
 // the device briefly.
-func (d Device) Decodes() (all []Coding, err error) {
-	u, err := openUnit(d, defaultPatience)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = u.close() }()
-	return call(context.Background(), u.work, func() (all []Coding, err error) {
-		for i := 0; C.vf_decoded_codec(C.int(i)) != nil; i++ {
-			codec := C.GoString(C.vf_decoded_codec(C.int(i)))
-			for _, chroma := range []int{420, 444} {
-				for _, depth := range []int{8, 10, 12} {
-					c, err := u.decodes(codec, chroma, depth)
-					if err != nil {
-						return nil, err
-					}
-					if c.Width > 0 {
-						all = append(all, Coding{codec, chroma, depth, c})
-					}
+func (d Device) Decodes() ([]Coding, error) {
+	return briefly(d, func(u *openDevice) ([]Coding, error) { return call(context.Background(), u.work, u.allDecoded) })
+}
+
+func (u *openDevice) allDecoded() (all []Coding, err error) {
+	for i := 0; C.vf_decoded_codec(C.int(i)) != nil; i++ {
+		codec := C.GoString(C.vf_decoded_codec(C.int(i)))
+		for _, chroma := range []int{420, 444} {
+			for _, depth := range []int{8, 10, 12} {
+				c, err := u.decodes(codec, chroma, depth)
+				if err != nil {
+					return nil, err
+				}
+				if c.Width > 0 {
+					all = append(all, Coding{codec, chroma, depth, c})
 				}
 			}
 		}
-		return all, nil
-	})
+	}
+	return all, nil
+}
+
+// chromaOf returns the chroma format of the layouts that NVDEC and NVENC take.
+func chromaOf(l pipeline.Layout) int {
+	if l.Arrangement() == pipeline.YUV444P {
+		return 444
+	}
+	return 420
 }
 
 // Decoding lets a decoder leave its pictures in the memory of a device, from where the backend's
@@ -117,11 +122,7 @@ func (d *Decoding) Supports(codec string, l pipeline.Layout, width, height int) 
 	if !surface.Takes(l) {
 		return fmt.Errorf("NVDEC makes no %s", l)
 	}
-	chroma := 420
-	if l.Arrangement() == pipeline.YUV444P {
-		chroma = 444
-	}
-	c, err := call(context.Background(), d.thread, func() (Caps, error) { return d.unit.decodes(codec, chroma, l.Info().Depth) })
+	c, err := call(context.Background(), d.thread, func() (Caps, error) { return d.unit.decodes(codec, chromaOf(l), l.Info().Depth) })
 	if err != nil {
 		return err
 	}
@@ -247,10 +248,7 @@ func (d *Decoding) Close() {
 // Discard is Close, for the backend's end.
 func (d *Decoding) Discard() {
 	d.mu.Lock()
-	closed := d.closed
 	d.closed = true
 	d.mu.Unlock()
-	if !closed {
-		d.close(d.freeAll)
-	}
+	d.close(d.freeAll)
 }

@@ -120,13 +120,10 @@ func (u *openDevice) encodes(codecs ...string) (all []Coding, err error) {
 }
 
 // Encodes lists the kinds of video that the device encodes. It opens the device briefly.
-func (d Device) Encodes() (all []Coding, err error) {
-	u, err := openUnit(d, defaultPatience)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = u.close() }()
-	return call(context.Background(), u.work, func() ([]Coding, error) { return u.encodes("h264", "hevc", "av1") })
+func (d Device) Encodes() ([]Coding, error) {
+	return briefly(d, func(u *openDevice) ([]Coding, error) {
+		return call(context.Background(), u.work, func() ([]Coding, error) { return u.encodes("h264", "hevc", "av1") })
+	})
 }
 
 // Encoding lets an encoder take pictures from the memory of a device, by the backend's filters or
@@ -136,9 +133,8 @@ type Encoding struct {
 	backend *Backend
 	staging buffer // for samples from the host
 
-	mu     sync.Mutex
-	known  map[string][]Coding // by codec
-	closed bool
+	mu    sync.Mutex
+	known map[string][]Coding // by codec
 }
 
 var _ pipeline.Discarder = (*Encoding)(nil)
@@ -189,12 +185,8 @@ func (e *Encoding) Supports(codec string, l pipeline.Layout, width, height int) 
 	if err != nil {
 		return err
 	}
-	chroma := 420
-	if l.Arrangement() == pipeline.YUV444P {
-		chroma = 444
-	}
 	for _, c := range all {
-		if surface.Joins(l) && c.Chroma == chroma && c.Depth == l.Info().Depth {
+		if surface.Joins(l) && c.Chroma == chromaOf(l) && c.Depth == l.Info().Depth {
 			err := c.allows(width, height, "encode")
 			if err == nil {
 				return nil
@@ -323,15 +315,7 @@ func (e *Encoding) Close() {
 }
 
 // Discard is Close, for the backend's end.
-func (e *Encoding) Discard() {
-	e.mu.Lock()
-	closed := e.closed
-	e.closed = true
-	e.mu.Unlock()
-	if !closed {
-		e.close(e.staging.free)
-	}
-}
+func (e *Encoding) Discard() { e.close(e.staging.free) }
 
 // Beside reports whether the frames of a backend are on the encoding's device. Frames of others
 // come through the host's memory.

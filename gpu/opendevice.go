@@ -52,6 +52,16 @@ func openUnit(d Device, patience time.Duration) (*openDevice, error) {
 	return u, nil
 }
 
+// briefly opens a device for f alone.
+func briefly[T any](d Device, f func(u *openDevice) (T, error)) (result T, err error) {
+	u, err := openUnit(d, defaultPatience)
+	if err != nil {
+		return result, err
+	}
+	defer func() { _ = u.close() }()
+	return f(u)
+}
+
 func (u *openDevice) threads() []*thread { return []*thread{u.work, u.waiter, u.compiler} }
 
 func (u *openDevice) open() (err error) {

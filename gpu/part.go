@@ -40,11 +40,11 @@ func (b *Backend) partOf(f *pipeline.Frame, u *openDevice, field plane.Field) pa
 		first, step, n, own := field.Rows(height)
 		pitch := roundUp(width, pipeline.PitchAlign)
 		p.place.offset[i], p.place.pitch[i], p.rows[i], p.own[i] = p.place.size, pitch, n, own
-		r := rows{device: cu.DevicePtr(p.place.size), devicePitch: pitch, width: width, count: n}
+		r := rows{buffer: end{device: cu.DevicePtr(p.place.size), pitch: pitch}, width: width, count: n}
 		if here {
-			r.source, r.hostPitch = cu.DevicePtr(f.Device.Address)+cu.DevicePtr(offsets[i]+pitches[i]*first), pitches[i]*step
+			r.outside = end{device: cu.DevicePtr(f.Device.Address) + cu.DevicePtr(offsets[i]+pitches[i]*first), pitch: pitches[i] * step}
 		} else {
-			r.host, r.hostPitch = unsafe.Pointer(&f.Row(i, first)[0]), f.Planes[i].Pitch*step
+			r.outside = end{host: unsafe.Pointer(&f.Row(i, first)[0]), pitch: f.Planes[i].Pitch * step}
 		}
 		p.place.copies = append(p.place.copies, r)
 		p.place.size += pitch * n

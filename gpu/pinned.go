@@ -97,7 +97,7 @@ func (in input) Alloc(size int) (pipeline.Memory, error) {
 	if e != nil {
 		return m, err
 	}
-	in.tellOrdinary.Do(func() { in.log.Debug(err.Error() + "; going on with memory that is not pinned") })
+	in.ordinaryOnce.Do(func() { in.log.Debug(err.Error() + "; going on with memory that is not pinned") })
 	return m, nil
 }
 

@@ -9,7 +9,7 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// TestPinned: pinned memory lies between pages that nobody can touch, so that writing beyond it
+// TestPinned: pinned memory lies between pages without access, so that writing beyond it
 // ends the program.
 func TestPinned(t *testing.T) {
 	if !onDriver(t, "") {

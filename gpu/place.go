@@ -15,7 +15,7 @@ import (
 // gaps between its planes; any other frame plane by plane.
 type place struct {
 	size   int    // used bytes of the buffer
-	copies []rows // device is an offset in the buffer
+	copies []rows // the address in the buffer is an offset
 	offset [3]int
 	pitch  [3]int
 	pinned bool // otherwise the samples may be Go's and must be pinned for the garbage collector
@@ -83,7 +83,7 @@ func resident(f *pipeline.Frame) place {
 	p := place{size: size, pinned: true}
 	copy(p.offset[:], offsets[:])
 	copy(p.pitch[:], pitches[:])
-	p.copies = []rows{{source: cu.DevicePtr(f.Device.Address), width: size, count: 1}}
+	p.copies = []rows{{outside: end{device: cu.DevicePtr(f.Device.Address)}, width: size, count: 1}}
 	return p
 }
 
@@ -97,7 +97,7 @@ func inOneGo(f *pipeline.Frame, whole span) place {
 			first = i
 		}
 	}
-	p.copies = []rows{{host: hostPointer(f, first), width: p.size, count: 1}}
+	p.copies = []rows{{outside: end{host: hostPointer(f, first)}, width: p.size, count: 1}}
 	return p
 }
 
@@ -108,8 +108,8 @@ func apart(f *pipeline.Frame, pinned bool) place {
 		w, count := f.PlaneSize(i)
 		p.offset[i], p.pitch[i] = offsets[i], pitches[i]
 		p.copies = append(p.copies, rows{
-			host: hostPointer(f, i), hostPitch: f.Planes[i].Pitch,
-			device: cu.DevicePtr(offsets[i]), devicePitch: pitches[i], width: w, count: count,
+			outside: end{host: hostPointer(f, i), pitch: f.Planes[i].Pitch},
+			buffer:  end{device: cu.DevicePtr(offsets[i]), pitch: pitches[i]}, width: w, count: count,
 		})
 	}
 	return p
@@ -123,7 +123,7 @@ func hostPointer(f *pipeline.Frame, i int) unsafe.Pointer {
 func (p place) at(buffer cu.DevicePtr) []rows {
 	all := make([]rows, len(p.copies))
 	for i, r := range p.copies {
-		r.device += buffer
+		r.buffer.device += buffer
 		all[i] = r
 	}
 	return all

@@ -147,7 +147,7 @@ func cramped(v kernels.Variant, p kernels.Planned) kernels.Planner {
 	}
 }
 
-// TestRecursiveStays filters so many long lines that each block processes several pairs of them,
+// TestRecursiveStays filters enough long lines that each block processes several pairs of them,
 // loading the next while it filters one.
 func TestRecursiveStays(t *testing.T) {
 	compares(t)

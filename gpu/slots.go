@@ -231,6 +231,24 @@ func (s *slots) copyIn(a *upload, p place, kernels cu.Stream) (*stage, error) {
 	return st, s.failed(c.err, "copy in on")
 }
 
+// prepare queues the copy of a frame to a staging buffer, and in the stream the kernels that
+// read it there.
+func (s *slots) prepare(a *upload, p place, stream cu.Stream, runs func(from cu.DevicePtr) []device.Run) error {
+	if err := s.takeEvents(&a.ready, &a.prepared); err != nil {
+		return err
+	}
+	from, err := s.copyIn(a, p, stream)
+	if err != nil {
+		return err
+	}
+	var c calls
+	c.record(a.ready, stream)
+	c.do(func() error { return s.launch(stream, runs(from.address)) })
+	c.record(a.prepared, stream)
+	c.record(from.free, stream)
+	return c.err
+}
+
 // copyOut queues the copy of a result from a staging buffer, after the kernels in the stream.
 func (s *slots) copyOut(j *job, p place, st *stage, kernels cu.Stream) error {
 	var c calls

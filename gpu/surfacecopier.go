@@ -4,6 +4,7 @@ package gpu
 import "C"
 
 import (
+	"sync"
 	"unsafe"
 
 	"gorgonia.org/cu"
@@ -20,6 +21,7 @@ type surfaceCopier struct {
 	context C.CUcontext
 	stream  cu.Stream
 	done    cu.Event
+	closing sync.Once
 }
 
 func newSurfaceCopier(u *openDevice) (*surfaceCopier, error) {
@@ -55,16 +57,18 @@ func (c *surfaceCopier) end() {
 	_ = c.unit.leave()
 }
 
-// close frees everything, after free on the thread.
+// close frees everything, after free on the thread. It may be called more than once.
 func (c *surfaceCopier) close(free func()) {
-	_ = c.thread.do(func() error {
-		free()
-		c.end()
-		return nil
+	c.closing.Do(func() {
+		_ = c.thread.do(func() error {
+			free()
+			c.end()
+			return nil
+		})
+		if c.unit.alive.Err() == nil {
+			c.thread.close()
+		}
 	})
-	if c.unit.alive.Err() == nil {
-		c.thread.close()
-	}
 }
 
 // Handles returns the CUcontext and the CUstream for FFmpeg.

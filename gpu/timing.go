@@ -17,12 +17,12 @@ import (
 // RunKernel filters src into dst by any plan, to check results in tests and benchmarks. It borrows
 // both frames, which must have the same format; an interlaced src is filtered by fields.
 func (b *Backend) RunKernel(ctx context.Context, plan kernels.Planner, dst, src *pipeline.Frame) error {
-	k, err := b.newKernelRun(plan, src, 1, 1)
+	k, err := b.newKernelRun(plan, src, b.Alloc, 1, 1)
 	if err != nil {
 		return err
 	}
 	defer k.close()
-	if _, err = k.trial.batch(ctx, 1); err == nil {
+	if _, err = k.bench.batch(ctx, 1); err == nil {
 		err = k.download(dst)
 	}
 	return k.failed(ctx, err, "run")
@@ -32,12 +32,12 @@ func (b *Backend) RunKernel(ctx context.Context, plan kernels.Planner, dst, src 
 // batch. There are no copies while it runs. Runs rotate over copies of src and of the result that
 // together are three times as large as the device's cache, so that each is read from memory.
 func (b *Backend) TimeKernel(ctx context.Context, plan kernels.Planner, src *pipeline.Frame, r Repeat) ([]time.Duration, error) {
-	k, err := b.newKernelRun(plan, src, 0, 1)
+	k, err := b.newKernelRun(plan, src, b.Alloc, 0, 1)
 	if err != nil {
 		return nil, err
 	}
 	defer k.close()
-	times, err := k.trial.measure(ctx, r)
+	times, err := k.bench.measure(ctx, r)
 	return times, k.failed(ctx, err, "time")
 }
 
@@ -53,18 +53,17 @@ type Copies struct {
 // copies the result back. With pinned memory this is the work of a filter, without the pipeline
 // around it.
 func (b *Backend) TimeStep(ctx context.Context, plan kernels.Planner, src *pipeline.Frame, c Copies, r Repeat) ([]time.Duration, error) {
-	k, err := b.newKernelRun(plan, src, c.Streams, c.Streams)
+	alloc := b.Alloc
+	if c.Pageable {
+		alloc = allocOrdinary
+	}
+	k, err := b.newKernelRun(plan, src, alloc, c.Streams, c.Streams)
 	if err != nil {
 		return nil, err
 	}
 	defer k.close()
-	if c.Pageable {
-		if err := k.unpin(src); err != nil {
-			return nil, k.failed(ctx, err, "prepare the step of")
-		}
-	}
-	k.trial.queue = k.step
-	times, err := k.trial.measure(ctx, r)
+	k.bench.queue = k.step
+	times, err := k.bench.measure(ctx, r)
 	return times, k.failed(ctx, err, "time the step of")
 }
 
@@ -72,7 +71,7 @@ func (k *kernelRun) failed(ctx context.Context, err error, what string) error {
 	if err == nil || isContext(ctx, err) {
 		return err
 	}
-	return k.unit.failed(err, "%s %s on %s, %s", what, k.plan.Variant.Name, k.unit, k.in.frame.Format)
+	return k.unit.failed(err, "%s %s on %s, %s", what, k.plan.Variant.Name, k.unit, k.in.Format)
 }
 
 // kernelRun is a plan with the frames that it processes.
@@ -81,10 +80,11 @@ type kernelRun struct {
 	kernel   *function
 	plan     *kernels.Plan
 	fields   bool
-	in, out  *image
+	in, out  *pipeline.Frame // each in one block of host memory
+	place    place           // of both in a buffer, which one copy fills
 	buffers  []framePair
 	memories []*memory // one per stream
-	trial    *benchmark
+	bench    *benchmark
 	launches [][]kernels.Launch // for each pair of buffers
 }
 
@@ -93,13 +93,12 @@ type framePair struct{ in, out buffer }
 
 // growPairs allocates the buffers. On error, pairs holds those already allocated. Like freePairs,
 // it must be called on the work thread.
-func growPairs(u *openDevice, pairs []framePair, in, out int) error {
+func growPairs(u *openDevice, pairs []framePair, size int) error {
 	for i := range pairs {
-		if err := pairs[i].in.grow(u, in); err != nil {
-			return err
-		}
-		if err := pairs[i].out.grow(u, out); err != nil {
-			return err
+		for _, b := range []*buffer{&pairs[i].in, &pairs[i].out} {
+			if err := b.grow(u, size); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -112,9 +111,9 @@ func freePairs(pairs []framePair) {
 	}
 }
 
-// newKernelRun loads the kernel and copies src to the given number of buffers; 0 means enough to
-// exceed the cache.
-func (b *Backend) newKernelRun(plan kernels.Planner, src *pipeline.Frame, buffers, streams int) (_ *kernelRun, err error) {
+// newKernelRun loads the kernel and copies src, through memory of alloc, to the given number of
+// buffers; 0 means enough to exceed the cache.
+func (b *Backend) newKernelRun(plan kernels.Planner, src *pipeline.Frame, alloc func(int) (pipeline.Memory, error), buffers, streams int) (_ *kernelRun, err error) {
 	u := b.units[0]
 	k := &kernelRun{unit: u, fields: src.Interlaced}
 	defer func() {
@@ -126,21 +125,32 @@ func (b *Backend) newKernelRun(plan kernels.Planner, src *pipeline.Frame, buffer
 	if k.plan, err = plan(src.Format, u.limits.Limits); err != nil {
 		return nil, err
 	}
-	if k.in, err = newImage(b.Alloc, src.Format); err != nil {
-		return nil, err
+	for _, f := range []**pipeline.Frame{&k.in, &k.out} {
+		if *f, err = blankIn(alloc, src.Format); err != nil {
+			return nil, err
+		}
 	}
-	if k.out, err = newImage(b.Alloc, src.Format); err != nil {
-		return nil, err
-	}
-	k.in.set(src)
+	k.in.CopySamples(src)
+	k.place = resident(k.in)
 	if buffers == 0 {
-		buffers = u.outgrowCache(k.in.size() + k.out.size())
+		buffers = u.outgrowCache(2 * k.place.size)
 	}
 	if err = u.work.do(func() error { return k.load(buffers, max(streams, 1)) }); err != nil {
 		return nil, err
 	}
-	k.trial, err = newTrial(u, streams, k.launch)
+	k.bench, err = newBenchmark(u, streams, k.launch)
 	return k, err
+}
+
+// blankIn returns a frame in one block of memory with all samples 0.
+func blankIn(alloc func(int) (pipeline.Memory, error), f pipeline.Format) (*pipeline.Frame, error) {
+	_, _, size := f.PlanLayout(pipeline.PitchAlign)
+	m, err := alloc(size)
+	if err != nil {
+		return nil, err
+	}
+	clear(m.Bytes)
+	return pipeline.FrameIn(m.Bytes, f, nil, m.Free), nil
 }
 
 // outgrowCache returns how many blocks of size bytes together are three times as large as the
@@ -153,7 +163,7 @@ func (k *kernelRun) load(buffers, streams int) (err error) {
 		return err
 	}
 	k.buffers = make([]framePair, buffers)
-	if err := growPairs(k.unit, k.buffers, k.in.size(), k.out.size()); err != nil {
+	if err := growPairs(k.unit, k.buffers, k.place.size); err != nil {
 		return err
 	}
 	for range streams {
@@ -164,10 +174,10 @@ func (k *kernelRun) load(buffers, streams int) (err error) {
 		k.memories = append(k.memories, m)
 	}
 	for i, p := range k.buffers {
-		if err := cu.MemcpyHtoD(p.in.address, k.in.pointer(), int64(k.in.size())); err != nil {
+		if err := cu.MemcpyHtoD(p.in.address, hostPointer(k.in, 0), int64(k.place.size)); err != nil {
 			return err
 		}
-		launches := k.plan.Frame(k.fields, k.in.planes(p.in), k.out.planes(p.out), k.memories[i%streams].device())
+		launches := k.plan.Frame(k.fields, k.place.planes(p.in.address), k.place.planes(p.out.address), k.memories[i%streams].device())
 		k.launches = append(k.launches, launches)
 		for _, l := range launches {
 			if err := k.kernel.allow(l.Shared); err != nil {
@@ -194,48 +204,30 @@ func (k *kernelRun) launch(i int, s []cu.Stream) error {
 // host memory.
 func (k *kernelRun) step(i int, s []cu.Stream) error {
 	b, stream := k.buffers[i%len(k.buffers)], s[i%len(s)]
-	if err := cu.MemcpyHtoDAsync(b.in.address, k.in.pointer(), int64(k.in.size()), stream); err != nil {
+	if err := cu.MemcpyHtoDAsync(b.in.address, hostPointer(k.in, 0), int64(k.place.size), stream); err != nil {
 		return err
 	}
 	if err := k.launch(i, s); err != nil {
 		return err
 	}
-	return cu.MemcpyDtoHAsync(k.out.pointer(), b.out.address, int64(k.out.size()), stream)
-}
-
-// unpin moves the images to ordinary memory.
-func (k *kernelRun) unpin(src *pipeline.Frame) error {
-	in, err := newImage(allocOrdinary, src.Format)
-	if err != nil {
-		return err
-	}
-	in.set(src)
-	k.in.memory.Free()
-	k.in = in
-	out, err := newImage(allocOrdinary, src.Format)
-	if err != nil {
-		return err
-	}
-	k.out.memory.Free()
-	k.out = out
-	return nil
+	return cu.MemcpyDtoHAsync(hostPointer(k.out, 0), b.out.address, int64(k.place.size), stream)
 }
 
 // download copies the first result to dst.
 func (k *kernelRun) download(dst *pipeline.Frame) error {
 	err := k.unit.work.do(func() error {
-		return cu.MemcpyDtoH(k.out.pointer(), k.buffers[0].out.address, int64(k.out.size()))
+		return cu.MemcpyDtoH(hostPointer(k.out, 0), k.buffers[0].out.address, int64(k.place.size))
 	})
 	if err == nil {
-		k.out.get(dst)
+		dst.CopySamples(k.out)
 	}
 	return err
 }
 
 // close frees everything, even of a partially made run.
 func (k *kernelRun) close() {
-	if k.trial != nil {
-		k.trial.close()
+	if k.bench != nil {
+		k.bench.close()
 	}
 	_ = k.unit.work.do(func() error {
 		freePairs(k.buffers)
@@ -244,9 +236,9 @@ func (k *kernelRun) close() {
 		}
 		return nil
 	})
-	for _, m := range []*image{k.in, k.out} {
-		if m != nil {
-			m.memory.Free()
+	for _, f := range []*pipeline.Frame{k.in, k.out} {
+		if f != nil {
+			f.Release()
 		}
 	}
 }

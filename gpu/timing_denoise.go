@@ -149,7 +149,7 @@ func (d *denoiser) runsOf(lane int, f *pipeline.Frame, pictures []*cudaPicture, 
 
 // timeRuns times the launches of lanes, each in its stream, in turn.
 func (d *denoiser) timeRuns(ctx context.Context, lanes [][]device.Run, r Repeat) ([]time.Duration, error) {
-	t, err := newTrial(d.unit, len(lanes), func(i int, s []cu.Stream) error {
+	t, err := newBenchmark(d.unit, len(lanes), func(i int, s []cu.Stream) error {
 		return d.slots.launch(s[i%len(s)], lanes[i%len(s)])
 	})
 	if err != nil {

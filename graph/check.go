@@ -103,7 +103,7 @@ func (p *parsed) read() error {
 	if err := p.split(); err != nil {
 		return err
 	}
-	if err := p.judgeNames(); err != nil {
+	if err := p.checkNames(); err != nil {
 		return err
 	}
 	if err := p.try(-1, func() C.int { return C.avfilter_graph_segment_create_filters(p.segment, 0) }); err != nil {
@@ -152,7 +152,7 @@ func (p *parsed) splitWrong() error {
 		if name == "sws_flags" {
 			return nil // FFmpeg's own reason is about this
 		}
-		if why, advice := judgeName(name); why != "" && !strings.HasPrefix(part, "[") {
+		if why, advice := checkName(name); why != "" && !strings.HasPrefix(part, "[") {
 			return p.wrong(n, why, advice)
 		}
 		err := p.try(n, func() C.int {
@@ -187,11 +187,11 @@ func (p *parsed) params() func(yield func(*C.AVFilterParams) bool) {
 	}
 }
 
-// judgeNames refuses filters that this build lacks, or that may not be used.
-func (p *parsed) judgeNames() error {
+// checkNames refuses filters that this build lacks, or that may not be used.
+func (p *parsed) checkNames() error {
 	n := 0
 	for params := range p.params() {
-		if why, advice := judgeName(C.GoString(params.filter_name)); why != "" {
+		if why, advice := checkName(C.GoString(params.filter_name)); why != "" {
 			return p.wrong(n, why, advice)
 		}
 		n++
@@ -199,8 +199,8 @@ func (p *parsed) judgeNames() error {
 	return nil
 }
 
-// judgeName returns why a filter may not be used, or "", and a remedy.
-func judgeName(name string) (why, advice string) {
+// checkName returns why a filter may not be used, or "", and a remedy.
+func checkName(name string) (why, advice string) {
 	if _, ok := known[name]; ok {
 		return "", ""
 	}
@@ -233,7 +233,7 @@ func (p *parsed) configure() error {
 		if e := C.av_dict_iterate(params.opts, nil); e != nil {
 			return p.lacks(n, f, C.GoString(e.key))
 		}
-		if err := p.judgeOptions(n, f, about); err != nil {
+		if err := p.checkOptions(n, f, about); err != nil {
 			return err
 		}
 		if p.trial && f.filter.flags&C.AVFILTER_FLAG_SUPPORT_TIMELINE != 0 && !about.needed {
@@ -281,14 +281,11 @@ func (p *parsed) lacks(n int, f *C.AVFilterContext, option string) error {
 	return p.wrong(n, fmt.Sprintf("the filter %s has no option %q", name, text.Cut(option, 60)), advice)
 }
 
-// judgeOptions refuses options by which a filter opens files or never ends.
-func (p *parsed) judgeOptions(n int, f *C.AVFilterContext, about traits) error {
+// checkOptions refuses options by which a filter opens files or never ends.
+func (p *parsed) checkOptions(n int, f *C.AVFilterContext, about traits) error {
 	name := C.GoString(f.filter.name)
 	for _, option := range about.files {
-		c := C.CString(option)
-		set := C.vf_graph_is_set(f, c) != 0
-		C.free(unsafe.Pointer(c))
-		if set {
+		if textOf(f, option) != "" {
 			return p.wrong(n, fmt.Sprintf("the option %s of %s is not available here: it opens a file", option, name), "leave it out")
 		}
 	}
@@ -311,14 +308,7 @@ func (p *parsed) judgeOptions(n int, f *C.AVFilterContext, about traits) error {
 
 // rateOf returns the option fps of a filter, 0 for one that depends on the video.
 func rateOf(f *C.AVFilterContext) float64 {
-	name := C.CString("fps")
-	defer C.free(unsafe.Pointer(name))
-	var value *C.uint8_t
-	if C.av_opt_get(unsafe.Pointer(f), name, C.AV_OPT_SEARCH_CHILDREN, &value) < 0 {
-		return 0
-	}
-	defer C.av_free(unsafe.Pointer(value))
-	num, den, _ := strings.Cut(C.GoString((*C.char)(unsafe.Pointer(value))), "/")
+	num, den, _ := strings.Cut(textOf(f, "fps"), "/")
 	rate, err := strconv.ParseFloat(num, 64)
 	if d, errDen := strconv.ParseFloat(den, 64); errDen == nil {
 		rate /= d // infinite for 1/0
@@ -329,10 +319,25 @@ func rateOf(f *C.AVFilterContext) float64 {
 	return rate
 }
 
+// textOf returns the value of a filter's option, "" if it lacks the option.
+func textOf(f *C.AVFilterContext, option string) string {
+	c := C.CString(option)
+	defer C.free(unsafe.Pointer(c))
+	var value *C.uint8_t
+	if C.av_opt_get(unsafe.Pointer(f), c, C.AV_OPT_SEARCH_CHILDREN, &value) < 0 {
+		return ""
+	}
+	defer C.av_free(unsafe.Pointer(value))
+	return C.GoString((*C.char)(unsafe.Pointer(value)))
+}
+
+// number returns the value of a filter's numeric option, 0 if it lacks the option.
 func number(f *C.AVFilterContext, option string) int64 {
 	c := C.CString(option)
 	defer C.free(unsafe.Pointer(c))
-	return int64(C.vf_graph_number(f, c, 0))
+	var n C.int64_t
+	C.av_opt_get_int(unsafe.Pointer(f), c, C.AV_OPT_SEARCH_CHILDREN, &n)
+	return int64(n)
 }
 
 // link connects the filters, and finds the ends of the graph.

@@ -28,7 +28,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Each refusal says what is wrong and where, and advises.
+// Each refusal names the error and its place, and gives advice.
 func TestCheckRefuses(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "f")
 	for _, c := range []struct{ text, want string }{

@@ -42,11 +42,11 @@ type Filter struct {
 	local bool
 	all   []pipeline.Layout // that the next stage takes
 
-	run    *running
-	before source // of the frames that run is for
-	latest *stamp // the time of the latest result, nil before the first
-	fed    *stamp // the time of the latest frame
-	loose  bool   // frames themselves have come out of order, as of a live source that stands still
+	run    *openGraph
+	before source     // of the frames that run is for
+	latest *timestamp // the time of the latest result, nil before the first
+	fed    *timestamp // the time of the latest frame
+	loose  bool       // frames themselves have come out of order, as of a live source that stands still
 
 	number  int64   // of the frames so far
 	dropped dropped // without a result
@@ -94,8 +94,8 @@ type source struct {
 	ranges C.enum_AVColorRange
 }
 
-// running is a graph for frames of one format.
-type running struct {
+// openGraph is a graph for frames of one format.
+type openGraph struct {
 	*parsed
 	source, sink *C.AVFilterContext
 	video        *pipeline.Video // of its results
@@ -107,7 +107,7 @@ type running struct {
 	step    C.int64_t     // how long the one before lasts
 }
 
-func (r *running) close() {
+func (r *openGraph) close() {
 	if r != nil {
 		if r.kept != nil {
 			r.kept.Free()
@@ -180,7 +180,7 @@ func (f *Filter) Process(ctx context.Context, frame *pipeline.Frame, emit pipeli
 		frame.Release()
 		return errors.New("graph: a frame without a time base")
 	}
-	fed := stamp{frame.PTS, frame.Video.TimeBase}
+	fed := timestamp{frame.PTS, frame.Video.TimeBase}
 	if f.fed != nil && !fed.follows(*f.fed) {
 		f.loose = true
 	}
@@ -214,7 +214,7 @@ func (f *Filter) Process(ctx context.Context, frame *pipeline.Frame, emit pipeli
 }
 
 // do is try for calls with frames, which also fail for want of memory.
-func (r *running) do(call func() C.int) error {
+func (r *openGraph) do(call func() C.int) error {
 	var code C.int
 	err := r.try(-1, func() C.int {
 		code = call()
@@ -362,7 +362,7 @@ func (f *Filter) open(src source, layouts []pipeline.Layout) (err error) {
 	if err != nil {
 		return err
 	}
-	r := &running{parsed: p}
+	r := &openGraph{parsed: p}
 	defer func() {
 		if err != nil {
 			r.close()
@@ -378,7 +378,7 @@ func (f *Filter) open(src source, layouts []pipeline.Layout) (err error) {
 		r.close()
 		return f.open(src, []pipeline.Layout{back})
 	}
-	if err := r.judgeSizes(f.o.MaxPixels); err != nil {
+	if err := r.checkSizes(f.o.MaxPixels); err != nil {
 		return err
 	}
 	r.look(src)
@@ -391,7 +391,7 @@ func (f *Filter) open(src source, layouts []pipeline.Layout) (err error) {
 
 // back returns the layout of the frames' own kind that results are to have, if the last filter
 // makes RGB of YUV or the reverse. Results without a colour are of either kind.
-func (f *Filter) back(r *running, src source) (l pipeline.Layout, ok bool) {
+func (f *Filter) back(r *openGraph, src source) (l pipeline.Layout, ok bool) {
 	l, _, ok = av.LayoutOf(astiav.PixelFormat(C.av_buffersink_get_format(r.sink)))
 	if !ok || l.Info().Gray() || l.Info().RGB == src.format.Layout.Info().RGB {
 		return l, false
@@ -413,7 +413,7 @@ func (f *Filter) formats(src source, layouts []pipeline.Layout) (list []C.enum_A
 }
 
 // addEnds adds the filters by which frames enter and leave the graph.
-func (r *running) addEnds(src source, formats []C.enum_AVPixelFormat) error {
+func (r *openGraph) addEnds(src source, formats []C.enum_AVPixelFormat) error {
 	if r.source = r.add("buffer", "in"); r.source == nil {
 		return errors.New("graph: out of memory")
 	}
@@ -450,7 +450,7 @@ func (r *running) addEnds(src source, formats []C.enum_AVPixelFormat) error {
 	return nil
 }
 
-func (r *running) add(filter, name string) *C.AVFilterContext {
+func (r *openGraph) add(filter, name string) *C.AVFilterContext {
 	f, n := C.CString(filter), C.CString(name)
 	defer C.free(unsafe.Pointer(f))
 	defer C.free(unsafe.Pointer(n))
@@ -458,7 +458,7 @@ func (r *running) add(filter, name string) *C.AVFilterContext {
 }
 
 // links yields the links of the graph with the number of the filter before each, -1 for others.
-func (r *running) links() func(yield func(int, *C.AVFilterLink) bool) {
+func (r *openGraph) links() func(yield func(int, *C.AVFilterLink) bool) {
 	return func(yield func(int, *C.AVFilterLink) bool) {
 		for _, f := range av.Slice(r.graph.filters, int(r.graph.nb_filters)) {
 			for _, l := range av.Slice(f.outputs, int(f.nb_outputs)) {
@@ -470,8 +470,8 @@ func (r *running) links() func(yield func(int, *C.AVFilterLink) bool) {
 	}
 }
 
-// judgeSizes refuses graphs with larger pictures than allowed.
-func (r *running) judgeSizes(most int64) error {
+// checkSizes refuses graphs with larger pictures than allowed.
+func (r *openGraph) checkSizes(most int64) error {
 	for n, l := range r.links() {
 		size := int64(l.w) * int64(l.h)
 		if av.Depth(astiav.PixelFormat(l.format)) > 8 {
@@ -485,7 +485,7 @@ func (r *running) judgeSizes(most int64) error {
 }
 
 // look reads the output of the graph.
-func (r *running) look(src source) {
+func (r *openGraph) look(src source) {
 	for _, f := range av.Slice(r.graph.filters, int(r.graph.nb_filters)) {
 		switch C.GoString(f.filter.name) {
 		case "scale", "zscale":
@@ -607,17 +607,17 @@ func (f *Filter) rate(first, second *C.AVFrame) {
 
 // traceOf returns the trace of a picture, nil if a filter has made it without an input.
 func traceOf(c *C.AVFrame) *trace {
-	if h := C.vf_graph_marked(c); h != 0 {
-		return cgo.Handle(h).Value().(*trace)
+	if c.opaque_ref == nil {
+		return nil
 	}
-	return nil
+	return cgo.Handle(uintptr(unsafe.Pointer(c.opaque_ref.data))).Value().(*trace)
 }
 
 // result makes a frame of a picture, which it takes.
 func (f *Filter) result(ctx context.Context, picture *astiav.Frame) (*pipeline.Frame, error) {
 	c := (*C.AVFrame)(picture.UnsafePointer())
 	frame, err := f.make(ctx, picture, traceOf(c))
-	C.vf_graph_unmark(c) // only now: the trace may end here
+	C.av_buffer_unref(&c.opaque_ref) // only now: the trace may end here
 	if err != nil {
 		picture.Free()
 		return nil, err
@@ -635,7 +635,7 @@ func (f *Filter) make(ctx context.Context, picture *astiav.Frame, t *trace) (*pi
 	if b := f.latest; t != nil && t.used && b != nil && b.pts == pts && f.run.video.Rate.Known() {
 		pts += int64(1/(f.run.video.Rate.Float64()*f.run.video.TimeBase.Float64()) + 0.5) // the second field of a single frame
 	}
-	if err := f.judgeTime(pts); err != nil {
+	if err := f.checkTime(pts); err != nil {
 		return nil, err
 	}
 	if err := av.Error(int(C.vf_graph_upright(c))); err != nil {
@@ -687,24 +687,24 @@ func (f *Filter) make(ctx context.Context, picture *astiav.Frame, t *trace) (*pi
 	return frame, nil
 }
 
-// stamp is a time.
-type stamp struct {
+// timestamp is a time.
+type timestamp struct {
 	pts  int64
 	unit pipeline.Ratio
 }
 
-func (s stamp) seconds() float64 { return float64(s.pts) * s.unit.Float64() }
+func (s timestamp) seconds() float64 { return float64(s.pts) * s.unit.Float64() }
 
 // follows reports whether a time is later than another, by an hour at most.
-func (s stamp) follows(before stamp) bool {
+func (s timestamp) follows(before timestamp) bool {
 	const most = 3600.0
 	later := C.av_compare_ts(C.int64_t(s.pts), rational(s.unit), C.int64_t(before.pts), rational(before.unit)) > 0
 	return later && s.seconds()-before.seconds() <= most
 }
 
-// judgeTime refuses times that no file can hold: each follows the one before.
-func (f *Filter) judgeTime(pts int64) error {
-	t, before := stamp{pts, f.run.video.TimeBase}, f.latest
+// checkTime refuses times that no file can hold: each follows the one before.
+func (f *Filter) checkTime(pts int64) error {
+	t, before := timestamp{pts, f.run.video.TimeBase}, f.latest
 	switch {
 	case pts == av.NoPTS:
 		return f.run.wrong(-1, "a frame comes out of it without a time", "let setpts give each frame one")

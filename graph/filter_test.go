@@ -114,7 +114,7 @@ func newPool(t *testing.T, limit int) *pipeline.Pool {
 // unit is a time base in which all times of the tests are whole.
 const unit = 900_000
 
-// reference runs ffmpeg on frames, and returns what it writes in a format of its own.
+// reference runs ffmpeg on frames, and returns its output in one of its formats.
 func reference(t *testing.T, graph string, out pipeline.Layout, src []*pipeline.Frame, format string) []byte {
 	t.Helper()
 	in := src[0].Format
@@ -153,7 +153,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// Pictures and times are those of ffmpeg with the same graph.
+// Pictures and times are the same as ffmpeg's with the same graph.
 func TestAgainstFFmpeg(t *testing.T) {
 	if _, err := exec.LookPath("ffmpeg"); err != nil {
 		t.Skip("no ffmpeg")
@@ -247,7 +247,7 @@ func open(t *testing.T, graph string, o Options) *Filter {
 
 var small = pipeline.Format{Layout: pipeline.YUV420P, Width: 64, Height: 48, Matrix: pipeline.BT601}
 
-// What comes out says what it is: rate, time base, shape of samples, size, fields.
+// The result describes itself: rate, time base, shape of samples, size, fields.
 func TestVideo(t *testing.T) {
 	for _, c := range []struct {
 		graph string
@@ -292,7 +292,7 @@ func TestTakes(t *testing.T) {
 	}
 }
 
-// Results in memory of a pool are the same, for filters that turn rows upside down, too.
+// Results in memory of a pool are the same, also for filters that turn rows upside down.
 func TestPool(t *testing.T) {
 	src := newPool(t, 1)
 	for _, graph := range []string{"vflip", "bwdif=1", "crop=33:21:3:5"} {
@@ -386,7 +386,8 @@ func TestFormatChange(t *testing.T) {
 	}
 }
 
-// Quantisers and context stay with their frames; the quantiser goes where pictures are scaled.
+// Quantisers and context stay with their frames. Where pictures are scaled, the quantiser
+// is removed.
 func TestCarried(t *testing.T) {
 	for graph, kept := range map[string]bool{"hflip": true, "bwdif=0": true, "scale=32:24": false} {
 		src := clip(t, newPool(t, 1), small, 6)
@@ -449,7 +450,7 @@ func TestRepeated(t *testing.T) {
 	}
 }
 
-// Results have times and lengths of their own, also where filters give none.
+// Results have times and lengths of their own, also where filters give no times.
 func TestTimes(t *testing.T) {
 	for _, c := range []struct {
 		graph  string
@@ -639,7 +640,7 @@ func TestLacking(t *testing.T) {
 	}
 }
 
-// TestTrial: results of a trial are those of the graph, apart from samples.
+// TestTrial: results of a trial equal the graph's, apart from samples.
 func TestTrial(t *testing.T) {
 	options := map[string]string{"colorspace": "=all=bt709:iall=bt601-6-625", "colormatrix": "=bt601:bt709", "fieldorder": "=bff", "format": "=gray", "setpts": "=2*PTS", "extractplanes": "=y"}
 	pool := newPool(t, 1)

@@ -20,16 +20,6 @@ int vf_graph_mark(AVFrame *f, uintptr_t handle)
 	return AVERROR(ENOMEM);
 }
 
-uintptr_t vf_graph_marked(const AVFrame *f)
-{
-	return f->opaque_ref ? (uintptr_t)f->opaque_ref->data : 0;
-}
-
-void vf_graph_unmark(AVFrame *f)
-{
-	av_buffer_unref(&f->opaque_ref);
-}
-
 void vf_graph_drop_hdr(AVFrame *f)
 {
 	static const enum AVFrameSideDataType kinds[] = {
@@ -64,20 +54,6 @@ int vf_graph_upright(AVFrame *f)
 	}
 	av_frame_free(&copy);
 	return err;
-}
-
-int64_t vf_graph_number(AVFilterContext *f, const char *option, int64_t otherwise)
-{
-	int64_t n;
-	return av_opt_get_int(f, option, AV_OPT_SEARCH_CHILDREN, &n) < 0 ? otherwise : n;
-}
-
-int vf_graph_is_set(AVFilterContext *f, const char *option)
-{
-	uint8_t *value = NULL;
-	int set = av_opt_get(f, option, AV_OPT_SEARCH_CHILDREN, &value) >= 0 && value && *value;
-	av_free(value);
-	return set;
 }
 
 void vf_graph_switch_off(AVFilterContext *f)

@@ -7,13 +7,10 @@
 #include <libavutil/opt.h>
 #include <stdint.h>
 
-// Marks a frame, and filters' results from it, with a handle. vfForget(handle) runs once: when the
-// last of these frames has gone, on any thread, or, if this fails, before it returns.
+// Marks a frame, and filters' results from it, with a handle, as the data of opaque_ref.
+// vfForget(handle) runs once: when the last of these frames has gone, on any thread, or, if this
+// fails, before it returns.
 int vf_graph_mark(AVFrame *f, uintptr_t handle);
-// Returns a frame's handle, or 0.
-uintptr_t vf_graph_marked(const AVFrame *f);
-// Takes the mark from a frame.
-void vf_graph_unmark(AVFrame *f);
 
 // Removes a frame's HDR metadata, which another transfer function makes untrue.
 void vf_graph_drop_hdr(AVFrame *f);
@@ -21,11 +18,6 @@ void vf_graph_drop_hdr(AVFrame *f);
 // Makes the rows of a frame run downwards, by a copy where they do not. Returns a negative AVERROR
 // when out of memory.
 int vf_graph_upright(AVFrame *f);
-
-// Returns the value of a numeric option of a filter, or otherwise if it has no such option.
-int64_t vf_graph_number(AVFilterContext *f, const char *option, int64_t otherwise);
-// Returns whether a filter's option, a string, is set.
-int vf_graph_is_set(AVFilterContext *f, const char *option);
 
 // Has a filter with AVFILTER_FLAG_SUPPORT_TIMELINE, which is not initialised yet, leave frames as
 // they are.

@@ -2,10 +2,8 @@ package kernels
 
 import (
 	"context"
-	"runtime"
-	"sync"
-	"sync/atomic"
 
+	"vidfilter/denoise/plane"
 	"vidfilter/interlace"
 	"vidfilter/interlace/cpu"
 	"vidfilter/internal/isa"
@@ -59,19 +57,11 @@ func (d Deinterlace) OnHost(pool *pipeline.Pool, in Setting) (pipeline.Filter, e
 
 // eachOf returns a cpu.Each that starts threads goroutines, or GOMAXPROCS if threads is 0.
 func eachOf(threads int) cpu.Each {
-	if threads <= 0 {
-		threads = runtime.GOMAXPROCS(0)
-	}
 	return func(ctx context.Context, n int, do func(i int)) {
-		var next atomic.Int64
-		var done sync.WaitGroup
-		for range min(threads, n) {
-			done.Go(func() {
-				for i := int(next.Add(1)) - 1; i < n && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-					do(i)
-				}
-			})
-		}
-		done.Wait()
+		plane.Each(threads, n, func(i int) {
+			if ctx.Err() == nil {
+				do(i)
+			}
+		})
 	}
 }

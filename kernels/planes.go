@@ -1,5 +1,7 @@
 package kernels
 
+import "vidfilter/denoise/plane"
+
 // planesOf makes a field's planes: it adds the filter's changes, from the words was to is, to the
 // samples of in.
 func planesOf(out, in field, t transform, was, is picture) {
@@ -7,14 +9,14 @@ func planesOf(out, in field, t transform, was, is picture) {
 		storeRGB(out, is)
 		return
 	}
-	eachRow(out.height, func(y int) {
+	plane.Rows(out.height, func(y int) {
 		for x := range out.width {
 			l, _, _ := t.change(was.at(x, y), is.at(x, y))
 			out.set(0, x, y, t.level(float64(in.sample(0, x, y))+l))
 		}
 	})
 	sx, sy := out.info.SubX, out.info.SubY
-	eachRow(out.chromaWrite, func(cy int) {
+	plane.Rows(out.chromaWrite, func(cy int) {
 		for cx := range (out.width + 1<<sx - 1) >> sx {
 			u, v := in.chroma(cx<<sx, cy<<sy)
 			du, dv := meanChange(sx, sy, t, was, is, cx, cy)

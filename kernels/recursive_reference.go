@@ -3,6 +3,7 @@ package kernels
 import (
 	"math/cmplx"
 
+	"vidfilter/denoise/plane"
 	"vidfilter/pipeline"
 )
 
@@ -40,8 +41,8 @@ func recursiveWords(in picture, p Recursive, t transform, line func(r *Recursion
 				now[first+k*step] = sum[k]
 			}
 		}
-		eachRow(in.height, func(y int) { along(y*in.width, 1, in.width) })
-		eachRow(in.width, func(x int) { along(x, in.width, in.height) })
+		plane.Rows(in.height, func(y int) { along(y*in.width, 1, in.width) })
+		plane.Rows(in.width, func(x int) { along(x, in.width, in.height) })
 	}
 	for i, w := range in.words {
 		out.words[i] = t.wordOf(now[i], w[3])

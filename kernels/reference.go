@@ -3,9 +3,8 @@ package kernels
 import (
 	"fmt"
 	"math"
-	"runtime"
-	"sync"
 
+	"vidfilter/denoise/plane"
 	"vidfilter/pipeline"
 )
 
@@ -132,7 +131,7 @@ func (t transform) wordOf(c [3]float64, alpha uint16) word {
 func wordsOf(f field, t transform) picture {
 	p := newPicture(f.width, f.height)
 	m := t.toWords()
-	eachRow(f.height, func(y int) {
+	plane.Rows(f.height, func(y int) {
 		for x := range f.width {
 			p.words[y*p.width+x] = f.word(x, y, &m)
 		}
@@ -251,18 +250,4 @@ func (m *measure) weight(p, q *[3]float64) float64 {
 		return math.Exp(-d2 / m.twoVar)
 	}
 	return 1 / (1 + d2/m.twoVar)
-}
-
-// eachRow calls do for the rows 0 to n-1, on all cores.
-func eachRow(n int, do func(row int)) {
-	threads := min(runtime.GOMAXPROCS(0), n)
-	var wg sync.WaitGroup
-	for i := range threads {
-		wg.Go(func() {
-			for row := i * n / threads; row < (i+1)*n/threads; row++ {
-				do(row)
-			}
-		})
-	}
-	wg.Wait()
 }

@@ -71,7 +71,7 @@ func (r *run) check(ctx context.Context, c contender, p kernels.Planned) (measur
 		return measure.Check{}, err
 	}
 	what := fmt.Sprintf("%s with %s on %s", c.name, options(p), a.src.Format)
-	found, err := measure.Hold(a.src, a.want, c.bound(), what, c.gpu != nil, func(dst, src *pipeline.Frame) error {
+	found, err := measure.Verify(a.src, a.want, c.bound(), what, c.gpu != nil, func(dst, src *pipeline.Frame) error {
 		return r.filter(ctx, c, p, dst, src)
 	})
 	if err == nil {

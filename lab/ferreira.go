@@ -177,7 +177,7 @@ func (r *run) checkCPU(ctx context.Context, p kernels.Recursive) (measure.Check,
 		return measure.Check{}, err
 	}
 	what := fmt.Sprintf("%s with %s", r.CPU.Name(), options(p))
-	return measure.Hold(a.src, a.want, bound, what, false, func(dst, src *pipeline.Frame) error {
+	return measure.Verify(a.src, a.want, bound, what, false, func(dst, src *pipeline.Frame) error {
 		return measure.FilterOnce(ctx, r.CPU, p, dst, src)
 	})
 }

@@ -45,7 +45,7 @@ type Report struct {
 
 // run is one Run at work.
 type run struct {
-	measure.Places
+	measure.Backends
 	o       Options
 	scene   *pipeline.Frame // the latest picture
 	answers map[string]*answer
@@ -64,7 +64,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	defer r.Close()
 	measured := &Report{Header: report.NewHeader(o.Version, o.Quick)}
 	var err error
-	r.Places, err = measure.Open(o.CPU, o.Indexes, o.NeedGPU)
+	r.Backends, err = measure.Open(o.CPU, o.Indexes, o.NeedGPU)
 	measured.Shrink, measured.Machine, measured.NoGPU = o.Shrink, r.Machine, r.NoGPU
 	if err != nil {
 		return measured, err

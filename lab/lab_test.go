@@ -168,7 +168,7 @@ func TestApproximations(t *testing.T) {
 	}
 	r := &run{o: Options{Log: slog.New(slog.DiscardHandler)}, answers: map[string]*answer{}, seen: map[string]measure.Check{}}
 	var err error
-	if r.Places, err = measure.Open(false, nil, true); err != nil {
+	if r.Backends, err = measure.Open(false, nil, true); err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()

@@ -144,7 +144,5 @@ func (r Rendering) create(in *decode.Input) (*encode.Output, error) {
 		codec := coding.DefaultFor(r.Format)
 		to.Encoder, to.CRF, to.Preset = codec.Name, codec.CRF, codec.Preset
 	}
-	return encode.Create(r.Output.URL(), encode.Template{
-		Context: in.Context(), Video: in.Video(), Others: in.Others(), Shift: in.Shift(), Facts: in.Facts,
-	}, to)
+	return encode.Create(r.Output.URL(), encode.TemplateOf(in), to)
 }

@@ -53,9 +53,8 @@ type Row struct {
 	Naive      float64  `json:"over_naive"`
 	MSE        *float64 `json:"mse,omitempty"` // against algorithm A, in squared levels
 	// Against the Go reference, on a small picture.
-	Check  measure.Check `json:"check"`
-	Paper  *Published    `json:"paper,omitempty"`  // the paper's result
-	Failed string        `json:"failed,omitempty"` // reason that it was not timed
+	Check measure.Check `json:"check"`
+	Paper *Published    `json:"paper,omitempty"` // the paper's result
 
 	turns *turns // pending turns
 }

@@ -11,7 +11,7 @@ func timed(r Row, ms float64) Row {
 	return r
 }
 
-// TestSpeedups: the fastest of several naive configurations is the baseline; the program's own
+// TestSpeedups: the fastest of several naive configurations is the baseline. The program's own
 // filter and other kinds never are.
 func TestSpeedups(t *testing.T) {
 	e := &experiment{Experiment: Experiment{Paper: "000", Rows: []Row{

@@ -41,7 +41,7 @@ var typical = map[string]func(Row) bool{
 	"004":           func(r Row) bool { return r.Radius == 10 },
 }
 
-// what is the description of a row.
+// what returns a row's description.
 func (r Row) what() string {
 	s := r.Title
 	if r.Blocks > 0 {

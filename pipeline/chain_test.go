@@ -39,7 +39,7 @@ func (c copier) Flush(ctx context.Context, emit Emit) error {
 	return c.fake.Flush(ctx, c.onward(ctx, emit))
 }
 
-// Drain emits what is held.
+// Drain emits the frames that are held.
 func (c copier) Drain(ctx context.Context, emit Emit) error {
 	return c.step(ctx, "drain", 0, c.onward(ctx, emit))
 }
@@ -69,17 +69,16 @@ func newChained(r *rig, holds ...int) *chained {
 	return c
 }
 
-// check tests that nothing is left of a run.
+// check tests that all frames of a run are freed.
 func (c *chained) check(err error, finish bool) {
 	c.t.Helper()
 	c.checkEnd(err, finish)
 	c.chain.Close()
-	if n := c.memory.live.Load(); n != 0 {
-		c.t.Errorf("%d blocks were not freed", n)
-	}
+	c.memory.checkFreed(c.t)
 }
 
-// With no room but for what later filters hold and one frame, chains move on, opened again, too.
+// With room only for the frames that later filters hold and one more, chains do not block, also
+// when they are opened again.
 func TestChainHasRoom(t *testing.T) {
 	for _, holds := range [][]int{{}, {3}, {0, 5}, {2, 0, 3}, {0, 0, 6}} {
 		bubbled(t, fmt.Sprint(holds), func(t *testing.T) {
@@ -157,7 +156,7 @@ func TestChainRefusesLayouts(t *testing.T) {
 	})
 }
 
-// A filter that changes nothing is left out, and a single one is itself.
+// A filter without effect is left out, and a single filter is returned itself.
 func TestChainOfFew(t *testing.T) {
 	c := newChained(newRig(t, 0), 0, 1)
 	c.chain = NewChain([]Link{{}, c.chain.links[1], {}}, 1)
@@ -232,12 +231,12 @@ func TestChainFailsAnywhere(t *testing.T) {
 
 var errOther = errors.New("cancelled")
 
-// wrapped hides what a filter is.
+// wrapped hides the type of a filter.
 type wrapped struct{ Filter }
 
 func (w wrapped) Discard() { Discard(w.Filter) }
 
-// To drain a chain is to drain its filters in order; it goes on with the next frame.
+// Draining a chain drains its filters in order. It continues with the next frame.
 func TestChainDrains(t *testing.T) {
 	c := newChained(newRig(t, 0), 1, 2)
 	f, err := c.chain.Open()

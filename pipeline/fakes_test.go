@@ -34,6 +34,14 @@ func (h *heap) Alloc(size int) (Memory, error) {
 	}}, nil
 }
 
+// checkFreed tests that no block is left.
+func (h *heap) checkFreed(t testing.TB) {
+	t.Helper()
+	if n := h.live.Load(); n != 0 {
+		t.Errorf("%d blocks were not freed", n)
+	}
+}
+
 // rig is a run of fakes. Every call of a stage passes hook(ctx, point, n) first, n counting from 0
 // the calls at that point: "next", "process0", "flush0", "process1", ..., "put", "finish".
 type rig struct {
@@ -176,8 +184,8 @@ func (r *rig) filters(hold ...int) (fs []Filter) {
 	return fs
 }
 
-// checkEnd tests conditions after any run: nothing is left over, the order was kept, and Finish
-// was called exactly when nothing before it had failed.
+// checkEnd tests conditions after any run: all frames are freed, the order was kept, and Finish
+// was called exactly when each stage before it had succeeded.
 func (r *rig) checkEnd(err error, finish bool) {
 	r.t.Helper()
 	if n := r.live.Load(); n != 0 {

@@ -190,9 +190,7 @@ func TestPoolNewFrame(t *testing.T) {
 		}
 	}
 	p.Close()
-	if mem.live.Load() != 0 {
-		t.Errorf("%d blocks never freed", mem.live.Load())
-	}
+	mem.checkFreed(t)
 }
 
 func TestNames(t *testing.T) {

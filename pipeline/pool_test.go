@@ -39,9 +39,7 @@ func TestPoolGetBlocksAtTheLimitAndWakes(t *testing.T) {
 		put2()
 		put3()
 		p.Close()
-		if mem.live.Load() != 0 {
-			t.Errorf("%d blocks never freed", mem.live.Load())
-		}
+		mem.checkFreed(t)
 	})
 }
 
@@ -61,7 +59,7 @@ func TestPoolGetEndsWithItsContext(t *testing.T) {
 			t.Errorf("blocked Get: %v", err)
 		}
 		put()
-		// A context that is over gets nothing, even when there is a block.
+		// With a context that has ended, no block is returned, even when there is one.
 		for range 20 {
 			if _, _, err := p.Get(ctx, 10); err != errFake {
 				t.Fatalf("Get with a cancelled context: %v", err)
@@ -94,9 +92,7 @@ func TestPoolTakeNeverBlocks(t *testing.T) {
 		put()
 	}
 	p.Close()
-	if mem.live.Load() != 0 {
-		t.Errorf("%d blocks never freed", mem.live.Load())
-	}
+	mem.checkFreed(t)
 }
 
 func TestPoolNewSizeFreesTheOld(t *testing.T) {
@@ -334,7 +330,7 @@ func TestTryFrame(t *testing.T) {
 	}
 }
 
-// TestTrim: a trimmed pool keeps nothing, neither idle blocks nor returned ones, until a block is
+// TestTrim: a trimmed pool keeps no memory, neither idle blocks nor returned ones, until a block is
 // requested again.
 func TestTrim(t *testing.T) {
 	mem := &heap{}

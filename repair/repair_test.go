@@ -247,7 +247,7 @@ func TestOnce(t *testing.T) {
 	f.Discard()
 }
 
-// PixelMemory is what the filter keeps.
+// TestMemory: PixelMemory is the memory that the filter keeps.
 func TestMemory(t *testing.T) {
 	format := pipeline.Format{Layout: pipeline.YUV444P, Width: 160, Height: 96, Matrix: pipeline.BT709}
 	clean, _ := moving(format, false, 10, -1)

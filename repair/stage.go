@@ -1,10 +1,7 @@
 package repair
 
 import (
-	"runtime"
-	"sync"
-	"sync/atomic"
-
+	"vidfilter/denoise/plane"
 	"vidfilter/internal/isa"
 	"vidfilter/kernels"
 	"vidfilter/pipeline"
@@ -47,11 +44,7 @@ func (s Stage) OnHost(pool *pipeline.Pool, in kernels.Setting) (pipeline.Filter,
 	if s.Identity() {
 		return pipeline.Pass{}, nil
 	}
-	threads := in.Threads
-	if threads == 0 {
-		threads = runtime.GOMAXPROCS(0)
-	}
-	each := onThreads(threads)
+	each := onThreads(in.Threads)
 	return newFilter(newFast(isa.Fastest(), each), pool, each, in.Repaired), nil
 }
 
@@ -60,18 +53,7 @@ func Reference(pool *pipeline.Pool) pipeline.Filter {
 	return newFilter(plain{}, pool, onThreads(1), nil)
 }
 
-// onThreads returns an each that runs on at most this number of goroutines.
+// onThreads returns an each that runs on at most this number of goroutines; 0: on all cores.
 func onThreads(threads int) each {
-	return func(n int, do func(i int)) {
-		var next atomic.Int64
-		var wg sync.WaitGroup
-		for range min(threads, n) {
-			wg.Go(func() {
-				for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-					do(i)
-				}
-			})
-		}
-		wg.Wait()
-	}
+	return func(n int, do func(i int)) { plane.Each(threads, n, do) }
 }

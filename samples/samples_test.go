@@ -163,7 +163,7 @@ func TestNoise(t *testing.T) {
 	}
 }
 
-// TestRange checks that the scene stays in limited range; the grain may leave it.
+// TestRange checks that the scene stays in limited range, which the grain may leave.
 func TestRange(t *testing.T) {
 	for i, plane := range planes(t, clips[0]()) {
 		lo, hi := byte(255), byte(0)

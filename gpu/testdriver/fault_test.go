@@ -101,7 +101,7 @@ func TestLostDevice(t *testing.T) {
 	}
 }
 
-// Waiting for a hanging kernel blocks forever; a query says that it is not ready.
+// Waiting for a hanging kernel blocks forever. A query returns that it is not ready.
 func TestHang(t *testing.T) {
 	c := start(t, "hang=1").open(0)
 	b := c.buffers()
@@ -160,7 +160,7 @@ func (c *caller) attribute(attribute, device int) uint64 {
 	return c.get("cuDeviceGetAttribute", attribute, device)
 }
 
-// Invalid options end the program: a test with a misspelt one would test nothing.
+// Invalid options end the program: a test with a misspelt option would test no fault.
 func TestUnknownOption(t *testing.T) {
 	for _, option := range []string{"allok=3", "alloc", "alloc=x", "slow=3h"} {
 		c := launch(t, option)

@@ -33,7 +33,7 @@
 // Beside it is a libnvcuvid.so.1 that FFmpeg may decode with. It returns the pictures of a file
 // that Surfaces writes. VIDFILTER_TESTDECODER configures it:
 //
-//	frames=FILE      the pictures, in the order of output; without it nothing is decoded
+//	frames=FILE      the pictures, in the order of output, needed to decode
 //	first=9          the first picture to come is number 9 of them, counted from 0
 //	starts=HASH:0/HASH:20
 //	                 for several decoders: one whose first slice has the hash (FNV-1a, of 32 bits,
@@ -43,7 +43,7 @@
 //	create=2         the second decoder, and all after it, cannot be made
 //	decode=5         the fifth picture cannot be decoded
 //	map=5            the fifth picture to come does not
-//	corrupt=5        the fifth picture to come is damaged, and says so
+//	corrupt=5        the fifth picture to come is damaged and marked as such
 //	hang=NAME        calls of this name never return
 //	device=1         all these faults are of this device alone; with starts
 //
@@ -53,8 +53,8 @@
 //	none=1           the device has no NVENC
 //	device=1         this device alone has it
 //	version=111      of the API that the driver knows: 11.1
-//	sessions=2       so many sessions may be open at once
-//	opens=1          so many sessions can be opened in all
+//	sessions=2       number of sessions that may be open at once
+//	opens=1          number of sessions that can be opened in all
 //	av1=0            there is no AV1
 //	deep=0           there are no 10 bits
 //	full=0           there is no 4:4:4
@@ -65,7 +65,7 @@
 //	call=9           the ninth call fails and does nothing
 //	hang=NAME        calls of this name never return
 //	log=FILE         append the name of each call
-//	settings=FILE    append a line for each encoder: what it is initialized with
+//	settings=FILE    append the parameters of each encoder as a line
 package testdriver
 
 import (

@@ -163,7 +163,7 @@ func near(a, b float32, units int32) bool {
 	return max(d, -d) <= units
 }
 
-// A multiply-add rounds once; the clamped one gives 0 for NaN.
+// A multiply-add rounds once. With clamping it gives 0 for NaN.
 func TestMultiplyAdd(t *testing.T) {
 	c := startAnywhere(t, "")
 	for _, v := range []struct{ a, b, c, want float32 }{

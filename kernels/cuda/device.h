@@ -40,6 +40,21 @@ typedef uint32_t uint2 __attribute__((ext_vector_type(2)));
 #define VF_PRAGMA(x) _Pragma(#x)
 #define UNROLL_BY(n) VF_PRAGMA(clang loop unroll_count(n))
 
+// FLOAT_FUNCTION defines a function of one instruction on a float, WORD_FUNCTION one on three
+// words, the last of the given type.
+#define FLOAT_FUNCTION(name, instruction) \
+	DEVICE float name(float x) { \
+		float y; \
+		asm(instruction " %0, %1;" : "=f"(y) : "f"(x)); \
+		return y; \
+	}
+#define WORD_FUNCTION(result, name, type, instruction) \
+	DEVICE result name(uint32_t a, uint32_t b, type c) { \
+		result d; \
+		asm(instruction " %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c)); \
+		return d; \
+	}
+
 // The thread's position.
 DEVICE int thread_x() { return __nvvm_read_ptx_sreg_tid_x(); }
 DEVICE int thread_y() { return __nvvm_read_ptx_sreg_tid_y(); }
@@ -113,13 +128,9 @@ DEVICE void now(float &v) { asm volatile("" : "+f"(v)); }
 DEVICE uint32_t float_bits(float f) { return __builtin_bit_cast(uint32_t, f); }
 DEVICE float bits_float(uint32_t u) { return __builtin_bit_cast(float, u); }
 
-// byte_perm picks four bytes of a (0 to 3) and b (4 to 7) by the hexadecimal digits of selector,
-// lowest first.
-DEVICE uint32_t byte_perm(uint32_t a, uint32_t b, uint32_t selector) {
-	uint32_t d;
-	asm("prmt.b32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(selector));
-	return d;
-}
+// byte_perm picks four bytes of a (0 to 3) and b (4 to 7) by the hexadecimal digits of c, lowest
+// first.
+WORD_FUNCTION(uint32_t, byte_perm, uint32_t, "prmt.b32")
 // absdiff4 returns |a - b| of each byte.
 DEVICE uint32_t absdiff4(uint32_t a, uint32_t b) {
 	uint32_t d;
@@ -127,63 +138,23 @@ DEVICE uint32_t absdiff4(uint32_t a, uint32_t b) {
 	return d;
 }
 // dot4 returns c + the sum of a * b over unsigned bytes; dot4_signed over signed ones.
-DEVICE uint32_t dot4(uint32_t a, uint32_t b, uint32_t c) {
-	uint32_t d;
-	asm("dp4a.u32.u32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
-	return d;
-}
-DEVICE int32_t dot4_signed(uint32_t a, uint32_t b, int32_t c) {
-	int32_t d;
-	asm("dp4a.s32.s32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
-	return d;
-}
+WORD_FUNCTION(uint32_t, dot4, uint32_t, "dp4a.u32.u32")
+WORD_FUNCTION(int32_t, dot4_signed, int32_t, "dp4a.s32.s32")
 
 DEVICE float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 // reciprocal and exp2 err by 2 units in the last place at most and flush denormals to zero.
-DEVICE float reciprocal(float x) {
-	float y;
-	asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-	return y;
-}
-DEVICE float exp2(float x) {
-	float y;
-	asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-	return y;
-}
+FLOAT_FUNCTION(reciprocal, "rcp.approx.ftz.f32")
+FLOAT_FUNCTION(exp2, "ex2.approx.ftz.f32")
 // exp2_gradual is exp2 with denormals, at the cost of three more instructions: nvcc's default for
 // __expf.
-DEVICE float exp2_gradual(float x) {
-	float y;
-	asm("ex2.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
-	return y;
-}
+FLOAT_FUNCTION(exp2_gradual, "ex2.approx.f32")
 // square_root is rounded to nearest. reciprocal_root and log2 err by 2^-22 at most, log2
 // absolutely near 1; sine and cosine err by 2^-20 within 8 pi, and stay within -1 to 1 everywhere.
-DEVICE float log2(float x) {
-	float y;
-	asm("lg2.approx.f32 %0, %1;" : "=f"(y) : "f"(x));
-	return y;
-}
-DEVICE float square_root(float x) {
-	float y;
-	asm("sqrt.rn.f32 %0, %1;" : "=f"(y) : "f"(x));
-	return y;
-}
-DEVICE float reciprocal_root(float x) {
-	float y;
-	asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-	return y;
-}
-DEVICE float sine(float x) {
-	float y;
-	asm("sin.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-	return y;
-}
-DEVICE float cosine(float x) {
-	float y;
-	asm("cos.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-	return y;
-}
+FLOAT_FUNCTION(log2, "lg2.approx.f32")
+FLOAT_FUNCTION(square_root, "sqrt.rn.f32")
+FLOAT_FUNCTION(reciprocal_root, "rsqrt.approx.ftz.f32")
+FLOAT_FUNCTION(sine, "sin.approx.ftz.f32")
+FLOAT_FUNCTION(cosine, "cos.approx.ftz.f32")
 // fma_unit is fma, clamped to 0 to 1.
 DEVICE float fma_unit(float a, float b, float c) {
 	float d;
@@ -221,11 +192,7 @@ DEVICE half2 half2_mul(half2 a, half2 b) {
 	asm("{.reg .b32 zero; mov.b32 zero, 0x80008000; fma.rn.f16x2 %0, %1, %2, zero;}" : "=r"(d) : "r"(a), "r"(b));
 	return d;
 }
-DEVICE half2 half2_fma(half2 a, half2 b, half2 c) {
-	half2 d;
-	asm("fma.rn.f16x2 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
-	return d;
-}
+WORD_FUNCTION(half2, half2_fma, half2, "fma.rn.f16x2")
 
 #if VF_COMPUTE >= 80
 // exp2 of both halves.

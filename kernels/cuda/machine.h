@@ -28,23 +28,11 @@ DEVICE uint32_t ballot(bool yes) {
 typedef short int16_t;
 
 // sad4 returns c + the sum of |a - b| over bytes.
-DEVICE uint32_t sad4(uint32_t a, uint32_t b, uint32_t c) {
-	uint32_t d;
-	asm("vabsdiff4.u32.u32.u32.add %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
-	return d;
-}
+WORD_FUNCTION(uint32_t, sad4, uint32_t, "vabsdiff4.u32.u32.u32.add")
 // dot2_low returns c + the sum of the unsigned halves of a times the signed bytes 0 and 1 of b,
 // dot2_high times bytes 2 and 3.
-DEVICE int32_t dot2_low(uint32_t a, uint32_t b, int32_t c) {
-	int32_t d;
-	asm("dp2a.lo.u32.s32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
-	return d;
-}
-DEVICE int32_t dot2_high(uint32_t a, uint32_t b, int32_t c) {
-	int32_t d;
-	asm("dp2a.hi.u32.s32 %0, %1, %2, %3;" : "=r"(d) : "r"(a), "r"(b), "r"(c));
-	return d;
-}
+WORD_FUNCTION(int32_t, dot2_low, int32_t, "dp2a.lo.u32.s32")
+WORD_FUNCTION(int32_t, dot2_high, int32_t, "dp2a.hi.u32.s32")
 // select returns one of two words. Were they words of arrays, the compiler would read one of a
 // computed place instead, for which the arrays would have to lie in memory.
 DEVICE uint32_t select(bool first, uint32_t a, uint32_t b) {
@@ -52,12 +40,8 @@ DEVICE uint32_t select(bool first, uint32_t a, uint32_t b) {
 	asm("{.reg .pred p; setp.ne.s32 p, %3, 0; selp.b32 %0, %1, %2, p;}" : "=r"(d) : "r"(a), "r"(b), "r"((int)first));
 	return d;
 }
-// funnel returns the low word of high:low shifted right by 0 to 31 bits.
-DEVICE uint32_t funnel(uint32_t low, uint32_t high, int bits) {
-	uint32_t d;
-	asm("shf.r.wrap.b32 %0, %1, %2, %3;" : "=r"(d) : "r"(low), "r"(high), "r"(bits));
-	return d;
-}
+// funnel returns the low word of b:a shifted right by 0 to 31 bits.
+WORD_FUNCTION(uint32_t, funnel, int, "shf.r.wrap.b32")
 // nearest rounds to the nearest integer, halves to even.
 DEVICE int32_t nearest(float x) {
 	int32_t d;

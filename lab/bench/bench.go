@@ -81,7 +81,7 @@ type Report struct {
 
 // run is one Run at work.
 type run struct {
-	measure.Places
+	measure.Backends
 	o    Options
 	seen map[checked]Check
 	peak func() measure.Peak // of the CPU
@@ -96,7 +96,7 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	defer r.Close()
 	measured := &Report{Header: report.NewHeader(o.Version, o.Quick)}
 	var err error
-	r.Places, err = measure.Open(o.CPU, o.Indexes, r.needsGPU())
+	r.Backends, err = measure.Open(o.CPU, o.Indexes, r.needsGPU())
 	measured.Machine, measured.NoGPU = r.Machine, r.NoGPU
 	if err != nil {
 		return measured, err

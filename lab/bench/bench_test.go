@@ -362,7 +362,7 @@ func TestInput(t *testing.T) {
 	}
 }
 
-// TestWays: whole jobs are measured with NVDEC and NVENC, or the reason says why not.
+// TestWays: whole jobs are measured with NVDEC and NVENC, or the row has the reason why not.
 func TestWays(t *testing.T) {
 	for encoder, why := range map[string]string{"": "", "none=1": "cuda:0 (vidfilter test device) has no NVENC"} {
 		t.Run("encoder "+encoder, func(t *testing.T) {
@@ -436,9 +436,9 @@ func TestDocument(t *testing.T) {
 	time, skipped := Stat{Median: 2, Least: 1, Most: 3, N: 3}, "the filter alone would take 99 s"
 	r := &Report{
 		Denoise: &DenoiseSection{Rows: []DenoiseRow{
-			{Device: "gpu", Size: size1080, Layout: "yuv420p10le", Quality: "good", Time: time, FPS: 123.4, Kernels: &time,
+			{FilterRow: FilterRow{Device: "gpu", Size: size1080, Layout: "yuv420p10le", Time: time, FPS: 123.4}, Quality: "good", Kernels: &time,
 				Each: []DenoisePart{{"denoise_coarsest_16", 123456, 1024, 123456, 1.234}}},
-			{Device: "cpu", Size: size1080, Layout: "yuv420p", Quality: "fast", Time: time, FPS: 1234, NLMeans: 1500}}},
+			{FilterRow: FilterRow{Device: "cpu", Size: size1080, Layout: "yuv420p", Time: time, FPS: 1234}, Quality: "fast", NLMeans: 1500}}},
 		Filters: &FiltersSection{Rows: []FilterRow{{Device: "gpu", Size: size1080, Layout: "yuv420p10le", Filter: "deinterlace", Time: time, FPS: 500}}},
 		Start:   &StartSection{Rows: []StartRow{{"a job of one picture, 64x64", time, time}}},
 		Kernel:  &KernelSection{Rows: []KernelRow{{Variant: "tile", Chosen: true, Time: time}}},

@@ -33,7 +33,7 @@ func (r *run) check(key checked, onGPU bool, reference, filter func(dst, src *pi
 		return Check{}, err
 	}
 	what := fmt.Sprintf("%s at radius %d on %s", key.what, int(kernels.NumberOf(key.params, "radius")), src.Format)
-	c, err := measure.Hold(src, want, bound, what, onGPU, filter)
+	c, err := measure.Verify(src, want, bound, what, onGPU, filter)
 	if err == nil {
 		r.seen[key] = c
 	}

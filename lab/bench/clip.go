@@ -3,14 +3,12 @@ package bench
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 
-	"vidfilter/decode"
 	"vidfilter/encode"
 	"vidfilter/kernels"
-	"vidfilter/pipeline"
+	"vidfilter/lab/measure"
 	"vidfilter/samples/scene"
 )
 
@@ -26,72 +24,22 @@ func makeClip(ctx context.Context, cpu *kernels.CPU, folder string, size Size, f
 	cfg := scene.Config{
 		Width: size.Width, Height: size.Height, Frames: frames, RateNum: clipRate, RateDen: 1, Noise: clipGrain, Seed: 1,
 	}
-	pool := pipeline.NewPool(cpu, 1+1) // one is drawn while another is encoded
-	defer pool.Close()
-	like, err := openLike(ctx, folder, cfg, pool)
+	from, to, err := os.Pipe()
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("bench: make a clip: %w", err)
 	}
-	defer like.Close()
+	defer from.Close()
+	drawn := make(chan error, 1)
+	go func() {
+		defer to.Close()
+		drawn <- scene.WriteY4M(to, cfg)
+	}()
 	name = filepath.Join(folder, size.String()+".mp4")
-	out, err := encode.Create("file:"+name, templateOf(like), encode.Options{
+	_, err = measure.Encode(ctx, cpu, fmt.Sprintf("/dev/fd/%d", from.Fd()), name, encode.Options{
 		Format: "mp4", CRF: 26, Preset: "veryfast", Tune: "grain", GOP: 2 * clipRate,
 	})
 	if err != nil {
-		return "", err
+		return "", fmt.Errorf("bench: make a clip: %w", err)
 	}
-	defer out.Close()
-	rate := pipeline.Ratio{Num: cfg.RateNum, Den: cfg.RateDen}
-	video := &pipeline.Video{
-		TimeBase: pipeline.Ratio{Num: rate.Den, Den: rate.Num}, Rate: rate, MeanRate: rate, Aspect: pipeline.Ratio{Num: 1, Den: 1},
-	}
-	return name, pipeline.Run(ctx, &film{cfg: cfg, pool: pool, video: video}, nil, out, pipeline.Options{})
-}
-
-// openLike opens a file with one frame of the scene, which stands in for the input of an output.
-func openLike(ctx context.Context, folder string, cfg scene.Config, pool *pipeline.Pool) (*decode.Input, error) {
-	cfg.Frames = 1
-	name := filepath.Join(folder, "like.y4m")
-	f, err := os.Create(name)
-	if err != nil {
-		return nil, fmt.Errorf("bench: make a clip: %w", err)
-	}
-	err = scene.WriteY4M(f, cfg)
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	if err != nil {
-		return nil, fmt.Errorf("bench: make a clip: %w", err)
-	}
-	return decode.Open(ctx, name, pool, decode.Options{})
-}
-
-// templateOf makes the output carry the input's streams.
-func templateOf(in *decode.Input) encode.Template {
-	return encode.Template{
-		Context: in.Context(), Video: in.Video(), Others: in.Others(), Shift: in.Shift(),
-	}
-}
-
-// film is a source that draws the scene.
-type film struct {
-	cfg   scene.Config
-	pool  *pipeline.Pool
-	video *pipeline.Video
-	next  int
-}
-
-// Next draws a frame. Its time is its number, in the time base of a y4m of that rate.
-func (f *film) Next(ctx context.Context) (*pipeline.Frame, error) {
-	if f.next == f.cfg.Frames {
-		return nil, io.EOF
-	}
-	out, err := f.pool.NewFrame(ctx, f.cfg.Format())
-	if err != nil {
-		return nil, err
-	}
-	f.cfg.Draw(out, f.next)
-	out.PTS, out.Duration, out.Video = int64(f.next), 1, f.video
-	f.next++
-	return out, nil
+	return name, <-drawn
 }

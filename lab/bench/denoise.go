@@ -24,14 +24,8 @@ type DenoiseSection struct {
 
 // DenoiseRow is one quality at one size and depth of 4:2:0.
 type DenoiseRow struct {
-	Device  string  `json:"device"` // gpu or cpu
-	Size    Size    `json:"size"`
-	Layout  string  `json:"layout"`
-	Quality string  `json:"quality"`
-	Time    Stat    `json:"time"` // between results, copies included, by the host's clock
-	FPS     float64 `json:"fps"`
-	Floor   float64 `json:"floor_ms"` // see denoiseOperations; on the CPU with searchDifferences
-	Check   Check   `json:"check"`
+	FilterRow        // Floor: see denoiseOperations; on the CPU with searchDifferences
+	Quality   string `json:"quality"`
 
 	Kernels *Stat         `json:"kernels"`              // of the GPU alone; nil on the CPU
 	Each    []DenoisePart `json:"each,omitempty"`       // with Options.Verbose
@@ -140,30 +134,18 @@ func (r *run) denoiseRows(ctx context.Context, s *DenoiseSection, b kernels.Back
 }
 
 func (r *run) denoiseRow(ctx context.Context, b kernels.Backend, p kernels.Denoise, frames []*pipeline.Frame) (row DenoiseRow, err error) {
-	f := frames[0].Format
-	row = DenoiseRow{Device: "cpu", Size: Size{Width: f.Width, Height: f.Height}, Layout: f.Layout.String(), Quality: p.Quality.String()}
-	r.say("denoise --quality %s on %s, %s", p.Quality, b.Name(), f)
-	if row.Check, err = r.checkDenoise(ctx, b, p, f.Layout); err != nil {
+	f, reference := frames[0].Format, func(pool *pipeline.Pool) pipeline.Filter { return kernels.NewReferenceDenoiser(pool, p) }
+	row.Quality = p.Quality.String()
+	what := fmt.Sprintf("denoise --quality %s on %s", p.Quality, b.Name())
+	if row.FilterRow, err = r.filterRow(ctx, b, p, what, reference, denoiseOperations(p, f), frames); err != nil {
 		return row, err
 	}
-	repeat := r.repeatOf()
-	if row.Time, err = measure.FilterTime(ctx, b, p, repeat, frames...); err != nil {
-		return row, err
-	}
-	row.FPS = 1000 / row.Time.Median
-	operations, bytes := denoiseOperations(p, f), float64(2*measure.FrameBytes(f))
-	row.Floor = r.peak().Floor(operations, bytes) + searchDifferences(p, f)/r.peak().Differences/1e6
 	g, ok := b.(*gpu.Backend)
 	if !ok {
+		row.Floor += searchDifferences(p, f) / r.peak().Differences / 1e6
 		return row, nil
 	}
-	row.Device = "gpu"
-	peak, err := r.peakOfGPU(ctx)
-	if err != nil {
-		return row, err
-	}
-	row.Floor = peak.Floor(operations, bytes)
-	times, err := g.TimeDenoise(ctx, frames, p, repeat, r.o.Verbose)
+	times, err := g.TimeDenoise(ctx, frames, p, r.repeatOf(), r.o.Verbose)
 	if err != nil {
 		return row, err
 	}
@@ -175,13 +157,7 @@ func (r *run) denoiseRow(ctx context.Context, b kernels.Backend, p kernels.Denoi
 	return row, nil
 }
 
-// checkDenoise compares a frame of a small clip with the reference's, once for each key.
-func (r *run) checkDenoise(ctx context.Context, b kernels.Backend, p kernels.Denoise, l pipeline.Layout) (Check, error) {
-	reference := func(pool *pipeline.Pool) pipeline.Filter { return kernels.NewReferenceDenoiser(pool, p) }
-	return r.checkClip(ctx, b, p, reference, l, fmt.Sprintf("denoise --quality %s on %s", p.Quality, b.Name()))
-}
-
-// checkClip is checkDenoise for any filter.
+// checkClip compares a frame of a small clip with the reference's, once for each key.
 func (r *run) checkClip(ctx context.Context, b kernels.Backend, p kernels.Stage, reference func(*pipeline.Pool) pipeline.Filter, l pipeline.Layout, what string) (Check, error) {
 	key := checked{b.Name(), l, p}
 	if c, ok := r.seen[key]; ok {
@@ -197,7 +173,7 @@ func (r *run) checkClip(ctx context.Context, b kernels.Backend, p kernels.Stage,
 	}
 	_, onGPU := b.(*gpu.Backend)
 	what = fmt.Sprintf("%s, %s,", what, src[0].Format)
-	c, err := measure.Hold(src[middle], want, denoiseBound, what, onGPU, func(dst, _ *pipeline.Frame) error {
+	c, err := measure.Verify(src[middle], want, denoiseBound, what, onGPU, func(dst, _ *pipeline.Frame) error {
 		filter, err := b.Filter(p, pool)
 		if err != nil {
 			return err

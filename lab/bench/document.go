@@ -74,7 +74,7 @@ func (s *StartSection) section() report.Section {
 	return report.Section{Title: "Short commands, with the process in the sandbox; the floor is a program that does nothing", Table: t}
 }
 
-// parts lists the kernels; the table is empty unless they were timed one by one.
+// parts lists the kernels. The table is empty unless they were timed one by one.
 func (s *DenoiseSection) parts() *text.Table {
 	t := text.NewTable(4, "size", "layout", "quality", "kernel", "blocks", "threads", "shared bytes", "ms")
 	for _, row := range s.Rows {

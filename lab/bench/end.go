@@ -237,7 +237,7 @@ func (r *run) jobs(ctx context.Context, clip string) (all []*endJob, err error) 
 	return all, nil
 }
 
-// tooSlow times one frame on the CPU, and returns the reason to skip so many frames, or "".
+// tooSlow times one frame on the CPU, and returns the reason to skip a run of that many, or "".
 func (r *run) tooSlow(ctx context.Context, p kernels.Bilateral, f pipeline.Format, frames int64) (string, error) {
 	src, dst := measure.Picture(f), pipeline.Blank(f)
 	start := time.Now()
@@ -340,7 +340,7 @@ func (j *endJob) filter(ctx context.Context, clip string, most int64) (frames in
 		defer e.Close()
 		to.Encoder, to.Device = "h264_nvenc", e
 	}
-	out, err := encode.Create("pipe:1", templateOf(in), to)
+	out, err := encode.Create("pipe:1", encode.TemplateOf(in), to)
 	if err != nil {
 		return 0, err
 	}

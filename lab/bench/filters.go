@@ -23,7 +23,7 @@ type FilterRow struct {
 	Size   Size    `json:"size"`
 	Layout string  `json:"layout"`
 	Filter string  `json:"filter"`
-	Time   Stat    `json:"time"` // for each frame that comes out, copies included
+	Time   Stat    `json:"time"` // between results, copies included, by the host's clock
 	FPS    float64 `json:"fps"`
 	Floor  float64 `json:"floor_ms"` // the frame read and written
 	Check  Check   `json:"check"`
@@ -52,7 +52,9 @@ func (r *run) filters(ctx context.Context) (*FiltersSection, error) {
 					if onGPU && !f.onGPU {
 						continue
 					}
-					row, err := r.filterRow(ctx, b, f.stage, f.reference, measure.FormatOf(l, size))
+					what := fmt.Sprintf("%s on %s", f.stage.Filter(), b.Name())
+					frames := r.clip(f.stage, measure.FormatOf(l, size), denoiseFrames)
+					row, err := r.filterRow(ctx, b, f.stage, what, f.reference, 0, frames)
 					if err != nil {
 						return s, err
 					}
@@ -64,9 +66,13 @@ func (r *run) filters(ctx context.Context) (*FiltersSection, error) {
 	return s, nil
 }
 
-func (r *run) filterRow(ctx context.Context, b kernels.Backend, p kernels.Stage, reference func(*pipeline.Pool) pipeline.Filter, f pipeline.Format) (row FilterRow, err error) {
-	name := p.Filter().Name
-	row = FilterRow{Device: "cpu", Size: Size{Width: f.Width, Height: f.Height}, Layout: f.Layout.String(), Filter: name}
+// filterRow checks and times a filter. operations is the least number of operations on floats for a
+// frame, for the floor.
+func (r *run) filterRow(
+	ctx context.Context, b kernels.Backend, p kernels.Stage, what string, reference func(*pipeline.Pool) pipeline.Filter, operations float64, frames []*pipeline.Frame,
+) (row FilterRow, err error) {
+	f := frames[0].Format
+	row = FilterRow{Device: "cpu", Size: Size{Width: f.Width, Height: f.Height}, Layout: f.Layout.String(), Filter: p.Filter().Name}
 	peak := r.peak()
 	if _, onGPU := b.(*gpu.Backend); onGPU {
 		row.Device = "gpu"
@@ -74,14 +80,14 @@ func (r *run) filterRow(ctx context.Context, b kernels.Backend, p kernels.Stage,
 			return row, err
 		}
 	}
-	r.say("%s on %s, %s", name, b.Name(), f)
-	if row.Check, err = r.checkClip(ctx, b, p, reference, f.Layout, fmt.Sprintf("%s on %s", name, b.Name())); err != nil {
+	r.say("%s, %s", what, f)
+	if row.Check, err = r.checkClip(ctx, b, p, reference, f.Layout, what); err != nil {
 		return row, err
 	}
-	if row.Time, err = measure.FilterTime(ctx, b, p, r.repeatOf(), r.clip(p, f, denoiseFrames)...); err != nil {
+	if row.Time, err = measure.FilterTime(ctx, b, p, r.repeatOf(), frames...); err != nil {
 		return row, err
 	}
-	row.FPS, row.Floor = 1000/row.Time.Median, peak.Floor(0, float64(2*measure.FrameBytes(f)))
+	row.FPS, row.Floor = 1000/row.Time.Median, peak.Floor(operations, float64(2*measure.FrameBytes(f)))
 	return row, nil
 }
 

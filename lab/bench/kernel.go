@@ -77,7 +77,7 @@ func (r *run) peakOfGPU(ctx context.Context) (measure.Peak, error) {
 }
 
 // smallest reports whether only small frames are measured, as in tests, so that everything else
-// can be small, too.
+// can also be small.
 func (r *run) smallest() bool {
 	for _, s := range r.o.Sizes {
 		if s.Width*s.Height > 1<<16 {
@@ -172,7 +172,7 @@ func (r *run) kernelRow(ctx context.Context, v kernels.Variant, p kernels.Planne
 const (
 	reciprocalsPerClock  = 16 // of the special-function units; one a tap
 	instructionsPerClock = 128
-	// Differences, sum of their squares, weight, three sums and that of the weights, packed where
+	// Differences, sum of their squares, weight, three sums and sum of the weights, packed where
 	// possible.
 	instructionsPerTap = 7
 )

@@ -57,7 +57,7 @@ func TestSearchDifferences(t *testing.T) {
 	}
 }
 
-// TestWrongFilter: a filter that does nothing is detected, and is a device error only on a device.
+// TestWrongFilter: a filter without effect is detected, and is a device error only on a device.
 func TestWrongFilter(t *testing.T) {
 	for _, onGPU := range []bool{false, true} {
 		r := &run{seen: map[checked]Check{}}
@@ -78,7 +78,7 @@ func TestTooSlow(t *testing.T) {
 	cpu, err := kernels.NewCPU(1, "")
 	e2e.Must(t, err)
 	defer cpu.Close()
-	r, f := &run{Places: measure.Places{CPU: cpu}}, measure.FormatOf(pipeline.YUV420P, Size{Width: 320, Height: 240})
+	r, f := &run{Backends: measure.Backends{CPU: cpu}}, measure.FormatOf(pipeline.YUV420P, Size{Width: 320, Height: 240})
 	for frames, skipped := range map[int64]bool{1: false, 1 << 40: true} {
 		why, err := r.tooSlow(context.Background(), kernels.DefaultBilateral(2), f, frames)
 		if err != nil || (why != "") != skipped {

@@ -27,7 +27,7 @@ type StartRow struct {
 
 const startSide = 64 // of the picture
 
-// start measures the program. A process that is not the program has none to start.
+// start measures the program. A process that is not the program has no command to start.
 func (r *run) start(ctx context.Context) (*StartSection, error) {
 	s := &StartSection{}
 	if !r.o.Program {
@@ -85,19 +85,11 @@ func (r *run) startRow(ctx context.Context, args []string) (row StartRow, err er
 }
 
 func drawPicture(name string) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
 	p := image.NewNRGBA(image.Rect(0, 0, startSide, startSide))
 	for i := range p.Pix {
 		p.Pix[i] = byte(i*i/64) | byte(i%4/3*255) // opaque
 	}
-	if err := png.Encode(f, p); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
+	return measure.WritePNG(name, p)
 }
 
 // checkPicture: the job has written a whole picture of that size.

@@ -35,9 +35,9 @@ func (e *WrongResult) Unwrap() error {
 	return nil
 }
 
-// Hold compares the result of filter for src with the one that is wanted, and returns a WrongResult
-// if they differ by more than bound. what and onGPU are for that error.
-func Hold(src, want *pipeline.Frame, bound Check, what string, onGPU bool, filter func(dst, src *pipeline.Frame) error) (Check, error) {
+// Verify compares the result of filter for src with the one that is wanted, and returns a
+// WrongResult if they differ by more than bound. what and onGPU are for that error.
+func Verify(src, want *pipeline.Frame, bound Check, what string, onGPU bool, filter func(dst, src *pipeline.Frame) error) (Check, error) {
 	got := pipeline.Blank(src.Format)
 	if err := filter(got, src); err != nil {
 		return Check{}, err

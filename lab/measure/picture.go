@@ -2,7 +2,11 @@ package measure
 
 import (
 	"encoding/binary"
+	"errors"
+	"image"
+	"image/png"
 	"math/rand/v2"
+	"os"
 	"sync"
 
 	"vidfilter/pipeline"
@@ -15,6 +19,15 @@ func Picture(f pipeline.Format) *pipeline.Frame {
 	scene.Pattern(frame, rand.New(rand.NewPCG(1, 1)))
 	ClearAlpha(frame)
 	return frame
+}
+
+// WritePNG writes a picture to a file.
+func WritePNG(name string, p image.Image) error {
+	f, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(png.Encode(f, p), f.Close())
 }
 
 // ClearAlpha sets the alpha of RGBA to 0. The kernel of 001 treats alpha as a fourth colour, and so

@@ -113,12 +113,9 @@ func (p *CPUPlan) step(ctx context.Context, channel, step C.int) {
 			C.vf_form_run(p.form, p.job, step, channel, C.int(part))
 		}
 	}
-	var others sync.WaitGroup
-	for thread := 1; thread < threads; thread++ {
-		others.Go(func() { stretch(thread) })
+	var all sync.WaitGroup
+	for thread := range threads {
+		all.Go(func() { stretch(thread) })
 	}
-	if parts > 0 {
-		stretch(0)
-	}
-	others.Wait()
+	all.Wait()
 }

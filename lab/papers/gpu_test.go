@@ -210,8 +210,8 @@ func TestStaalTimes(t *testing.T) {
 	}
 }
 
-// TestStaalMemory: without memory for a picture of floats, the error says so, nothing leaks, and
-// the next run is right.
+// TestStaalMemory: without memory for a picture of floats, the error names it, all memory is freed,
+// and the next run is right.
 func TestStaalMemory(t *testing.T) {
 	if !onDriver(t, "alloc=4") { // source, result, map, scratch
 		return

@@ -12,16 +12,16 @@ import (
 // frames keep their fields apart.
 //
 // Frames for inner come from words, and this filter's from results. inner draws its results from a
-// pool of its own. tell, if not nil, is called before converting frames of a new format.
-func InRGBA(inner pipeline.Filter, words, results *pipeline.Pool, tell func(from pipeline.Format)) pipeline.Filter {
-	return &inRGBA{inner: inner, words: words, results: results, tell: tell}
+// pool of its own. announce, if not nil, is called before converting frames of a new format.
+func InRGBA(inner pipeline.Filter, words, results *pipeline.Pool, announce func(from pipeline.Format)) pipeline.Filter {
+	return &inRGBA{inner: inner, words: words, results: results, announce: announce}
 }
 
 type inRGBA struct {
 	inner          pipeline.Filter
 	words, results *pipeline.Pool
-	tell           func(from pipeline.Format)
-	told           pipeline.Format
+	announce       func(from pipeline.Format)
+	announced      pipeline.Format
 	waiting        []*pipeline.Frame // owned: the originals of inner's held frames, oldest first
 }
 
@@ -57,9 +57,9 @@ func (f *inRGBA) toWords(in *pipeline.Frame) (*pipeline.Frame, error) {
 	if in.Layout == pipeline.RGBA {
 		return in.Retain(), nil
 	}
-	if f.tell != nil && f.told != in.Format {
-		f.tell(in.Format)
-		f.told = in.Format
+	if f.announce != nil && f.announced != in.Format {
+		f.announce(in.Format)
+		f.announced = in.Format
 	}
 	format := in.Format
 	format.Layout = pipeline.RGBA

@@ -68,7 +68,7 @@ func (l *late) Discard() {
 
 // throughRGBA sends frames of changing formats through InRGBA, and returns the results and the
 // messages.
-func throughRGBA(t *testing.T, p kernels.Planned, all []*pipeline.Frame) (out []*pipeline.Frame, told []string) {
+func throughRGBA(t *testing.T, p kernels.Planned, all []*pipeline.Frame) (out []*pipeline.Frame, announced []string) {
 	t.Helper()
 	cpu, err := kernels.NewCPU(1, "")
 	e2e.Must(t, err)
@@ -78,7 +78,7 @@ func throughRGBA(t *testing.T, p kernels.Planned, all []*pipeline.Frame) (out []
 		pools[i] = pipeline.NewPool(cpu, 3)
 		defer pools[i].Close()
 	}
-	f := papers.InRGBA(&late{t: t, p: p, pool: pools[0]}, pools[1], pools[2], func(f pipeline.Format) { told = append(told, f.Layout.String()) })
+	f := papers.InRGBA(&late{t: t, p: p, pool: pools[0]}, pools[1], pools[2], func(f pipeline.Format) { announced = append(announced, f.Layout.String()) })
 	emit := func(o *pipeline.Frame) error {
 		got := kerneltest.Frame(o.Format)
 		got.CopySamples(o)
@@ -96,7 +96,7 @@ func throughRGBA(t *testing.T, p kernels.Planned, all []*pipeline.Frame) (out []
 			t.Errorf("%d frames of pool %d were never released", n, i)
 		}
 	}
-	return out, told
+	return out, announced
 }
 
 // TestInRGBA: via RGBA, planes come out as the reference filters them, for every layout, range and
@@ -117,7 +117,7 @@ func TestInRGBA(t *testing.T) {
 	for _, border := range []kernels.Border{kernels.Clamp, kernels.Reflect} {
 		p := kernels.DefaultBilateral(2)
 		p.Border = border
-		out, told := throughRGBA(t, p, all)
+		out, announced := throughRGBA(t, p, all)
 		if len(out) != len(all) {
 			t.Fatalf("%d frames of %d", len(out), len(all))
 		}
@@ -133,8 +133,8 @@ func TestInRGBA(t *testing.T) {
 				t.Errorf("%s, border %s: %s", got.Format, border, d)
 			}
 		}
-		if len(told) < 16 || told[0] != "yuv420p" {
-			t.Errorf("told of %q", told)
+		if len(announced) < 16 || announced[0] != "yuv420p" {
+			t.Errorf("announced %q", announced)
 		}
 	}
 }

@@ -35,7 +35,7 @@ const (
 var thesisWeights = []struct{ name, title string }{{"", ""}, {"double", ", exp in double precision"}, {"table", ", table of range weights"}}
 
 // thesisVariants lists the experiments' kernels: all versions with blocks of 16, the fastest, and
-// all factors; the other block sizes (figure 6.1) with the best factor; and beside the plain ones
+// all factors, the other block sizes (figure 6.1) with the best factor; and beside the plain ones
 // at 16 those with the table (section 7.1), in double precision, and with CIE-Lab.
 func thesisVariants() (list []kernels.Variant) {
 	for version := 1; version <= len(thesisVersions); version++ {

@@ -14,6 +14,7 @@ import (
 	"vidfilter/decode"
 	"vidfilter/encode"
 	"vidfilter/kernels"
+	"vidfilter/lab/measure"
 	"vidfilter/pipeline"
 )
 
@@ -47,28 +48,10 @@ func code(
 	if err := writeFile(raw, frames); err != nil {
 		return "", 0, err
 	}
-	pool := pipeline.NewPool(kernels.Host{}, 4)
-	defer pool.Close()
-	in, err := decode.Open(ctx, raw, pool, decode.Options{Threads: 1})
-	if err != nil {
-		return "", 0, err
-	}
-	defer in.Close()
-	template := encode.Template{
-		Context: in.Context(), Video: in.Video(), Others: in.Others(),
-		Shift: in.Shift(),
-	}
-	out, err := encode.Create("file:"+name, template, encode.Options{
+	bytes, err = measure.Encode(ctx, kernels.Host{}, raw, name, encode.Options{
 		Format: "mp4", CRF: float64(crf), Preset: "medium", Threads: 1,
 	})
-	if err != nil {
-		return "", 0, err
-	}
-	defer out.Close()
-	if err := pipeline.Run(ctx, in, nil, out, pipeline.Options{}); err != nil {
-		return "", 0, err
-	}
-	return name, out.Bytes(), nil
+	return name, bytes, err
 }
 
 // codeBy has an ffmpeg program encode frames, and returns the name of the file in folder.

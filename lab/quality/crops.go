@@ -3,12 +3,12 @@ package quality
 import (
 	"image"
 	"image/color"
-	"image/png"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"vidfilter/denoise/plane"
+	"vidfilter/lab/measure"
 	"vidfilter/pipeline"
 )
 
@@ -80,7 +80,7 @@ func writeCrops(folder, name string, frames []*pipeline.Frame, at image.Rectangl
 		return err
 	}
 	name = strings.NewReplacer("/", "-", " ", "-").Replace(name) + ".png"
-	return writePNG(filepath.Join(folder, name), sideBySide(frames, at))
+	return measure.WritePNG(filepath.Join(folder, name), sideBySide(frames, at))
 }
 
 func sideBySide(frames []*pipeline.Frame, at image.Rectangle) *image.RGBA {
@@ -119,16 +119,4 @@ func colourAt(f *pipeline.Frame, pic plane.Picture, x, y int) color.RGBA {
 		l, u, v = 255./219*(l-16), 255./224*u, 255./224*v
 	}
 	return color.RGBA{b(l + 1.5748*v), b(l - 0.1873*u - 0.4681*v), b(l + 1.8556*u), 255}
-}
-
-func writePNG(name string, m image.Image) error {
-	f, err := os.Create(name)
-	if err != nil {
-		return err
-	}
-	if err := png.Encode(f, m); err != nil {
-		f.Close()
-		return err
-	}
-	return f.Close()
 }

@@ -47,7 +47,7 @@ const (
 
 	mostStretches = 4
 	apart         = 6       // frames from a target to the next, at least
-	mostShots     = 5       // targets of a stretch
+	mostTargets   = 5       // targets of a stretch
 	evenPace      = 0.5     // of the logarithm of the ratio of two steps
 	large         = 4 << 20 // samples of luma
 	ends          = 3       // frames before the first target, and after the one that follows the last held out
@@ -60,25 +60,25 @@ const (
 	bareError  = 0.05 // or so much, in 8-bit levels
 )
 
-// capture is a target frame.
-type capture struct {
-	at   int    // its number among the frames that filters see
-	aims []*aim // of the frame, or of its fields
+// targetFrame is a frame whose filtered result is measured.
+type targetFrame struct {
+	at      int       // its number among the frames that filters see
+	triples []*triple // of the frame, or of its fields
 }
 
 // stretch is a run of frames without those held out.
 type stretch struct {
-	frames []*pipeline.Frame
-	shots  []capture
+	frames  []*pipeline.Frame
+	targets []targetFrame
 }
 
-// targets returns the frames to judge of a stretch.
+// targets returns the frames of a stretch to measure.
 func targets(all []*pipeline.Frame) (at []int) {
 	room := len(all) - 2*ends - 2 // from the first place to the last
 	if room < 0 {
 		return nil
 	}
-	count := min(max(room/apart, 1), mostShots)
+	count := min(max(room/apart, 1), mostTargets)
 	if all[0].Width*all[0].Height > large {
 		count = 1 // the rest would take much memory, and there are areas enough
 	}
@@ -110,16 +110,16 @@ func pace(all []*pipeline.Frame, t int) float64 {
 // newStretch holds out the frame after each target.
 func newStretch(ctx context.Context, all []*pipeline.Frame) (s stretch, err error) {
 	at := targets(all)
-	s.shots = make([]capture, len(at))
+	s.targets = make([]targetFrame, len(at))
 	err = parallel(ctx, len(at), func(i int) error {
 		t := at[i]
-		s.shots[i] = capture{at: t - i} // i frames before it are held out
+		s.targets[i] = targetFrame{at: t - i} // i frames before it are held out
 		views := [3][]view{viewsOf(all[t]), viewsOf(all[t+1]), viewsOf(all[t+2])}
 		for k := range views[0] {
 			if len(views[1]) != len(views[0]) || len(views[2]) != len(views[0]) || all[t+1].Format != all[t].Format || all[t+2].Format != all[t].Format {
 				return nil // the video changes here
 			}
-			s.shots[i].aims = append(s.shots[i].aims, newAim(views[0][k], views[1][k], views[2][k]))
+			s.targets[i].triples = append(s.targets[i].triples, newTriple(views[0][k], views[1][k], views[2][k]))
 		}
 		return nil
 	})
@@ -158,7 +158,7 @@ func readFootage(ctx context.Context, name string) (*footage, error) {
 		f.Format = frames[0].Format.String()
 		s, err := newStretch(ctx, frames)
 		f.stretches = append(f.stretches, s)
-		f.Targets += len(s.shots)
+		f.Targets += len(s.targets)
 		return has, err
 	}
 	first, has, err := read(ctx, name, 1, decode.Options{Layouts: denoise.Takes})
@@ -213,14 +213,14 @@ func inPlanes(f *pipeline.Frame) *pipeline.Frame {
 	return out
 }
 
-// judge adds the measures of a result for a target.
-func (f *footage) judge(s *capture, sums *heldSums, result *pipeline.Frame) {
+// measure adds the measures of a result for a target.
+func (f *footage) measure(s *targetFrame, sums *heldSums, result *pipeline.Frame) {
 	if f.seen != nil {
 		f.seen(result)
 	}
 	for i, v := range viewsOf(result) {
-		if i < len(s.aims) {
-			sums.add(s.aims[i].judge(v))
+		if i < len(s.triples) {
+			sums.add(s.triples[i].measure(v))
 		}
 	}
 }
@@ -236,9 +236,9 @@ func summed(method string, strengths [2]string, luma, chroma heldSums, t time.Du
 }
 
 // middle is the stretch and the target that pictures show.
-func (f *footage) middle() (*stretch, *capture) {
+func (f *footage) middle() (*stretch, *targetFrame) {
 	s := &f.stretches[len(f.stretches)/2]
-	return s, &s.shots[len(s.shots)/2]
+	return s, &s.targets[len(s.targets)/2]
 }
 
 // untouched measures the video itself, and reports whether the measure holds.
@@ -246,9 +246,9 @@ func (f *footage) untouched() {
 	var sums heldSums
 	areas, equal := 0, 0
 	for _, s := range f.stretches {
-		for i := range s.shots {
-			f.judge(&s.shots[i], &sums, s.frames[s.shots[i].at])
-			for _, a := range s.shots[i].aims {
+		for i := range s.targets {
+			f.measure(&s.targets[i], &sums, s.frames[s.targets[i].at])
+			for _, a := range s.targets[i].triples {
 				areas, equal = areas+len(a.areas), equal+a.equal
 			}
 		}
@@ -292,7 +292,7 @@ func (f *footage) own(ctx context.Context, name string, t denoise.Tier) (o outco
 	for i := range f.stretches {
 		s := &f.stretches[i]
 		wanted := map[int]bool{}
-		for _, m := range s.shots {
+		for _, m := range s.targets {
 			wanted[m.at] = true
 		}
 		r, err := denoisedOf(ctx, s.frames, settings(t, false), wanted)
@@ -300,13 +300,13 @@ func (f *footage) own(ctx context.Context, name string, t denoise.Tier) (o outco
 			return o, err
 		}
 		spent, frames = spent+r.time, frames+len(s.frames)
-		for k := range s.shots {
-			at := s.shots[k].at
-			f.judge(&s.shots[k], &sums, r.frames[at])
+		for k := range s.targets {
+			at := s.targets[k].at
+			f.measure(&s.targets[k], &sums, r.frames[at])
 			sigma := r.models[at].Sigma
 			o.meter[0] += sigma[0] / float64(f.Targets)
 			o.meter[1] += (sigma[1] + sigma[2]) / 2 / float64(f.Targets)
-			if _, m := f.middle(); m == &s.shots[k] {
+			if _, m := f.middle(); m == &s.targets[k] {
 				o.look = r.frames[at]
 			}
 		}
@@ -315,9 +315,9 @@ func (f *footage) own(ctx context.Context, name string, t denoise.Tier) (o outco
 	return o, nil
 }
 
-// recall is how many frames before a target a filter without a bound gets: older frames have no
-// weight left.
-const recall = 24
+// unboundedReach is the number of frames before a target that a filter without a bound gets. Older
+// frames have no weight left.
+const unboundedReach = 24
 
 // candidate is a rival at one strength.
 type candidate struct {
@@ -336,7 +336,7 @@ func (f *footage) rival(ctx context.Context, m method) (o outcome, err error) {
 	}
 	var best [2]int
 	for c, plane := range planes {
-		best[c], err = climb(m.start(math.Max(f.Noise[plane], 0.3)), len(m.strengths), func(i int) (float64, error) {
+		best[c], err = hillClimb(m.start(math.Max(f.Noise[plane], 0.3)), len(m.strengths), func(i int) (float64, error) {
 			if trials[i] == nil {
 				t, err := f.try(ctx, m, m.strengths[i])
 				if err != nil {
@@ -361,11 +361,11 @@ func (f *footage) try(ctx context.Context, m method, strength string) (*candidat
 	t := &candidate{}
 	for j := range f.stretches {
 		s := &f.stretches[j]
-		for k := range s.shots {
-			at := s.shots[k].at
+		for k := range s.targets {
+			at := s.targets[k].at
 			from, to := at-m.reach, at+m.reach+1
 			if m.reach < 0 {
-				from, to = at-recall, at+1
+				from, to = at-unboundedReach, at+1
 			}
 			from, to = max(from, 0), min(to, len(s.frames))
 			r, err := m.run(ctx, s.frames[from:to], strength)
@@ -373,8 +373,8 @@ func (f *footage) try(ctx context.Context, m method, strength string) (*candidat
 				return nil, err
 			}
 			t.spent, t.frames = t.spent+r.time, t.frames+to-from
-			f.judge(&s.shots[k], &t.sums, r.frames[at-from])
-			if _, middle := f.middle(); middle == &s.shots[k] {
+			f.measure(&s.targets[k], &t.sums, r.frames[at-from])
+			if _, middle := f.middle(); middle == &s.targets[k] {
 				t.look = r.frames[at-from]
 			}
 		}

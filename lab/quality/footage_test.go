@@ -33,12 +33,12 @@ func drawnFootage(t *testing.T, clip, kind string, width, height int) (*footage,
 	clean, err := newStretch(t.Context(), d.frames)
 	e2e.Must(t, err)
 	f := &footage{
-		Footage:   &Footage{Clip: clip, Format: d.frames[0].Format.String(), Targets: len(s.shots)},
+		Footage:   &Footage{Clip: clip, Format: d.frames[0].Format.String(), Targets: len(s.targets)},
 		stretches: []stretch{s}, looks: map[string]*pipeline.Frame{},
 	}
 	f.untouched()
 	var truth []*pipeline.Frame
-	for _, m := range s.shots {
+	for _, m := range s.targets {
 		truth = append(truth, clean.frames[m.at])
 	}
 	return f, truth
@@ -65,9 +65,9 @@ func smoother() method {
 	}}
 }
 
-// TestHeldOut: the errors by frames held out are the true ones, within a fifth or what chance does
-// in the few samples of chroma,
-// and so is the texture that is kept: a filter that smooths too much is found out.
+// TestHeldOut: the errors by frames held out are the true ones, within a fifth or the effect of
+// chance in the few samples of chroma, and so is the texture that is kept: a filter that smooths
+// too much is detected.
 func TestHeldOut(t *testing.T) {
 	f, truth := drawnFootage(t, "tuning/still", "w5", 256, 144)
 	if f.Problem != "" || f.Still < 0.5 {
@@ -75,7 +75,7 @@ func TestHeldOut(t *testing.T) {
 	}
 	s := f.stretches[0]
 	looks := []*pipeline.Frame{}
-	for _, m := range s.shots {
+	for _, m := range s.targets {
 		looks = append(looks, s.frames[m.at])
 	}
 	check := func(name string, h Held) {

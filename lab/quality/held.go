@@ -130,16 +130,16 @@ type area struct {
 	weight     float64    // of its texture
 }
 
-// aim is one picture with the two after it, the first of which filters do not see.
-type aim struct {
+// triple is one picture with the two after it, the first of which filters do not see.
+type triple struct {
 	frames [3]view // t, t+1, t+2
 	detail levels  // of luma of t+1
 	areas  []area
 	equal  int // areas that repeat the frame before, or are repeated
 }
 
-func newAim(t, next, last view) *aim {
-	a := &aim{frames: [3]view{t, next, last}}
+func newTriple(t, next, last view) *triple {
+	a := &triple{frames: [3]view{t, next, last}}
 	var smooth [3]levels
 	for i, f := range a.frames {
 		smooth[i] = f.planes[0].blurred5()
@@ -166,7 +166,7 @@ func newAim(t, next, last view) *aim {
 
 // even leaves out areas that change far more than others of like brightness. Textures that move at
 // random look like noise, but noise is alike wherever the picture is as bright.
-func (a *aim) even() {
+func (a *triple) even() {
 	var all []*area
 	for i := range a.areas {
 		if a.areas[i].change > 0 {
@@ -249,7 +249,7 @@ func around3(v vector) (all []vector) {
 
 // energy is the mean square of the detail of t+1 where the box has gone to, below 0 if that is
 // outside.
-func (a *aim) energy(b box, v vector) float64 {
+func (a *triple) energy(b box, v vector) float64 {
 	b = b.moved(v)
 	if !b.inside(&a.detail) {
 		return -1
@@ -264,7 +264,7 @@ func (a *aim) energy(b box, v vector) float64 {
 }
 
 // examine decides whether the changes in an area from t to t+2 are noise, and measures it.
-func (a *aim) examine(b *area) {
+func (a *triple) examine(b *area) {
 	p, ok := a.patch(b, 0)
 	if !ok {
 		return
@@ -322,7 +322,7 @@ type patch struct {
 
 // patch returns an area in plane i, false if it has moved out of the picture or by a part of a
 // sample.
-func (a *aim) patch(b *area, i int) (p patch, ok bool) {
+func (a *triple) patch(b *area, i int) (p patch, ok bool) {
 	p = patch{core: b.core, next: b.next, last: b.last}
 	sx, sy := 0, 0
 	if i > 0 {
@@ -464,8 +464,8 @@ func (p heldPlane) spread() float64 {
 	return math.Sqrt(max(p.square/p.parts-m*m, 0) / (p.parts - 1))
 }
 
-// judge measures the result of a filter for frame t.
-func (a *aim) judge(result view) (s heldSums) {
+// measure measures the result of a filter for frame t.
+func (a *triple) measure(result view) (s heldSums) {
 	luma, own := &result.planes[0], &a.frames[0].planes[0]
 	for i, v := range luma.v {
 		d := float64(v - own.v[i])
@@ -501,7 +501,7 @@ func (p *heldPlane) count(square, floor, n float64) {
 
 // covariances returns the covariances of the result's detail and of the picture's own with the
 // detail of t+1, and the square of the latter's standard error.
-func (a *aim) covariances(b box, v vector, result, own *levels) (kept, texture, variance float64) {
+func (a *triple) covariances(b box, v vector, result, own *levels) (kept, texture, variance float64) {
 	for y := range b.h {
 		p, q := result.row(b.y + y)[b.x:][:b.w], own.row(b.y + y)[b.x:][:b.w]
 		for x, d := range a.detail.row(b.y + y + v.y)[b.x+v.x:][:b.w] {

@@ -20,12 +20,6 @@ type Kind struct {
 	coder []string // options of an ffmpeg program that codes it instead, or nil
 }
 
-// Clean reports whether the pictures have no noise but a codec's.
-func (k Kind) Clean() bool { return k.add == nil }
-
-// Coded reports whether the noise has gone through a codec.
-func (k Kind) Coded() bool { return (k.crf > 0 || k.coder != nil) && !k.Clean() }
-
 // broad are the kinds of noise with which all others are measured. Elsewhere it is brief's methods,
 // unless a user names them: they decide nearly everything, and the rest takes most of the time.
 var (

@@ -166,8 +166,8 @@ func threadTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// older returns this program's filters without the time, at the best of a few strengths.
-func older(c *kernels.CPU) []method {
+// spatialFilters returns this program's filters without the time, at the best of a few strengths.
+func spatialFilters(c *kernels.CPU) []method {
 	bilateral := []kernels.Stage{}
 	for _, p := range []struct {
 		radius int
@@ -184,13 +184,13 @@ func older(c *kernels.CPU) []method {
 		recursive = append(recursive, q)
 	}
 	return []method{
-		ladder(c, "bilateral", bilateral, []float64{1, 2, 5, 8, 10, 14, 18, 25, 40}),
-		ladder(c, "recursive", recursive, []float64{1, 2, 5, 9, 11, 18, 25, 40}),
+		ownFilter(c, "bilateral", bilateral, []float64{1, 2, 5, 8, 10, 14, 18, 25, 40}),
+		ownFilter(c, "recursive", recursive, []float64{1, 2, 5, 9, 11, 18, 25, 40}),
 	}
 }
 
-// ladder is a filter of this program with parameters for rising noise.
-func ladder(c *kernels.CPU, name string, all []kernels.Stage, sigmas []float64) method {
+// ownFilter is a filter of this program with parameters for rising noise.
+func ownFilter(c *kernels.CPU, name string, all []kernels.Stage, sigmas []float64) method {
 	m := method{name: name, start: nearest(sigmas)}
 	byText := map[string]kernels.Stage{}
 	for _, p := range all {

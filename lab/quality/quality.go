@@ -101,13 +101,13 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Width, o.Height = cmp.Or(o.Width, width), cmp.Or(o.Height, height)
 	r := &run{Options: o, report: &Report{Header: report.NewHeader(o.Version, o.Quick)}}
-	places, err := measure.Open(true, nil, false)
+	backends, err := measure.Open(true, nil, false)
 	if err != nil {
 		return r.report, err
 	}
-	defer places.Close()
-	r.report.Machine, r.report.NoGPU = places.Machine, places.NoGPU
-	r.prepare(ctx, places.CPU)
+	defer backends.Close()
+	r.report.Machine, r.report.NoGPU = backends.Machine, backends.NoGPU
+	r.prepare(ctx, backends.CPU)
 	switch {
 	case len(r.Files) > 0 && r.Truth != "":
 		err = r.each(ctx, r.pair)
@@ -161,7 +161,7 @@ func (r *run) prepare(ctx context.Context, cpu *kernels.CPU) {
 	if err != nil {
 		r.report.NoFFmpeg = err.Error()
 	}
-	for _, m := range append(older(cpu), rivals(ctx, program)...) {
+	for _, m := range append(spatialFilters(cpu), rivals(ctx, program)...) {
 		if ok, err := path.Match(cmp.Or(r.Methods, "*"), m.name); ok && err == nil {
 			r.methods = append(r.methods, m)
 		}
@@ -305,7 +305,7 @@ func (k Kind) apply(ctx context.Context, c clip, ffmpeg string) ([]*pipeline.Fra
 func (r *run) method(ctx context.Context, k Kind, m method, all []*noisyClip) error {
 	strength := ""
 	if len(m.strengths) > 0 {
-		best, err := climb(m.start(k.sigma), len(m.strengths), func(i int) (float64, error) {
+		best, err := hillClimb(m.start(k.sigma), len(m.strengths), func(i int) (float64, error) {
 			r.say("%s: %s", k.Name, m.strengths[i])
 			return meanPSNR(ctx, m, m.strengths[i], all)
 		})
@@ -337,8 +337,8 @@ func (r *run) method(ctx context.Context, k Kind, m method, all []*noisyClip) er
 	return err
 }
 
-// climb goes from an index to its neighbours as long as they are better.
-func climb(start, n int, value func(i int) (float64, error)) (best int, err error) {
+// hillClimb goes from an index to its neighbours as long as they are better.
+func hillClimb(start, n int, value func(i int) (float64, error)) (best int, err error) {
 	top, err := value(start)
 	if err != nil {
 		return start, err

@@ -92,7 +92,7 @@ func TestOtherSize(t *testing.T) {
 	}
 }
 
-// TestKinds: noise has the level that its kind says, in luma and in chroma.
+// TestKinds: noise has the level of its kind, in luma and in chroma.
 func TestKinds(t *testing.T) {
 	want := map[string][2]float64{"w5": {5, 5}, "gr10": {10, 10}, "b2": {8, 8}, "b4": {8, 8}, "vhs": {6, 6}, "hum": {5.8, 5}, "jit": {5, 5}, "dot": {7.8, 5}}
 	for _, k := range Kinds() {
@@ -139,7 +139,7 @@ func TestScores(t *testing.T) {
 // TestClimb finds the top of a hill from either side.
 func TestClimb(t *testing.T) {
 	for start := range 9 {
-		best, err := climb(start, 9, func(i int) (float64, error) { return -float64((i - 5) * (i - 5)), nil })
+		best, err := hillClimb(start, 9, func(i int) (float64, error) { return -float64((i - 5) * (i - 5)), nil })
 		if best != 5 || err != nil {
 			t.Errorf("from %d: %d, %v", start, best, err)
 		}

@@ -284,7 +284,7 @@ func TestAccumulator(t *testing.T) {
 	}
 }
 
-// The figures match those of ffmpeg's psnr and ssim filters, within the digits usually quoted.
+// The figures match ffmpeg's psnr and ssim filters, within the digits usually quoted.
 func TestAgainstFFmpeg(t *testing.T) {
 	e2e.Needs(t, "ffmpeg")
 	for _, c := range []struct {

@@ -8,8 +8,8 @@ import (
 	"vidfilter/kernels"
 )
 
-// Places are the backends to measure. The caller closes them.
-type Places struct {
+// Backends are the backends to measure. The caller closes them.
+type Backends struct {
 	CPU   *kernels.CPU
 	GPU   *gpu.Backend // may be nil
 	NoGPU string       // reason that GPU is nil
@@ -18,8 +18,8 @@ type Places struct {
 }
 
 // Open opens the CPU and, unless onlyCPU, the first GPU of indexes (of all, if empty). A missing
-// GPU is an error only if needed. After an error the caller still closes the places.
-func Open(onlyCPU bool, indexes []int, needed bool) (p Places, err error) {
+// GPU is an error only if needed. After an error the caller still closes the backends.
+func Open(onlyCPU bool, indexes []int, needed bool) (p Backends, err error) {
 	if p.CPU, err = kernels.NewCPU(0, ""); err != nil {
 		return p, err
 	}
@@ -46,7 +46,7 @@ func OpenGPU(indexes []int, streams int) (*gpu.Backend, error) {
 }
 
 // Close closes the open backends.
-func (p *Places) Close() {
+func (p *Backends) Close() {
 	if p.GPU != nil {
 		_ = p.GPU.Close()
 	}
