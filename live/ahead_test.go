@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 )
 
@@ -15,8 +16,7 @@ import (
 func TestLookAhead(t *testing.T) {
 	for ahead := range 2 {
 		t.Run(fmt.Sprint(ahead), func(t *testing.T) {
-			h := newHand()
-			r := startWith(t, Options{Input: wholeInput(h), Filter: FilterOf(kernels.Select(kernels.DefaultDenoise()), "auto"), LookAhead: ahead})
+			h, r := startHand(t, File, Options{Filter: FilterOf(kernels.Select(kernels.DefaultDenoise()), "auto"), LookAhead: ahead})
 			w := r.WatchAll(8)
 			defer w.Close()
 			shown := func(n int, repeated bool) {
@@ -40,12 +40,7 @@ func TestLookAhead(t *testing.T) {
 			}
 			strength := func(x float64) {
 				t.Helper()
-				if err := r.Set(func(f *Filter) error {
-					kernels.Edit(&f.Selection, func(d *kernels.Denoise) { d.Strength = x })
-					return nil
-				}); err != nil {
-					t.Fatal(err)
-				}
+				e2e.Must(t, r.apply(fmt.Sprintf(`{"strength": %g}`, x)))
 			}
 			strength(1.5)
 			shown(4-ahead, true)

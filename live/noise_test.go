@@ -8,7 +8,7 @@ import (
 
 // TestNoiseInABox: all pictures are filtered by the noise of a box, until each is measured again.
 func TestNoiseInABox(t *testing.T) {
-	r := startWith(t, Options{Input: Input{Name: "test", Kind: Test, Open: OpenPattern(PatternOptions{Width: 160, Height: 96, FPS: 30})}, Filter: FilterOf(kernels.Select(kernels.DefaultDenoise()), "auto")})
+	r := start(t, Options{Input: Input{Name: "test", Kind: Test, Open: OpenPattern(PatternOptions{Width: 160, Height: 96, FPS: 30})}, Filter: FilterOf(kernels.Select(kernels.DefaultDenoise()), "auto")})
 	w := r.Watch(1)
 	defer w.Close()
 	r.next(w).Release()

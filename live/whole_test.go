@@ -16,8 +16,7 @@ func wholeInput(h *hand) Input {
 // of the file. Watch delivers the newest meanwhile.
 func TestWatchAll(t *testing.T) {
 	const pictures = 12
-	h := newHand()
-	r := start(t, wholeInput(h))
+	h, r := startHand(t, File, Options{})
 	all, newest := r.WatchAll(2), r.Watch(1)
 	defer all.Close()
 	defer newest.Close()
@@ -56,8 +55,7 @@ func TestWatchAllLeaves(t *testing.T) {
 		func(_ *rig, w *Watcher) { w.Close() },
 		func(r *rig, _ *Watcher) { _ = r.end() },
 	} {
-		h := newHand()
-		r := start(t, wholeInput(h))
+		h, r := startHand(t, File, Options{})
 		w := r.WatchAll(1)
 		ended := make(chan struct{})
 		go func() {

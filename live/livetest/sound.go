@@ -9,6 +9,7 @@ import (
 
 	"github.com/asticode/go-astiav"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/pipeline"
 )
 
@@ -48,9 +49,7 @@ func NewBeeps(t *testing.T) *Beeps {
 	t.Cleanup(func() { b.decoder.Free(); b.packet.Free(); b.frame.Free() })
 	b.decoder.SetSampleRate(opusRate)
 	b.decoder.SetChannelLayout(astiav.ChannelLayoutStereo)
-	if err := b.decoder.Open(codec, nil); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, b.decoder.Open(codec, nil))
 	return b
 }
 
@@ -59,9 +58,7 @@ const opusRate = 48000
 // Add decodes a packet that begins at a time, and returns when beeps begin in it.
 func (b *Beeps) Add(data []byte, at time.Duration) (begins []time.Duration) {
 	b.t.Helper()
-	if err := b.packet.FromData(data); err != nil {
-		b.t.Fatal(err)
-	}
+	e2e.Must(b.t, b.packet.FromData(data))
 	err := b.decoder.SendPacket(b.packet)
 	b.packet.Unref()
 	if err == nil {
@@ -72,9 +69,7 @@ func (b *Beeps) Add(data []byte, at time.Duration) (begins []time.Duration) {
 	}
 	defer b.frame.Unref()
 	size, err := b.frame.SamplesBufferSize(1)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	e2e.Must(b.t, err)
 	planes := make([]byte, size)
 	if _, err := b.frame.SamplesCopyToBuffer(planes, 1); err != nil {
 		b.t.Fatal(err)

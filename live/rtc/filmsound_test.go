@@ -37,9 +37,8 @@ func (r *rig) relay(from *client) *relay {
 	e.SetIncludeLoopbackCandidate(true)
 	api := webrtc.NewAPI(webrtc.WithMediaEngine(&media), webrtc.WithInterceptorRegistry(&interceptor.Registry{}), webrtc.WithSettingEngine(e))
 	var err error
-	if x.pc, err = api.NewPeerConnection(webrtc.Configuration{}); err != nil {
-		r.t.Fatal(err)
-	}
+	x.pc, err = api.NewPeerConnection(webrtc.Configuration{})
+	e2e.Must(r.t, err)
 	r.t.Cleanup(func() { _ = x.pc.Close() })
 	for kind, codec := range map[webrtc.RTPCodecType]string{webrtc.RTPCodecTypeVideo: webrtc.MimeTypeH264, webrtc.RTPCodecTypeAudio: webrtc.MimeTypeOpus} {
 		track, err := webrtc.NewTrackLocalStaticRTP(webrtc.RTPCodecCapability{MimeType: codec}, kind.String(), "test")

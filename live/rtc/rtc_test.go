@@ -58,9 +58,8 @@ func openInput(t testing.TB, viewers int, in live.Input, remote *live.Remote, se
 	cpu, err := kernels.NewCPU(1, "")
 	e2e.Must(t, err)
 	r := &rig{t: t, cpu: cpu}
-	if r.session, err = live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.Select(kernels.DefaultBilateral(1)), "auto")}); err != nil {
-		t.Fatal(err)
-	}
+	r.session, err = live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.Select(kernels.DefaultBilateral(1)), "auto")})
+	e2e.Must(t, err)
 	door := access.New(access.Options{Token: token, MaxViewers: viewers})
 	pool := coded.New(r.session, 1)
 	r.web = web.New(r.session, web.Options{
@@ -193,9 +192,8 @@ func (r *rig) newClientBy(profile string, set func(*webrtc.SettingEngine), serve
 	set(&e)
 	c := &client{rig: r, tracks: make(chan *webrtc.TrackRemote, 4)}
 	api := webrtc.NewAPI(webrtc.WithMediaEngine(&media), webrtc.WithInterceptorRegistry(&registry), webrtc.WithSettingEngine(e))
-	if c.pc, err = api.NewPeerConnection(servers); err != nil {
-		r.t.Fatal(err)
-	}
+	c.pc, err = api.NewPeerConnection(servers)
+	e2e.Must(r.t, err)
 	r.t.Cleanup(func() { _ = c.pc.Close() })
 	c.pc.OnTrack(func(t *webrtc.TrackRemote, from *webrtc.RTPReceiver) {
 		c.tracks <- t
