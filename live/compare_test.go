@@ -194,17 +194,11 @@ func lastOf(r *rig, h *hand, w *Watcher, pictures, ahead int) (last []byte) {
 // reachInForce waits until the pictures to come are filtered so.
 func (r *rig) reachInForce(f Filter) {
 	r.t.Helper()
-	for end := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+	e2e.Until(r.t, f.Words()+" in force", func() bool {
 		r.mu.Lock()
-		now := r.inForce.filter
-		r.mu.Unlock()
-		if now == f {
-			return
-		}
-		if time.Now().After(end) {
-			r.t.Fatalf("%s is never in force", f.Words())
-		}
-	}
+		defer r.mu.Unlock()
+		return r.inForce.filter == f
+	})
 }
 
 // Nothing is filtered twice while nothing is compared, and what was for it is given back.

@@ -23,6 +23,7 @@ import (
 	"vidfilter/live"
 	"vidfilter/live/access"
 	"vidfilter/live/coded"
+	"vidfilter/live/livetest/sessions"
 	"vidfilter/live/opus"
 	"vidfilter/live/web"
 )
@@ -45,7 +46,7 @@ type rig struct {
 // open starts a session, of the test picture unless remote is given.
 func open(t testing.TB, viewers int, remote *live.Remote, size live.PatternOptions, servers ...ICEServer) *rig {
 	t.Helper()
-	in := live.Input{Name: "test", Kind: live.Test, Open: live.OpenPattern(size)}
+	in := sessions.Pattern(size)
 	if remote != nil {
 		in = live.Input{Name: "browser", Kind: live.Browser, Again: true, Open: remote.Open}
 	}
@@ -55,11 +56,8 @@ func open(t testing.TB, viewers int, remote *live.Remote, size live.PatternOptio
 // openInput starts a session of an input.
 func openInput(t testing.TB, viewers int, in live.Input, remote *live.Remote, servers ...ICEServer) *rig {
 	t.Helper()
-	cpu, err := kernels.NewCPU(1, "")
-	e2e.Must(t, err)
-	r := &rig{t: t, cpu: cpu}
-	r.session, err = live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.Select(kernels.DefaultBilateral(1)), "auto")})
-	e2e.Must(t, err)
+	r := &rig{t: t}
+	r.session, r.cpu, _ = sessions.Run(t, in)
 	door := access.New(access.Options{Token: token, MaxViewers: viewers})
 	pool := coded.New(r.session, 1)
 	r.web = web.New(r.session, web.Options{
@@ -78,19 +76,13 @@ func openInput(t testing.TB, viewers int, in live.Input, remote *live.Remote, se
 	e2e.Must(t, err)
 	r.url = "http://" + at.String()
 	e2e.Must(t, r.rtc.Listen(at))
-	running, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { defer close(done); _ = r.session.Run(running) }()
 	var stop context.CancelFunc
 	r.ctx, stop = context.WithTimeout(context.Background(), 30*time.Second)
 	t.Cleanup(func() {
 		within(t, "the server does not end", func() { r.rtc.Close(); r.web.Close(); pool.Close() })
 		shut()
 		_ = wait()
-		cancel()
-		<-done
 		stop()
-		_ = cpu.Close()
 	})
 	return r
 }
@@ -146,13 +138,7 @@ func (r *rig) refused(code int, words, method, path, body string, more ...string
 // viewers waits until so many are counted.
 func (r *rig) viewers(n int) {
 	r.t.Helper()
-	for len(r.door.Viewers()) != n {
-		select {
-		case <-time.After(5 * time.Millisecond):
-		case <-r.ctx.Done():
-			r.t.Fatalf("%d viewers, not %d", len(r.door.Viewers()), n)
-		}
-	}
+	e2e.Until(r.t, fmt.Sprintf("%d viewers", n), func() bool { return len(r.door.Viewers()) == n })
 }
 
 // client is the other end.
