@@ -126,9 +126,7 @@ func (n *filterState) again(held *Shot) filtering {
 
 // show makes the oldest result that of the picture on show.
 func (n *filterState) show() {
-	if n.shown != nil {
-		n.shown.Release()
-	}
+	releaseFrames(n.shown)
 	n.shown, n.out, n.stale = n.out[0], n.out[1:], false
 }
 
@@ -136,15 +134,15 @@ func (n *filterState) show() {
 func (n *filterState) stop() {
 	pipeline.Discard(n.main)
 	pipeline.Discard(n.behind)
-	releaseFrames(n.out)
-	if n.shown != nil {
-		n.shown.Release()
-	}
+	releaseFrames(append(n.out, n.shown)...)
 	*n = filterState{}
 }
 
-func releaseFrames(all []*pipeline.Frame) {
+// releaseFrames releases frames, which may be nil.
+func releaseFrames(all ...*pipeline.Frame) {
 	for _, f := range all {
-		f.Release()
+		if f != nil {
+			f.Release()
+		}
 	}
 }

@@ -145,7 +145,7 @@ func (l *loop) adopt(ctx context.Context, want settings) error {
 		l.by = settings{filter: l.by.other, side: want.side, other: l.by.filter}
 	}
 	known, reframed, err := l.reframe(ctx, want)
-	defer func() { releaseFrames(known) }()
+	defer func() { releaseFrames(known...) }()
 	if err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func (l *loop) reframe(ctx context.Context, want settings) (known []*pipeline.Fr
 		return known, true, err
 	}
 	if l.framer != nil && !slices.Equal(next.before, l.framer.before) {
-		releaseFrames(known)
+		releaseFrames(known...)
 		known = nil
 	}
 	l.framer.close()
@@ -322,7 +322,7 @@ func (l *loop) repeat(ctx context.Context) error {
 		late := n.out // by what the filter was
 		n.out = nil
 		if err := l.run(ctx, n, n.again(l.held)); err != nil {
-			releaseFrames(late)
+			releaseFrames(late...)
 			return err
 		}
 		for len(n.out) > 0 {

@@ -70,13 +70,7 @@ type Shot struct {
 	end chan struct{} // not a picture: a marker, closed when it arrives
 }
 
-func (s Shot) release() {
-	for _, f := range []*pipeline.Frame{s.Frame, s.input, s.original} {
-		if f != nil {
-			f.Release()
-		}
-	}
-}
+func (s Shot) release() { releaseFrames(s.Frame, s.input, s.original) }
 
 // shotAt is a shot of this machine.
 func shotAt(f *pipeline.Frame, t time.Time) Shot {

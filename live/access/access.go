@@ -10,6 +10,7 @@ import (
 	"crypto/subtle"
 	"encoding/base32"
 	"net/netip"
+	"slices"
 	"sync"
 
 	"vidfilter/internal/site"
@@ -144,12 +145,7 @@ func (d *Door) Cookie(value string) (r Rights) {
 
 // forget logs a cookie's browser out; d.mu is held.
 func (d *Door) forget(value string) {
-	for i, c := range d.cookies {
-		if same(sum(value), c.digest) {
-			d.cookies = append(d.cookies[:i:i], d.cookies[i+1:]...)
-			return
-		}
-	}
+	d.cookies = slices.DeleteFunc(d.cookies, func(c cookie) bool { return same(sum(value), c.digest) })
 }
 
 // Wrong notes a wrong token; see site.Wrongs.Note.

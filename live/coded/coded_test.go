@@ -95,7 +95,7 @@ func TestSlowReader(t *testing.T) {
 	begin := next(t, quick).At
 	for next(t, quick).At < begin+2*time.Second {
 	}
-	if n := len(slow.queue); n > waiting {
+	if n := len(slow.queue.pictures); n > waiting {
 		t.Errorf("%d pictures wait", n)
 	}
 	now := next(t, quick).At

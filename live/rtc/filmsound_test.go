@@ -45,7 +45,7 @@ func (r *rig) relay(from *client) *relay {
 		e2e.Must(r.t, err)
 		out, err := x.pc.AddTrack(track)
 		e2e.Must(r.t, err)
-		x.out[kind], x.ssrc[kind] = track, uint32(ssrcOf(out))
+		x.out[kind], x.ssrc[kind] = track, uint32(out.GetParameters().Encodings[0].SSRC)
 		go func() {
 			for {
 				all, _, err := out.ReadRTCP()

@@ -170,20 +170,12 @@ func (s *Server) start(kind string, p *peer, run func(ctx context.Context), afte
 	return x, true
 }
 
-// session returns a session, or nil.
-func (s *Server) session(kind, id string) *session {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if x := s.sessions[id]; x != nil && x.kind == kind {
-		return x
-	}
-	return nil
-}
-
 // remove ends a session and waits for its end, for a limited time.
 func (s *Server) remove(kind, id string) bool {
-	x := s.session(kind, id)
-	if x == nil {
+	s.mu.Lock()
+	x := s.sessions[id]
+	s.mu.Unlock()
+	if x == nil || x.kind != kind {
 		return false
 	}
 	x.end(errDeleted)

@@ -2,15 +2,6 @@ package web
 
 import "net/http"
 
-// Pages of other sites may use the paths added by Handle if their requests hold the token. A
-// cookie, which the browser would add by itself, gives them nothing, so any site may try.
-
-// shared reports whether a path is one of those.
-func (s *Server) shared(path string) bool {
-	_, ok := s.extra(path)
-	return ok
-}
-
 // shareHeaders lets another site's page read the answer.
 func shareHeaders(h http.Header) {
 	h.Set("Access-Control-Allow-Origin", "*")
