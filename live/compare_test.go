@@ -131,7 +131,7 @@ func TestCompareDenoised(t *testing.T) {
 			if ahead > 0 {
 				return // the next picture is under way
 			}
-			// A is off, then on again: it gets to know what B knows, which was always on.
+			// A is off, then on again: it gets the pictures that B, which was always on, has seen.
 			r.Choose(SideA)
 			r.next(w).Release()
 			for _, f := range []Filter{off, plain} {

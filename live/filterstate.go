@@ -11,9 +11,9 @@ import (
 // filterState filters by one of the settings.
 type filterState struct {
 	by     Filter
-	main   pipeline.Filter   // nil while the lane is not in use
+	main   pipeline.Filter   // nil while the state is not in use
 	behind pipeline.Filter   // filters its results
-	out    []*pipeline.Frame // results, oldest first, that wait for those of the other lane
+	out    []*pipeline.Frame // results, oldest first, that wait for those of the other state
 	shown  *pipeline.Frame   // the result of the picture on show, or nil
 	stale  bool              // it is by other settings
 }
@@ -130,7 +130,7 @@ func (n *filterState) show() {
 	n.shown, n.out, n.stale = n.out[0], n.out[1:], false
 }
 
-// stop ends the use of a lane.
+// stop ends the use of a state.
 func (n *filterState) stop() {
 	pipeline.Discard(n.main)
 	pipeline.Discard(n.behind)

@@ -153,7 +153,7 @@ func (l *loop) frame(ctx context.Context, shot *Shot) error {
 			releaseFrames(shot.input, shot.original)
 			shot.input, shot.original = input, original
 			return nil
-		case ctx.Err() != nil || l.held == nil && l.by.filter.framesAs(l.s.o.Filter) || len(l.framer.before)+len(l.framer.behind) == 0:
+		case ctx.Err() != nil || l.onShow == nil && l.by.filter.framesAs(l.s.o.Filter) || len(l.framer.before)+len(l.framer.behind) == 0:
 			return err
 		}
 		if err := l.adopt(ctx, l.s.unframe(err)); err != nil {

@@ -88,7 +88,7 @@ func (s *Session) jump(ctx context.Context, src Source, at time.Duration) error 
 		s.setFormat(shot, src)
 		if !shot.silent {
 			if to.step <= 0 {
-				s.moveEars(shot.At)
+				s.restartSound(shot.At)
 			}
 			s.hear(src, shot)
 		}

@@ -65,7 +65,7 @@ type Shot struct {
 	Sound []sound.Packet // that came with it, on the clock of At
 
 	// After a seek: it is shown though the session is frozen, the filter forgets the pictures
-	// before, it only gets to know the picture.
+	// before, it sees the picture but shows no result.
 	sought, begins, silent bool
 
 	end chan struct{} // not a picture: a marker, closed when it arrives

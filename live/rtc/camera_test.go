@@ -165,7 +165,7 @@ func TestFilm(t *testing.T) {
 	}
 	other = r.camera("4d401f")
 	other.connect("/whip")
-	if n := len(r.door.Viewers()); n != 0 {
+	if n := len(r.admission.Viewers()); n != 0 {
 		t.Errorf("cameras count as %d viewers", n)
 	}
 }

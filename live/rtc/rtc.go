@@ -52,7 +52,7 @@ type Server struct {
 	mu       sync.Mutex
 	mux      ice.UDPMux // nil before Listen, as is tcp
 	tcp      ice.TCPMux
-	door     *tcpListener
+	iceTCP   *tcpListener
 	net      *stdnet.Net // the interfaces of that time
 	loopback bool
 	sessions map[string]*session
@@ -62,11 +62,11 @@ type Server struct {
 // ends.
 func New(o Options) *Server {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Server{o: o, ctx: ctx, cancel: cancel, door: newDoor(), sessions: map[string]*session{}}
+	return &Server{o: o, ctx: ctx, cancel: cancel, iceTCP: newTCPListener(), sessions: map[string]*session{}}
 }
 
 // Aside takes ICE's connections from the page's port: a site.Aside.
-func (s *Server) Aside(first byte, c net.Conn) bool { return s.door.take(first, c) }
+func (s *Server) Aside(first byte, c net.Conn) bool { return s.iceTCP.take(first, c) }
 
 // Listen opens a UDP port at the page's address, with the same number if it is free; at all
 // addresses of this machine if that is unspecified. It is called once.
@@ -89,8 +89,8 @@ func (s *Server) Listen(page net.Addr) error {
 		_ = mux.Close()
 		return nil
 	}
-	s.door.addr = addr
-	s.tcp = listenTCP(s.door)
+	s.iceTCP.addr = addr
+	s.tcp = listenTCP(s.iceTCP)
 	s.mux, s.net, s.loopback = mux, interfaces, addr.IP.IsLoopback() || addr.IP.IsUnspecified()
 	return nil
 }

@@ -32,15 +32,15 @@ const token = "the-token"
 
 // rig is a session with its page and a Server, on the loopback interface.
 type rig struct {
-	t       testing.TB
-	ctx     context.Context
-	url     string
-	cpu     *kernels.CPU
-	session *live.Session
-	sound   *opus.Stream
-	door    *access.Door
-	web     *web.Server
-	rtc     *Server
+	t         testing.TB
+	ctx       context.Context
+	url       string
+	cpu       *kernels.CPU
+	session   *live.Session
+	sound     *opus.Stream
+	admission *access.Admission
+	web       *web.Server
+	rtc       *Server
 }
 
 // open starts a session, of the test picture unless remote is given.
@@ -58,19 +58,19 @@ func openInput(t testing.TB, viewers int, in live.Input, remote *live.Remote, se
 	t.Helper()
 	r := &rig{t: t}
 	r.session, r.cpu, _ = sessions.Run(t, in)
-	door := access.New(access.Options{Token: token, MaxViewers: viewers})
+	admission := access.New(access.Options{Token: token, MaxViewers: viewers})
 	pool := coded.New(r.session, 1)
 	r.web = web.New(r.session, web.Options{
-		Input: in, Door: door, Encoders: pool, Remote: remote, Command: func(live.Filter) string { return "vidfilter" },
+		Input: in, Admission: admission, Encoders: pool, Remote: remote, Command: func(live.Filter) string { return "vidfilter" },
 	})
 	r.sound = opus.New(r.session)
 	r.rtc = New(Options{Session: r.session, Encoders: pool, Sound: r.sound, Remote: remote, Input: in.Name, Servers: servers, Enter: func(ctx context.Context) (*access.Viewer, bool) {
-		return door.Enter(web.VisitorOf(ctx), "WHEP")
+		return admission.Enter(web.VisitorOf(ctx), "WHEP")
 	}})
 	for path, needs := range Paths() {
 		r.web.Handle(path, needs, MaxOffer, r.rtc.Handler())
 	}
-	r.door = door
+	r.admission = admission
 	serving, shut := context.WithCancel(context.Background())
 	at, wait, err := site.Serve(serving, "127.0.0.1:0", r.web.Handler(), nil, r.rtc.Aside)
 	e2e.Must(t, err)
@@ -138,7 +138,7 @@ func (r *rig) refused(code int, words, method, path, body string, more ...string
 // viewers waits until so many are counted.
 func (r *rig) viewers(n int) {
 	r.t.Helper()
-	e2e.Until(r.t, fmt.Sprintf("%d viewers", n), func() bool { return len(r.door.Viewers()) == n })
+	e2e.Until(r.t, fmt.Sprintf("%d viewers", n), func() bool { return len(r.admission.Viewers()) == n })
 }
 
 // client is the other end.

@@ -26,25 +26,25 @@ import (
 const token = "a-token-of-the-test"
 
 // open serves the test picture until the test ends.
-func open(t *testing.T, viewers int) (*Server, *access.Door) {
+func open(t *testing.T, viewers int) (*Server, *access.Admission) {
 	t.Helper()
-	s, door, _ := openInput(t, viewers, sessions.Pattern(live.PatternOptions{Width: 160, Height: 90, FPS: 30}))
-	return s, door
+	s, admission, _ := openInput(t, viewers, sessions.Pattern(live.PatternOptions{Width: 160, Height: 90, FPS: 30}))
+	return s, admission
 }
 
 // openInput serves an input.
-func openInput(t *testing.T, viewers int, in live.Input) (*Server, *access.Door, *live.Session) {
+func openInput(t *testing.T, viewers int, in live.Input) (*Server, *access.Admission, *live.Session) {
 	t.Helper()
 	session, _, _ := sessions.Run(t, in)
-	door := access.New(access.Options{Token: token, MaxViewers: viewers})
+	admission := access.New(access.Options{Token: token, MaxViewers: viewers})
 	pool := coded.New(session, 1)
 	s, err := Listen("127.0.0.1:0", Options{
-		Encoders: pool, Sound: opus.New(session), Door: door,
+		Encoders: pool, Sound: opus.New(session), Admission: admission,
 		Hears: func() bool { st, _ := session.State(); return st.Sound },
 	})
 	e2e.Must(t, err)
 	t.Cleanup(func() { s.Close(); pool.Close() })
-	return s, door, session
+	return s, admission, session
 }
 
 // player is a client that counts pictures.
@@ -96,7 +96,7 @@ func play(t *testing.T, s *Server, user, path string) (p *player, err error) {
 }
 
 func TestPlayers(t *testing.T) {
-	s, door := open(t, 2)
+	s, admission := open(t, 2)
 	view := access.ViewToken(token)
 	first, err := play(t, s, "", "/live?token="+view)
 	e2e.Must(t, err)
@@ -104,23 +104,23 @@ func TestPlayers(t *testing.T) {
 	second, err := play(t, s, "anybody:"+token+"@", "/live")
 	e2e.Must(t, err)
 	e2e.Until(t, "pictures for the second", func() bool { return second.pictures.Load() > 5 })
-	all := door.Viewers()
+	all := admission.Viewers()
 	if len(all) != 2 || all[0].Rights != access.View || all[1].Rights != access.Control || all[0].Transport != "RTSP" || !all[0].Address.IsLoopback() {
 		t.Errorf("%+v", all)
 	}
 	if _, err := play(t, s, "", "/live?token="+view); err == nil || !strings.Contains(err.Error(), "503") {
 		t.Errorf("one more than may: %v", err)
 	}
-	door.Kick(all[0].ID, all[1])
+	admission.Kick(all[0].ID, all[1])
 	if err := first.Wait(); err == nil {
 		t.Error("it goes on")
 	}
-	e2e.Until(t, "a free place", func() bool { return len(door.Viewers()) == 1 })
+	e2e.Until(t, "a free place", func() bool { return len(admission.Viewers()) == 1 })
 	second.Close()
 	e2e.Until(t, "the end of encoding", func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return len(s.holds) == 0 && s.show == nil
+		return len(s.users) == 0 && s.broadcast == nil
 	})
 	again, err := play(t, s, "", "/live/?token="+view)
 	e2e.Must(t, err)
@@ -128,7 +128,7 @@ func TestPlayers(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	s, door := open(t, 2)
+	s, admission := open(t, 2)
 	for address, want := range map[string]string{
 		"/live": "401", "/live?token=wrong": "401", "/live?token=": "401", "/other?token=" + token: "404", "/?token=" + token: "404",
 	} {
@@ -139,14 +139,14 @@ func TestRefusals(t *testing.T) {
 	if _, err := play(t, s, "user:wrong@", "/live"); err == nil {
 		t.Error("a wrong password")
 	}
-	if n := len(door.Viewers()); n != 0 || s.show != nil {
+	if n := len(admission.Viewers()); n != 0 || s.broadcast != nil {
 		t.Errorf("%d got in", n)
 	}
 }
 
 // Close ends with players there.
 func TestClose(t *testing.T) {
-	s, door := open(t, 2)
+	s, admission := open(t, 2)
 	p, err := play(t, s, "", "/live?token="+token)
 	e2e.Must(t, err)
 	e2e.Until(t, "pictures", func() bool { return p.pictures.Load() > 2 })
@@ -154,7 +154,7 @@ func TestClose(t *testing.T) {
 	if err := p.Wait(); err == nil {
 		t.Error("it goes on")
 	}
-	e2e.Until(t, "a free place", func() bool { return len(door.Viewers()) == 0 })
+	e2e.Until(t, "a free place", func() bool { return len(admission.Viewers()) == 0 })
 }
 
 // TestSound: a player of a file gets beeps when it gets their flashes. The library's reports, which

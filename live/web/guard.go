@@ -78,7 +78,7 @@ func (s *Server) extra(path string) (x foreignPath, ok bool) {
 func (s *Server) who(r *http.Request, inQuery bool) (v access.Visitor, wrong bool) {
 	v.Address = site.Address(r.RemoteAddr)
 	if c, err := r.Cookie(cookieName(r)); err == nil && s.sameOrigin(r) {
-		if v.Rights = s.o.Door.Cookie(c.Value); v.Rights > access.None {
+		if v.Rights = s.o.Admission.Cookie(c.Value); v.Rights > access.None {
 			v.Cookie = c.Value
 			return v, false
 		}
@@ -91,7 +91,7 @@ func (s *Server) who(r *http.Request, inQuery bool) (v access.Visitor, wrong boo
 	if !given {
 		return v, false
 	}
-	v.Rights = s.o.Door.Token(strings.TrimSpace(token))
+	v.Rights = s.o.Admission.Token(strings.TrimSpace(token))
 	return v, v.Rights == access.None
 }
 
@@ -100,7 +100,7 @@ func (s *Server) known(needed access.Rights, inQuery bool, next http.Handler) ht
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v, wrong := s.who(r, inQuery)
 		switch {
-		case wrong && !s.o.Door.Wrong(r.Context(), v.Address):
+		case wrong && !s.o.Admission.Wrong(r.Context(), v.Address):
 			w.Header().Set("Connection", "close")
 			site.Refuse(w, http.StatusTooManyRequests, "too many wrong tokens")
 		case v.Rights == access.None:
@@ -186,9 +186,9 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	}
 	// People copy the part after the # of the address.
 	token = token[strings.LastIndexByte(token, '#')+1:]
-	cookie, opened, rights := s.o.Door.Login(token)
+	cookie, opened, rights := s.o.Admission.Login(token)
 	if rights == access.None {
-		if token != "" && !s.o.Door.Wrong(r.Context(), site.Address(r.RemoteAddr)) {
+		if token != "" && !s.o.Admission.Wrong(r.Context(), site.Address(r.RemoteAddr)) {
 			w.Header().Set("Connection", "close")
 			site.Refuse(w, http.StatusTooManyRequests, "too many wrong tokens")
 			return

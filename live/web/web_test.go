@@ -33,16 +33,16 @@ import (
 
 // page is a session and its server.
 type page struct {
-	t       *testing.T
-	ctx     context.Context
-	url     string
-	session *live.Session
-	server  *Server
-	door    *access.Door
-	remote  *live.Remote
+	t         *testing.T
+	ctx       context.Context
+	url       string
+	session   *live.Session
+	server    *Server
+	admission *access.Admission
+	remote    *live.Remote
 }
 
-func door(viewers int, tell func(string)) *access.Door {
+func admission(viewers int, tell func(string)) *access.Admission {
 	return access.New(access.Options{Token: testToken, Once: testOnce, MaxViewers: viewers, Tell: tell})
 }
 
@@ -51,7 +51,7 @@ const (
 	testOnce  = "once-only"
 )
 
-// open starts a session and its page, for four viewers unless o has a door.
+// open starts a session and its page, for four viewers unless o has an Admission.
 func open(t *testing.T, o Options) *page {
 	t.Helper()
 	in := sessions.Pattern(live.PatternOptions{Width: 160, Height: 90, FPS: 60})
@@ -75,10 +75,10 @@ func open(t *testing.T, o Options) *page {
 	if o.Recording == nil {
 		o.Recording = func() (*Recording, string) { return nil, "not here" }
 	}
-	if o.Door == nil {
-		o.Door = door(4, nil)
+	if o.Admission == nil {
+		o.Admission = admission(4, nil)
 	}
-	p.door, o.Encoders, o.Sound = o.Door, coded.New(p.session, 1), opus.New(p.session)
+	p.admission, o.Encoders, o.Sound = o.Admission, coded.New(p.session, 1), opus.New(p.session)
 	p.server = New(p.session, o)
 	h := httptest.NewServer(p.server.Handler())
 	p.url = h.URL
@@ -139,7 +139,7 @@ func (p *page) dial(cookie string) *client {
 // leave waits until n viewers are left: a socket's end is seen before its place is free.
 func (p *page) leave(n int) {
 	p.t.Helper()
-	e2e.Until(p.t, fmt.Sprintf("%d viewers", n), func() bool { return len(p.door.Viewers()) <= n })
+	e2e.Until(p.t, fmt.Sprintf("%d viewers", n), func() bool { return len(p.admission.Viewers()) <= n })
 }
 
 type client struct {
@@ -309,7 +309,7 @@ func TestLogin(t *testing.T) {
 }
 
 func TestTooManyViewers(t *testing.T) {
-	p := open(t, Options{Door: door(2, nil)})
+	p := open(t, Options{Admission: admission(2, nil)})
 	cookie := p.cookie(testToken)
 	view := func() *client {
 		c := p.dial(cookie)
@@ -506,7 +506,7 @@ func TestBadMessages(t *testing.T) {
 func TestNoHello(t *testing.T) {
 	patience = 200 * time.Millisecond
 	defer func() { patience = silent }()
-	p := open(t, Options{Door: door(1, nil)})
+	p := open(t, Options{Admission: admission(1, nil)})
 	cookie := p.cookie(testToken)
 	c := p.dial(cookie)
 	for {
@@ -726,12 +726,12 @@ func FuzzMessages(f *testing.F) {
 	})
 }
 
-// FuzzRequests sends anything to the page: without the token or a cookie nobody sees a picture or
+// FuzzRequests sends anything to the page: without the token or a cookie no one sees a picture or
 // gets a cookie, and names and pages of elsewhere are refused.
 func FuzzRequests(f *testing.F) {
 	in := sessions.Pattern(live.PatternOptions{Width: 16, Height: 16, FPS: 1})
 	session, _ := sessions.New(f, in)
-	s := New(session, Options{Version: "1", Input: in, Door: door(4, nil)})
+	s := New(session, Options{Version: "1", Input: in, Admission: admission(4, nil)})
 	s.Handle("/extra/", access.View, 100, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(w, r.Body)
 		w.Header().Set("X-Secret", "seen")
