@@ -3,6 +3,7 @@ package livetest
 import (
 	"encoding/binary"
 	"math"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -14,11 +15,13 @@ import (
 
 // Flashing returns a clip of two seconds that is white and beeps at once: each half second, 0.2 s
 // after its begin, for 0.1 s.
-func Flashing(t testing.TB) string {
+func Flashing(t *testing.T) string {
 	t.Helper()
-	return e2e.Clip(t, "flash.mp4", `-f lavfi -i color=black:s=160x90:r=25:d=2
+	path := filepath.Join(t.TempDir(), "flash.mp4")
+	Program(t, "ffmpeg", append(e2e.Fields(`-v error -nostdin -threads 1 -f lavfi -i color=black:s=160x90:r=25:d=2
 		-f lavfi -i aevalsrc=if(between(mod(t\,0.5)\,0.2\,0.3)\,0.5*sin(2*PI*1000*t)\,0):s=44100:d=2
-		-vf drawbox=color=white:t=fill:enable=between(mod(t\,0.5)\,0.199\,0.299) -pix_fmt yuv420p -c:v libx264 -c:a aac`)
+		-vf drawbox=color=white:t=fill:enable=between(mod(t\,0.5)\,0.199\,0.299) -pix_fmt yuv420p -c:v libx264 -preset ultrafast -c:a aac`), path)...)
+	return path
 }
 
 // Bright reports whether a picture is white in its middle.
