@@ -22,7 +22,7 @@ var (
 
 func decoderBehind(handle C.uintptr_t) *decoder { return cgo.Handle(handle).Value().(*decoder) }
 
-// vfWanted tells whether pictures of a format can be filtered as they are.
+// vfWanted reports whether pictures of a format can be filtered as they are.
 //
 //export vfWanted
 func vfWanted(handle C.uintptr_t, format C.int) C.int {

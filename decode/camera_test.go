@@ -50,6 +50,34 @@ func openCamera(t *testing.T, o CameraOptions) *Camera {
 	return c
 }
 
+// wantPicture opens the camera anew, and takes a picture.
+func wantPicture(t *testing.T) {
+	t.Helper()
+	c := openCamera(t, CameraOptions{})
+	defer c.Close()
+	next(t, c).Release()
+}
+
+// wantMode checks which mode is chosen.
+func wantMode(t *testing.T, o CameraOptions, want string) {
+	t.Helper()
+	c := openCamera(t, o)
+	defer c.Close()
+	if got := c.Format().String(); got != want {
+		t.Errorf("%v instead of %v", got, want)
+	}
+}
+
+// wantNone checks the error of a camera that cannot be opened, as wantError does.
+func wantNone(t *testing.T, path string, o CameraOptions, wraps error, words, hint string) {
+	t.Helper()
+	c, err := OpenCamera(t.Context(), path, livetest.Pool(t, 1), o)
+	if c != nil {
+		t.Fatal("it opens")
+	}
+	wantError(t, err, wraps, words, hint)
+}
+
 func hintOf(err error) string {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Hint()
@@ -166,18 +194,9 @@ func wantTestPicture(t *testing.T, f *pipeline.Frame, slack int) {
 
 func testChoice(t *testing.T, on testcamera.Folder) {
 	on.Plug(t, "video0", testcamera.Device{Modes: testcamera.Modes})
-	c := openCamera(t, CameraOptions{Width: 640, Height: 480})
-	if got := c.Format().String(); got != "yuyv422 640x480 at 30 fps" {
-		t.Error(got)
-	}
-	c.Close()
-	c = openCamera(t, CameraOptions{Width: 640, FPS: 15})
-	if got := c.Format().String(); got != "yuyv422 640x480 at 15 fps" {
-		t.Error(got)
-	}
-	c.Close()
-	_, err := OpenCamera(t.Context(), video0, livetest.Pool(t, 1), CameraOptions{Width: 800, Height: 600, FPS: 50, Format: "nv12"})
-	wantError(t, err, ErrOption, "does not offer nv12 800x600 at 50 fps", "yuyv422 640x480 at 30, 15 fps; yuyv422 1280x720 at 10 fps")
+	wantMode(t, CameraOptions{Width: 640, Height: 480}, "yuyv422 640x480 at 30 fps")
+	wantMode(t, CameraOptions{Width: 640, FPS: 15}, "yuyv422 640x480 at 15 fps")
+	wantNone(t, video0, CameraOptions{Width: 800, Height: 600, FPS: 50, Format: "nv12"}, ErrOption, "does not offer nv12 800x600 at 50 fps", "yuyv422 640x480 at 30, 15 fps; yuyv422 1280x720 at 10 fps")
 	// a capture card, or another program
 	on.Plug(t, "video0", testcamera.Device{Modes: []string{"NV12 32x32-4096x2160 1-60"}})
 	for want, o := range map[string]CameraOptions{
@@ -187,15 +206,10 @@ func testChoice(t *testing.T, on testcamera.Folder) {
 		"nv12 4096x2160 at 30 fps": {Width: 4096},
 		"nv12 1280x720 at 60 fps":  {FPS: 60, MaxPixels: 1 << 20},
 	} {
-		c = openCamera(t, o)
-		if got := c.Format().String(); got != want {
-			t.Errorf("%v instead of %v", got, want)
-		}
-		c.Close()
+		wantMode(t, o, want)
 	}
 	on.Plug(t, "video0", testcamera.Device{Modes: []string{"BA81 640x480 30"}})
-	_, err = OpenCamera(t.Context(), video0, livetest.Pool(t, 1), CameraOptions{})
-	wantError(t, err, ErrNoCamera, "no format that this build knows", "")
+	wantNone(t, video0, CameraOptions{}, ErrNoCamera, "no format that this build knows", "")
 }
 
 // Whatever clock the driver has, a frame says when it was taken.
@@ -272,15 +286,12 @@ func testList(t *testing.T, on testcamera.Folder) {
 			t.Errorf("%s: %v", path, !want)
 		}
 	}
-	_, err := OpenCamera(t.Context(), "/dev/video1", livetest.Pool(t, 1), CameraOptions{})
-	wantError(t, err, ErrNoCamera, "gives no pictures", "there is /dev/video0 (First), /dev/video2 (Second)")
+	wantNone(t, "/dev/video1", CameraOptions{}, ErrNoCamera, "gives no pictures", "there is /dev/video0 (First), /dev/video2 (Second)")
 }
 
 func testAbsent(t *testing.T, _ testcamera.Folder) {
-	_, err := OpenCamera(t.Context(), video0, livetest.Pool(t, 1), CameraOptions{})
-	wantError(t, err, ErrNoCamera, "open /dev/video0: no camera: no such device", "plug one in")
-	_, err = OpenCamera(t.Context(), "/dev/null", livetest.Pool(t, 1), CameraOptions{})
-	wantError(t, err, ErrNoCamera, "something else", "")
+	wantNone(t, video0, CameraOptions{}, ErrNoCamera, "open /dev/video0: no camera: no such device", "plug one in")
+	wantNone(t, "/dev/null", CameraOptions{}, ErrNoCamera, "something else", "")
 }
 
 func testRefused(t *testing.T, on testcamera.Folder) {
@@ -298,26 +309,19 @@ func testRefused(t *testing.T, on testcamera.Folder) {
 	} {
 		c.device.Modes = testcamera.Modes
 		on.Plug(t, "video0", c.device)
-		cam, err := OpenCamera(t.Context(), video0, livetest.Pool(t, 1), CameraOptions{})
-		if cam != nil {
-			t.Fatal("it opens")
-		}
-		wantError(t, err, c.wraps, c.words, c.hint)
+		wantNone(t, video0, CameraOptions{}, c.wraps, c.words, c.hint)
 		on.Change(t, "video0", testcamera.Device{Modes: testcamera.Modes})
-		cam = openCamera(t, CameraOptions{}) // nothing is left of the failure
-		next(t, cam).Release()
-		cam.Close()
+		wantPicture(t) // nothing is left of the failure
 	}
 }
 
 func testTaken(t *testing.T, on testcamera.Folder) {
 	on.Plug(t, "video0", testcamera.Device{Modes: testcamera.Modes})
 	first := openCamera(t, CameraOptions{Width: 640})
-	_, err := OpenCamera(t.Context(), video0, livetest.Pool(t, 1), CameraOptions{})
-	wantError(t, err, ErrBusy, "another program uses it", "")
+	wantNone(t, video0, CameraOptions{}, ErrBusy, "another program uses it", "")
 	next(t, first).Release()
 	first.Close()
-	next(t, openCamera(t, CameraOptions{})).Release()
+	wantPicture(t)
 }
 
 // A program that has a file open is found by it.
@@ -345,15 +349,12 @@ func testPulled(t *testing.T, on testcamera.Folder) {
 		if d := time.Since(began); d > time.Second {
 			t.Errorf("it takes %v", d)
 		}
-		_, err = OpenCamera(t.Context(), video0, livetest.Pool(t, 1), CameraOptions{})
-		wantError(t, err, ErrNoCamera, "", "")
+		wantNone(t, video0, CameraOptions{}, ErrNoCamera, "", "")
 		on.Plug(t, "video0", testcamera.Device{Modes: []string{mode}})
 		_, err = c.Next(t.Context()) // this one does not come back
 		wantError(t, err, ErrGone, "", "")
 		c.Close()
-		again := openCamera(t, CameraOptions{})
-		next(t, again).Release()
-		again.Close()
+		wantPicture(t)
 		on.Clear(t)
 	}
 }
@@ -374,7 +375,7 @@ func testSilent(t *testing.T, on testcamera.Folder) {
 	}
 }
 
-// A loss of signal that passes is none of anybody's business; one that stays is.
+// A loss of signal that passes is not reported; one that stays is.
 func testFlicker(t *testing.T, on testcamera.Folder) {
 	good := testcamera.Device{Modes: testcamera.Modes}
 	bad := good
@@ -407,11 +408,9 @@ func testDamaged(t *testing.T, on testcamera.Folder) {
 	}
 	// Where all are, those that can be patched up are better than none.
 	on.Plug(t, "video0", testcamera.Device{Modes: []string{"MJPG 640x480 60"}, Damage: 1})
-	c := openCamera(t, CameraOptions{})
-	next(t, c).Release()
-	c.Close()
+	wantPicture(t)
 	on.Plug(t, "video0", testcamera.Device{Modes: []string{"YUYV 640x480 60"}, Damage: 1})
-	c = openCamera(t, CameraOptions{})
+	c := openCamera(t, CameraOptions{})
 	c.later = 200 * time.Millisecond
 	_, err := c.Next(t.Context())
 	wantError(t, err, ErrGone, "only damaged pictures", "another cable")
@@ -451,7 +450,7 @@ func testColour(t *testing.T, on testcamera.Folder) {
 	}
 }
 
-// Drivers that do not let one choose, or tell, the rate.
+// Drivers that do not let one choose the rate, or do not report it.
 func testChanged(t *testing.T, on testcamera.Folder) {
 	for _, rates := range []string{"fixed", "unknown"} {
 		on.Plug(t, "video0", testcamera.Device{Modes: []string{"YUYV 640x480 15 30"}, Rates: rates})

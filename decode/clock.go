@@ -88,20 +88,16 @@ func (l *streamClock) video() bool { return l.kind == astiav.MediaTypeVideo }
 
 // breaks reports whether a packet does not follow the one before. Decode times go back by rounding
 // alone, presentation times where frames are reordered.
-func (l *streamClock) breaks(e *queuedPacket) bool {
-	back := second
-	if e.exact {
-		back = second / 1000
-	}
-	d := e.at - l.last
-	return d > jumpThreshold || d < -back
-}
+func (l *streamClock) breaks(e *queuedPacket) bool { return l.apart(e, second/1000) }
 
 // hard reports whether a break is certainly a jump of the clock, without a look at other streams.
-func (l *streamClock) hard(e *queuedPacket) bool {
-	back := second
-	if e.exact {
-		back = second / 10
+func (l *streamClock) hard(e *queuedPacket) bool { return l.apart(e, second/10) }
+
+// apart reports whether a packet is far from the one before: back is the most by which decode times
+// may go back.
+func (l *streamClock) apart(e *queuedPacket, back int64) bool {
+	if !e.exact {
+		back = second
 	}
 	d := e.at - l.last
 	return d > jumpThreshold || d < -back
@@ -273,11 +269,9 @@ func (v *view) see(i int, e *queuedPacket) bool {
 	case e.marked:
 		v.marks, v.restart, v.restarted = i, -1, 0
 	case v.marks >= 0 && v.restart < 0:
-		off := e.at - v.next
-		v.restart, v.key, v.regular = i, e.key, 2*max(off, -off) <= max(e.length, v.next-v.last)+second/1000
+		v.restart, v.key, v.regular = i, e.key, v.onTime(e)
 	case v.restart >= 0 && !v.key && v.restarted == 0:
-		off := e.at - v.next
-		v.key, v.regular = e.key, v.regular && 2*max(off, -off) <= max(e.length, v.next-v.last)+second/1000
+		v.key, v.regular = e.key, v.regular && v.onTime(e)
 		v.restarted++
 	}
 	if v.used && epoch == v.epoch {
@@ -286,6 +280,12 @@ func (v *view) see(i int, e *queuedPacket) bool {
 	}
 	v.follow(e, epoch)
 	return v.passed <= straggle
+}
+
+// onTime reports whether a packet comes when it is due.
+func (v *view) onTime(e *queuedPacket) bool {
+	off := e.at - v.next
+	return 2*max(off, -off) <= max(e.length, v.next-v.last)+second/1000
 }
 
 // settled reports whether the stream has had enough packets to be judged.

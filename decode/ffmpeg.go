@@ -4,6 +4,7 @@ package decode
 import "C"
 
 import (
+	"encoding/binary"
 	"fmt"
 	"unsafe"
 
@@ -19,27 +20,13 @@ func payload(p *astiav.Packet) []byte {
 	return av.Slice((*byte)(unsafe.Pointer(c.data)), int(c.size))
 }
 
-func entries(d *C.AVDictionary) map[string]string {
-	var m map[string]string
-	var e *C.AVDictionaryEntry
-	for {
-		if e = C.av_dict_iterate(d, e); e == nil {
-			return m
-		}
-		if m == nil {
-			m = map[string]string{}
-		}
-		m[C.GoString(e.key)] = C.GoString(e.value)
-	}
-}
+func entries(d *C.AVDictionary) map[string]string { return av.Entries(unsafe.Pointer(d)) }
 
-func tag(s string) C.uint32_t {
-	return C.uint32_t(s[0]) | C.uint32_t(s[1])<<8 | C.uint32_t(s[2])<<16 | C.uint32_t(s[3])<<24
-}
+func tag(s string) C.uint32_t { return C.uint32_t(binary.LittleEndian.Uint32([]byte(s))) }
 
 // tagName returns the four letters by which a container names a codec.
 func tagName(tag C.uint32_t) string {
-	name := []byte{byte(tag), byte(tag >> 8), byte(tag >> 16), byte(tag >> 24)}
+	name := binary.LittleEndian.AppendUint32(nil, uint32(tag))
 	for _, c := range name {
 		if c < ' ' || c > '~' {
 			return fmt.Sprintf("0x%08x", uint32(tag))

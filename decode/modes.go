@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"cmp"
+	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"math"
@@ -87,7 +88,7 @@ func formatOf(fourcc uint32) (cameraFormat, bool) {
 
 // called reports whether a name means the format, by FFmpeg or by the camera.
 func (f cameraFormat) called(name string) bool {
-	code := string([]byte{byte(f.fourcc), byte(f.fourcc >> 8), byte(f.fourcc >> 16), byte(f.fourcc >> 24)})
+	code := string(binary.LittleEndian.AppendUint32(nil, f.fourcc))
 	return strings.EqualFold(name, f.name) || strings.EqualFold(name, strings.TrimSpace(code))
 }
 

@@ -23,10 +23,7 @@ func broadcast(t *testing.T, name string, args ...string) (*rig, *encode.Output,
 	program(t, "ffmpeg", slices.Concat([]string{"-v", "fatal", "-nostdin"}, args, []string{path})...)
 	r := newRigWith(t, path, decode.Options{Threads: 1})
 	out := r.create(t, encode.Options{Format: "mxf", Encoder: "prores_ks", CRF: -1})
-	_, err := r.copyAll(out)
-	if err == nil {
-		err = out.Verify()
-	}
+	_, err := r.copyVerified(out)
 	return r, out, err
 }
 

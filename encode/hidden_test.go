@@ -108,10 +108,7 @@ func TestHiddenByEditList(t *testing.T) {
 		for format, before := range map[string]float64{"mp4": 0.022, "matroska": 0.043, "mpegts": 0.022} {
 			r := newRigWith(t, input, decode.Options{Threads: 1})
 			out := r.create(t, encode.Options{Format: format, CRF: 18})
-			n, err := r.copyAll(out)
-			if err == nil {
-				err = out.Verify()
-			}
+			n, err := r.copyVerified(out)
 			if damage := fmt.Sprint(out.Damage(), r.in.Damage().Counts()); err != nil || damage != "map[] map[]" {
 				t.Errorf("%s in %s: %v, %s", name, format, err, damage)
 			}

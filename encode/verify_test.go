@@ -21,10 +21,8 @@ import (
 func finished(t *testing.T, r *rig, format string) *encode.Output {
 	t.Helper()
 	out := r.create(t, encode.Options{Format: format, CRF: 18, Preset: "veryfast"})
-	if _, err := r.copyAll(out); err != nil {
-		t.Fatal(err)
-	}
-	e2e.Must(t, out.Verify())
+	_, err := r.copyVerified(out)
+	e2e.Must(t, err)
 	return out
 }
 
@@ -303,10 +301,7 @@ func TestVerifyEmptyStream(t *testing.T) {
 			if empty {
 				r.in.OnPacket(func(p *astiav.Packet) error { return out.WritePacket(emptied(t, p)) })
 			}
-			if _, err := r.copyAll(out); err != nil {
-				t.Fatal(err)
-			}
-			if err := out.Verify(); err != nil {
+			if _, err := r.copyVerified(out); err != nil {
 				t.Errorf("%s: %v", format, err)
 			}
 		}
@@ -335,10 +330,7 @@ func TestVerifyTakesTimes(t *testing.T) {
 			change(p)
 			return out.WritePacket(p)
 		})
-		if _, err := r.copyAll(out); err != nil {
-			t.Fatal(err)
-		}
-		if err := out.Verify(); err != nil {
+		if _, err := r.copyVerified(out); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -20,24 +20,18 @@ func TestCompareOnGPU(t *testing.T) {
 	b, err := gpu.Open(gpu.Options{Streams: 1})
 	e2e.Must(t, err)
 	defer b.Close()
-	h := newHand()
 	first := FilterOf(kernels.Select(kernels.DefaultBilateral(2)), "auto")
-	r := startWith(t, Options{Input: h.input(Camera), Filter: first, Backend: b})
+	h, r, w := watch(t, Camera, Options{Filter: first, Backend: b})
 	defer func() { _ = r.end() }()
-	w := r.Watch(1)
-	defer w.Close()
-	h.take(r, 0)
-	r.next(w).Release()
+	h.pass(r, w, 0)
 	r.Compare(true)
 	r.next(w).Release()
 	for n, change := range []func(*Filter){
-		func(f *Filter) { setWindow(f, func(b *kernels.Bilateral) { b.Radius = 1 }) },
+		windowed(func(b *kernels.Bilateral) { b.Radius = 1 }),
 		func(f *Filter) { *f = FilterOf(kernels.Select(kernels.DefaultRecursive()), "auto") },
 		func(f *Filter) { *f = FilterOf(kernels.Select(kernels.DefaultDenoise()), "auto") },
 	} {
-		if err := r.Set(func(f *Filter) error { change(f); return nil }); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, r.Set(func(f *Filter) error { change(f); return nil }))
 		r.next(w).Release()
 		h.take(r, n+1)
 		p := r.next(w)

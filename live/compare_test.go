@@ -32,19 +32,14 @@ func (r *rig) wantSides(p *Pair, side Side, chosen, other Filter) {
 
 // Two settings are compared: live, frozen and back to the original.
 func TestCompare(t *testing.T) {
-	h := newHand()
-	r := start(t, h.input(Camera))
-	w := r.Watch(1)
-	defer w.Close()
+	h, r, w := watch(t, Camera, Options{})
 	first := FilterOf(kernels.Select(kernels.DefaultBilateral(2)), "auto")
 	second, third := first, first
 	setWindow(&second, func(b *kernels.Bilateral) { b.Radius = 5 })
 	setWindow(&third, func(b *kernels.Bilateral) { b.Radius = 1 })
 	radius := func(n int) {
 		t.Helper()
-		if err := r.Set(func(f *Filter) error { setWindow(f, func(b *kernels.Bilateral) { b.Radius = n }); return nil }); err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, r.Set(func(f *Filter) error { setWindow(f, func(b *kernels.Bilateral) { b.Radius = n }); return nil }))
 	}
 	shown := func(repeated bool, side Side, chosen, other Filter) {
 		t.Helper()
@@ -109,8 +104,7 @@ func TestCompareDenoised(t *testing.T) {
 	for ahead := range 2 {
 		t.Run(fmt.Sprint(ahead), func(t *testing.T) {
 			alone := func(f Filter) []byte {
-				h := newHand()
-				r := startWith(t, Options{Input: wholeInput(h), Filter: f, LookAhead: ahead})
+				h, r := startHand(t, File, Options{Filter: f, LookAhead: ahead})
 				w := r.WatchAll(pictures)
 				defer w.Close()
 				return lastOf(r, h, w, pictures, ahead)
@@ -119,14 +113,11 @@ func TestCompareDenoised(t *testing.T) {
 			if bytes.Equal(want, wantStrong) {
 				t.Fatal("the strength does nothing: the test shows nothing")
 			}
-			h := newHand()
-			r := startWith(t, Options{Input: wholeInput(h), Filter: plain, LookAhead: ahead})
+			h, r := startHand(t, File, Options{Filter: plain, LookAhead: ahead})
 			w := r.WatchAll(pictures)
 			defer w.Close()
 			r.Compare(true)
-			if err := r.Set(func(f *Filter) error { *f = strong; return nil }); err != nil {
-				t.Fatal(err)
-			}
+			e2e.Must(t, r.Set(func(f *Filter) error { *f = strong; return nil }))
 			r.reachInForce(strong)
 			if got := lastOf(r, h, w, pictures, ahead); !bytes.Equal(got, wantStrong) {
 				t.Error("B is not as if it were alone")
@@ -140,13 +131,11 @@ func TestCompareDenoised(t *testing.T) {
 			if ahead > 0 {
 				return // the next picture is under way
 			}
-			// A is off, then on again: it gets to know what B knows, which was always on.
+			// A is off, then on again: it gets the pictures that B, which was always on, has seen.
 			r.Choose(SideA)
 			r.next(w).Release()
 			for _, f := range []Filter{off, plain} {
-				if err := r.Set(func(to *Filter) error { *to = f; return nil }); err != nil {
-					t.Fatal(err)
-				}
+				e2e.Must(t, r.Set(func(to *Filter) error { *to = f; return nil }))
 				p := r.next(w)
 				left, _ := p.Sides()
 				if f == off && !bytes.Equal(samples(left), samples(p.Original)) {
@@ -169,9 +158,8 @@ func (r *rig) denoisedAlone(in *pipeline.Frame, f Filter) (all []byte) {
 	p, err := resolved(f, 0)
 	e2e.Must(r.t, err)
 	n := &filterState{by: f, behind: pipeline.Pass{}}
-	if n.main, err = r.o.Backend.Filter(p.Main(), r.results); err != nil {
-		r.t.Fatal(err)
-	}
+	n.main, err = r.o.Backend.Filter(p.Main(), r.results)
+	e2e.Must(r.t, err)
 	defer n.stop()
 	shot := shotAt(in, time.Now())
 	shot.input = in
@@ -206,27 +194,17 @@ func lastOf(r *rig, h *hand, w *Watcher, pictures, ahead int) (last []byte) {
 // reachInForce waits until the pictures to come are filtered so.
 func (r *rig) reachInForce(f Filter) {
 	r.t.Helper()
-	for end := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
+	e2e.Until(r.t, f.Words()+" in force", func() bool {
 		r.mu.Lock()
-		now := r.inForce.filter
-		r.mu.Unlock()
-		if now == f {
-			return
-		}
-		if time.Now().After(end) {
-			r.t.Fatalf("%s is never in force", f.Words())
-		}
-	}
+		defer r.mu.Unlock()
+		return r.inForce.filter == f
+	})
 }
 
 // Nothing is filtered twice while nothing is compared, and what was for it is given back.
 func TestCompareCostsNothingWhenOff(t *testing.T) {
-	h := newHand()
-	r := start(t, h.input(Camera))
-	w := r.Watch(1)
-	defer w.Close()
-	h.take(r, 0)
-	r.next(w).Release()
+	h, r, w := watch(t, Camera, Options{})
+	h.pass(r, w, 0)
 	before := r.results.InUse()
 	r.Compare(true)
 	r.next(w).Release()

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Figures is how a session does.
+// Figures measures how well a session keeps up.
 type Figures struct {
 	SourceFPS, FPS float64 // pictures taken, and filtered, in the last second
 

@@ -269,3 +269,11 @@ func (p *pace) wait(ctx context.Context, at time.Duration) error {
 	}
 	return wake.Sleep(ctx, d)
 }
+
+// displayed is a source that knows how its pictures are meant to be shown.
+type displayed interface{ Display() pipeline.Display }
+
+func (f *file) Display() pipeline.Display {
+	turn, aspect := f.in.Display()
+	return pipeline.Display{Turn: turn, Aspect: aspect}
+}

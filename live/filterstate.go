@@ -11,9 +11,9 @@ import (
 // filterState filters by one of the settings.
 type filterState struct {
 	by     Filter
-	main   pipeline.Filter   // nil while the lane is not in use
+	main   pipeline.Filter   // nil while the state is not in use
 	behind pipeline.Filter   // filters its results
-	out    []*pipeline.Frame // results, oldest first, that wait for those of the other lane
+	out    []*pipeline.Frame // results, oldest first, that wait for those of the other state
 	shown  *pipeline.Frame   // the result of the picture on show, or nil
 	stale  bool              // it is by other settings
 }
@@ -126,25 +126,23 @@ func (n *filterState) again(held *Shot) filtering {
 
 // show makes the oldest result that of the picture on show.
 func (n *filterState) show() {
-	if n.shown != nil {
-		n.shown.Release()
-	}
+	releaseFrames(n.shown)
 	n.shown, n.out, n.stale = n.out[0], n.out[1:], false
 }
 
-// stop ends the use of a lane.
+// stop ends the use of a state.
 func (n *filterState) stop() {
 	pipeline.Discard(n.main)
 	pipeline.Discard(n.behind)
-	releaseFrames(n.out)
-	if n.shown != nil {
-		n.shown.Release()
-	}
+	releaseFrames(append(n.out, n.shown)...)
 	*n = filterState{}
 }
 
-func releaseFrames(all []*pipeline.Frame) {
+// releaseFrames releases frames, which may be nil.
+func releaseFrames(all ...*pipeline.Frame) {
 	for _, f := range all {
-		f.Release()
+		if f != nil {
+			f.Release()
+		}
 	}
 }

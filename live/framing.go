@@ -3,7 +3,6 @@ package live
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"vidfilter/kernels"
@@ -22,7 +21,7 @@ type framer struct {
 	input, scaled pipeline.Filter
 }
 
-// newFramer returns the framer for a filter, which is valid.
+// newFramer returns the framer for a filter.
 func (s *Session) newFramer(f Filter) (*framer, error) {
 	p, err := f.Resolved()
 	if err != nil {
@@ -85,7 +84,7 @@ func one(ctx context.Context, by pipeline.Filter, f *pipeline.Frame) (*pipeline.
 	default:
 		return all[0], nil
 	}
-	releaseFrames(all)
+	releaseFrames(all...)
 	return nil, err
 }
 
@@ -138,8 +137,7 @@ func (s *Session) try(f Filter, picture *pipeline.Frame) error {
 	if err != nil {
 		return err
 	}
-	input.Release()
-	original.Release()
+	releaseFrames(input, original)
 	return nil
 }
 
@@ -152,10 +150,10 @@ func (l *loop) frame(ctx context.Context, shot *Shot) error {
 		l.took += time.Since(start)
 		switch {
 		case err == nil:
-			releaseFrames(slices.DeleteFunc([]*pipeline.Frame{shot.input, shot.original}, func(f *pipeline.Frame) bool { return f == nil }))
+			releaseFrames(shot.input, shot.original)
 			shot.input, shot.original = input, original
 			return nil
-		case ctx.Err() != nil || l.held == nil && l.by.filter.framesAs(l.s.o.Filter) || len(l.framer.before)+len(l.framer.behind) == 0:
+		case ctx.Err() != nil || l.onShow == nil && l.by.filter.framesAs(l.s.o.Filter) || len(l.framer.before)+len(l.framer.behind) == 0:
 			return err
 		}
 		if err := l.adopt(ctx, l.s.unframe(err)); err != nil {

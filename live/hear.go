@@ -12,7 +12,7 @@ import (
 const (
 	// mostHeld limits the packets of sound that wait for their picture or for a watcher: a minute.
 	mostHeld = 3000
-	// mostUnheard limits those that wait for an ear.
+	// mostUnheard limits those that wait for a SoundReader.
 	mostUnheard = 256
 )
 
@@ -56,7 +56,7 @@ type SoundReader struct {
 	once sync.Once
 }
 
-// Hear returns an ear, which the caller closes. Sound that it does not take in time is lost.
+// Hear returns a reader, which the caller closes. Sound that it does not take in time is lost.
 func (s *Session) Hear() *SoundReader {
 	e := &SoundReader{s: s, box: newMailbox(mostUnheard, func(Sound) {})}
 	s.mu.Lock()
@@ -64,7 +64,7 @@ func (s *Session) Hear() *SoundReader {
 	if s.watchers == nil {
 		e.box.close()
 	} else {
-		s.ears[e] = struct{}{}
+		s.soundReaders[e] = struct{}{}
 	}
 	return e
 }
@@ -72,18 +72,18 @@ func (s *Session) Hear() *SoundReader {
 // Next waits for sound. It fails when ctx or the session ends.
 func (e *SoundReader) Next(ctx context.Context) (Sound, error) { return e.box.get(ctx) }
 
-// Close ends the ear. It may be called twice.
+// Close ends the reader. It may be called twice.
 func (e *SoundReader) Close() {
 	e.once.Do(func() {
 		e.s.mu.Lock()
-		delete(e.s.ears, e)
+		delete(e.s.soundReaders, e)
 		e.s.mu.Unlock()
 		e.box.close()
 	})
 }
 
-// hear takes the sound that came with a picture: ears get it at once, watchers when that picture is
-// shown. The sound of the source's end comes with no picture.
+// hear takes the sound that came with a picture: SoundReaders get it at once, watchers when that
+// picture is shown. The sound of the source's end comes with no picture.
 func (s *Session) hear(src Source, shot Shot) {
 	l, ok := src.(listener)
 	if !ok {
@@ -99,8 +99,8 @@ func (s *Session) hear(src Source, shot Shot) {
 	s.hand(shot.Sound)
 }
 
-// overhear takes the sound of a source that speaks.
-func (s *Session) overhear(src Source) {
+// followSpeaker takes the sound of a source that speaks.
+func (s *Session) followSpeaker(src Source) {
 	sp, ok := src.(speaker)
 	if !ok {
 		return
@@ -120,20 +120,20 @@ func (s *Session) hand(heard []sound.Packet) {
 	if s.frozen && s.o.Input.Kind != File {
 		return
 	}
-	for e := range s.ears {
+	for e := range s.soundReaders {
 		for _, x := range heard {
 			e.box.put(Sound{Packet: x, Track: s.track, Taken: s.zero.Add(x.At)})
 		}
 	}
 }
 
-// moveEars tells of another place, whose first picture is at a time. Sound that was read ahead of
-// the pictures is forgotten.
-func (s *Session) moveEars(at time.Duration) {
+// restartSound marks that the source continues at another place, whose first picture is at a time.
+// Sound that was read ahead of the pictures is forgotten.
+func (s *Session) restartSound(at time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sounds = slices.DeleteFunc(s.sounds, func(x sound.Packet) bool { return x.At >= at })
-	for e := range s.ears {
+	for e := range s.soundReaders {
 		e.box.put(Sound{Begins: true})
 	}
 }

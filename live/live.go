@@ -53,20 +53,20 @@ type Session struct {
 	restart chan struct{}
 	moved   chan struct{} // a place is wanted
 
-	mu       sync.Mutex
-	set      settings // as the person set them
-	inForce  settings // those of the next picture, once the backend is ready
-	frozen   bool
-	state    State
-	changed  chan struct{} // closed at the next change of state
-	watchers map[*Watcher]struct{}
-	last     *Pair // the latest pair, for new watchers
-	shape    shape // of its results
-	track    *sound.Track
-	sounds   []sound.Packet // whose pictures are not shown yet
-	ears     map[*SoundReader]struct{}
-	zero     time.Time // when a picture at 0 by the sound's clock would have been taken
-	ids      int64
+	mu           sync.Mutex
+	set          settings // as the person set them
+	inForce      settings // those of the next picture, once the backend is ready
+	frozen       bool
+	state        State
+	changed      chan struct{} // closed at the next change of state
+	watchers     map[*Watcher]struct{}
+	last         *Pair // the latest pair, for new watchers
+	shape        shape // of its results
+	track        *sound.Track
+	sounds       []sound.Packet // whose pictures are not shown yet
+	soundReaders map[*SoundReader]struct{}
+	zero         time.Time // when a picture at 0 by the sound's clock would have been taken
+	ids          int64
 
 	wantedPlace *seek // nil: none
 
@@ -92,7 +92,7 @@ func New(o Options) (*Session, error) {
 		results: pipeline.NewPool(o.Backend, mostResults),
 		shots:   newMailbox(1, Shot.release),
 		restart: make(chan struct{}, 1), moved: make(chan struct{}, 1), wanted: make(chan struct{}, 1), tuned: make(chan struct{}, 1),
-		changed: make(chan struct{}), watchers: map[*Watcher]struct{}{}, ears: map[*SoundReader]struct{}{},
+		changed: make(chan struct{}), watchers: map[*Watcher]struct{}{}, soundReaders: map[*SoundReader]struct{}{},
 		state: State{Status: Starting},
 	}
 	s.figures.times = o.Times
@@ -121,10 +121,10 @@ func (s *Session) Run(ctx context.Context) error {
 func (s *Session) close() {
 	s.shots.close()
 	s.mu.Lock()
-	last, all, ears := s.last, s.watchers, s.ears
-	s.last, s.watchers, s.ears = nil, nil, nil
+	last, all, soundReaders := s.last, s.watchers, s.soundReaders
+	s.last, s.watchers, s.soundReaders = nil, nil, nil
 	s.mu.Unlock()
-	for e := range ears {
+	for e := range soundReaders {
 		e.box.close()
 	}
 	for w := range all {
@@ -189,7 +189,7 @@ func (s *Session) play(ctx context.Context) error {
 		return err
 	}
 	defer src.Close()
-	s.overhear(src)
+	s.followSpeaker(src)
 	var at time.Duration
 	for {
 		if err := s.whileFrozen(ctx); err != nil {

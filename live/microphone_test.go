@@ -19,7 +19,7 @@ func TestMicrophone(t *testing.T) {
 	h := newHand()
 	in := h.input(Camera)
 	in.Open = m.Beside(in.Open)
-	r := start(t, in)
+	r := start(t, Options{Input: in})
 	ear := r.Hear()
 	defer ear.Close()
 	w := r.Watch(8)

@@ -55,11 +55,7 @@ func (p *Pair) Retain() *Pair {
 // Release gives up one ownership.
 func (p *Pair) Release() {
 	if p.refs.Add(-1) == 0 {
-		for _, f := range []*pipeline.Frame{p.Original, p.Filtered, p.source, p.input, p.Other} {
-			if f != nil {
-				f.Release()
-			}
-		}
+		releaseFrames(p.Original, p.Filtered, p.source, p.input, p.Other)
 	}
 }
 

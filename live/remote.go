@@ -63,7 +63,7 @@ func (r *Remote) Wanted() bool {
 	return r.feed == nil
 }
 
-// explain tells why no pictures come; r.mu is held.
+// explain sets the reason why no pictures come; r.mu is held.
 func (r *Remote) explain() {
 	switch {
 	case r.source == nil:

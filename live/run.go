@@ -30,7 +30,7 @@ type (
 // filterAll filters the newest picture as soon as there is one, and the held picture again when
 // the filter changes and no other comes.
 func (s *Session) filterAll(ctx context.Context) error {
-	l := &loop{s: s, lanes: [2]*filterState{{}, {}}}
+	l := &loop{s: s, states: [2]*filterState{{}, {}}}
 	defer l.close()
 	for {
 		select {
@@ -58,14 +58,14 @@ func ended(ctx context.Context, err error) error {
 
 // loop is the state of filterAll.
 type loop struct {
-	s      *Session
-	fresh  *Shot   // not yet filtered
-	sent   []*Shot // whose results have not come from all lanes
-	held   *Shot   // the picture on show
-	by     settings
-	framer *framer         // of by.filter; nil at first
-	lanes  [2]*filterState // of the filters of by.all()
-	took   time.Duration
+	s       *Session
+	fresh   *Shot   // not yet filtered
+	pending []*Shot // whose results have not come from all filters
+	onShow  *Shot   // the picture on show
+	by      settings
+	framer  *framer         // of by.filter; nil at first
+	states  [2]*filterState // of the filters of by.all()
+	took    time.Duration
 }
 
 // take replaces a picture that waits by the newest, unless frozen. If all are needed, pictures read
@@ -80,7 +80,7 @@ func (l *loop) take(ctx context.Context) error {
 		close(shot.end)
 		return err
 	}
-	if l.s.isFrozen() && l.held != nil && !shot.sought && !l.s.needsAll() {
+	if l.s.isFrozen() && l.onShow != nil && !shot.sought && !l.s.needsAll() {
 		shot.release()
 		return nil
 	}
@@ -89,29 +89,29 @@ func (l *loop) take(ctx context.Context) error {
 }
 
 func (l *loop) close() {
-	for _, shot := range append(l.sent, l.fresh, l.held) {
+	for _, shot := range append(l.pending, l.fresh, l.onShow) {
 		if shot != nil {
 			shot.release()
 		}
 	}
-	for _, n := range l.lanes {
+	for _, n := range l.states {
 		n.stop()
 	}
 	l.framer.close()
 }
 
-// active returns the lanes in use.
-func (l *loop) active() []*filterState { return l.lanes[:len(l.by.all())] }
+// active returns the states in use.
+func (l *loop) active() []*filterState { return l.states[:len(l.by.all())] }
 
 // step filters a new picture, or the shown one if the filter has changed.
 func (l *loop) step(ctx context.Context) error {
 	l.s.mu.Lock()
 	want := l.s.inForce
 	l.s.mu.Unlock()
-	if l.fresh == nil && (l.held == nil || want == l.by) {
+	if l.fresh == nil && (l.onShow == nil || want == l.by) {
 		return nil
 	}
-	if l.lanes[0].main == nil || want != l.by {
+	if l.states[0].main == nil || want != l.by {
 		if err := l.adopt(ctx, want); err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func (l *loop) step(ctx context.Context) error {
 	if err := l.frame(ctx, shot); err != nil {
 		return err
 	}
-	l.sent, l.fresh = append(l.sent, shot), nil
+	l.pending, l.fresh = append(l.pending, shot), nil
 	for _, n := range l.active() {
 		if err := l.run(ctx, n, n.process(shot)); err != nil {
 			return err
@@ -137,15 +137,15 @@ func (l *loop) step(ctx context.Context) error {
 	return l.emit(ctx)
 }
 
-// adopt changes to other settings. Filters that are new are told the pictures before, as far as
-// one in use knows them: denoised pictures are then as they would be in passing.
+// adopt changes to other settings. New filters get the pictures before, as far as one in use knows
+// them: denoised pictures are then as they would be in passing.
 func (l *loop) adopt(ctx context.Context, want settings) error {
 	if l.by.side != "" && want.side != "" && l.by.side != want.side {
-		l.lanes[0], l.lanes[1] = l.lanes[1], l.lanes[0]
+		l.states[0], l.states[1] = l.states[1], l.states[0]
 		l.by = settings{filter: l.by.other, side: want.side, other: l.by.filter}
 	}
 	known, reframed, err := l.reframe(ctx, want)
-	defer func() { releaseFrames(known) }()
+	defer func() { releaseFrames(known...) }()
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (l *loop) adopt(ctx context.Context, want settings) error {
 	}
 	var fresh []*filterState
 	for i, f := range want.all() {
-		n, same := l.lanes[i], false
+		n, same := l.states[i], false
 		if !reframed {
 			if same, err = l.retune(n, f); err != nil {
 				return err
@@ -164,21 +164,21 @@ func (l *loop) adopt(ctx context.Context, want settings) error {
 			fresh = append(fresh, n)
 		}
 	}
-	if len(fresh) > 0 && len(l.sent) > 0 {
+	if len(fresh) > 0 && len(l.pending) > 0 {
 		if err := l.flush(ctx); err != nil {
 			return err
 		}
-		fresh = l.lanes[:len(want.all())] // flushed filters have no state any more
+		fresh = l.states[:len(want.all())] // flushed filters have no state any more
 	}
 	l.by = want
 	for i, f := range want.all() {
-		if n := l.lanes[i]; slices.Contains(fresh, n) {
+		if n := l.states[i]; slices.Contains(fresh, n) {
 			if err := l.begin(ctx, n, f, known); err != nil {
 				return err
 			}
 		}
 	}
-	for _, n := range l.lanes[len(want.all()):] {
+	for _, n := range l.states[len(want.all()):] {
 		n.stop()
 	}
 	return nil
@@ -199,21 +199,21 @@ func (l *loop) reframe(ctx context.Context, want settings) (known []*pipeline.Fr
 		return known, true, err
 	}
 	if l.framer != nil && !slices.Equal(next.before, l.framer.before) {
-		releaseFrames(known)
+		releaseFrames(known...)
 		known = nil
 	}
 	l.framer.close()
 	l.framer = next
-	if l.held == nil || l.fresh != nil {
+	if l.onShow == nil || l.fresh != nil {
 		return known, true, nil
 	}
 	l.by = want
-	return known, true, l.frame(ctx, l.held)
+	return known, true, l.frame(ctx, l.onShow)
 }
 
 // known returns the pictures that a filter in use knows, oldest first. They are the caller's.
 func (l *loop) known() []*pipeline.Frame {
-	for _, n := range l.lanes {
+	for _, n := range l.states {
 		if r, ok := n.main.(repeater); ok {
 			return r.Known()
 		}
@@ -221,7 +221,7 @@ func (l *loop) known() []*pipeline.Frame {
 	return nil
 }
 
-// begin gives a lane a new filter, which gets to know some pictures. The last of them is the one on
+// begin gives a state a new filter, which sees some pictures first. The last of them is the one on
 // show, which it is to filter if no other comes.
 func (l *loop) begin(ctx context.Context, n *filterState, f Filter, known []*pipeline.Frame) error {
 	p, err := resolved(f, l.s.o.LookAhead)
@@ -264,7 +264,7 @@ func (l *loop) anew(ctx context.Context) error {
 		return err
 	}
 	for i, f := range l.by.all() {
-		if err := l.begin(ctx, l.lanes[i], f, nil); err != nil {
+		if err := l.begin(ctx, l.states[i], f, nil); err != nil {
 			return err
 		}
 	}
@@ -273,7 +273,7 @@ func (l *loop) anew(ctx context.Context) error {
 
 // flush publishes the pictures that wait for one more.
 func (l *loop) flush(ctx context.Context) error {
-	if len(l.sent) == 0 {
+	if len(l.pending) == 0 {
 		return nil
 	}
 	for _, n := range l.active() {
@@ -284,7 +284,7 @@ func (l *loop) flush(ctx context.Context) error {
 	return l.emit(ctx)
 }
 
-// run calls a lane's filter, and keeps its results.
+// run calls the filter of a state, and keeps its results.
 func (l *loop) run(ctx context.Context, n *filterState, call filtering) error {
 	start := time.Now()
 	err := call(ctx, func(out *pipeline.Frame) error {
@@ -295,14 +295,14 @@ func (l *loop) run(ctx context.Context, n *filterState, call filtering) error {
 	return err
 }
 
-// emit publishes the pictures whose results have come from all lanes.
+// emit publishes the pictures whose results have come from all filters.
 func (l *loop) emit(ctx context.Context) error {
 	all := l.active()
-	for len(l.sent) > 0 && !slices.ContainsFunc(all, func(n *filterState) bool { return len(n.out) == 0 }) {
-		if l.held != nil {
-			l.held.release()
+	for len(l.pending) > 0 && !slices.ContainsFunc(all, func(n *filterState) bool { return len(n.out) == 0 }) {
+		if l.onShow != nil {
+			l.onShow.release()
 		}
-		l.held, l.sent = l.sent[0], l.sent[1:]
+		l.onShow, l.pending = l.pending[0], l.pending[1:]
 		for _, n := range all {
 			n.show()
 		}
@@ -321,8 +321,8 @@ func (l *loop) repeat(ctx context.Context) error {
 		}
 		late := n.out // by what the filter was
 		n.out = nil
-		if err := l.run(ctx, n, n.again(l.held)); err != nil {
-			releaseFrames(late)
+		if err := l.run(ctx, n, n.again(l.onShow)); err != nil {
+			releaseFrames(late...)
 			return err
 		}
 		for len(n.out) > 0 {
@@ -338,12 +338,12 @@ func (l *loop) publish(ctx context.Context, repeated bool) error {
 	l.s.figures.filtered(l.took)
 	l.took = 0
 	all := l.active()
-	if l.held.silent || slices.ContainsFunc(all, func(n *filterState) bool { return n.shown == nil }) {
+	if l.onShow.silent || slices.ContainsFunc(all, func(n *filterState) bool { return n.shown == nil }) {
 		return nil
 	}
 	p := &Pair{
-		Original: l.held.original.Retain(), source: l.held.Frame.Retain(), input: l.held.input.Retain(), Filtered: all[0].shown.Retain(), Side: l.by.side, Taken: l.held.Taken, Stamp: l.held.Stamp,
-		Foreign: l.held.Foreign, At: l.held.At, Place: l.held.Place, Repeated: repeated,
+		Original: l.onShow.original.Retain(), source: l.onShow.Frame.Retain(), input: l.onShow.input.Retain(), Filtered: all[0].shown.Retain(), Side: l.by.side, Taken: l.onShow.Taken, Stamp: l.onShow.Stamp,
+		Foreign: l.onShow.Foreign, At: l.onShow.At, Place: l.onShow.Place, Repeated: repeated,
 	}
 	if len(all) > 1 {
 		p.Other = all[1].shown.Retain()

@@ -66,8 +66,10 @@ func (s *Session) jump(ctx context.Context, src Source, at time.Duration) error 
 	to := s.takeMove()
 	st, _ := s.State()
 	if to == nil && st.RepeatTo > 0 && at >= seconds(st.RepeatTo)-slip {
-		if err := lastPicture(ctx, src); err != nil {
-			return err
+		if rate := src.FrameRate(); rate > 1 { // the last picture of the part is shown as long as others
+			if err := wake.Sleep(ctx, seconds(1/rate)); err != nil {
+				return err
+			}
 		}
 		to = &seek{to: seconds(st.RepeatFrom)}
 	}
@@ -86,21 +88,13 @@ func (s *Session) jump(ctx context.Context, src Source, at time.Duration) error 
 		s.setFormat(shot, src)
 		if !shot.silent {
 			if to.step <= 0 {
-				s.moveEars(shot.At)
+				s.restartSound(shot.At)
 			}
 			s.hear(src, shot)
 		}
 		err = s.shots.wait(ctx, shot)
 	}
 	return err
-}
-
-// lastPicture gives the last picture of a part its time before the first is shown again.
-func lastPicture(ctx context.Context, src Source) error {
-	if rate := src.FrameRate(); rate > 1 {
-		return wake.Sleep(ctx, time.Duration(float64(time.Second)/rate))
-	}
-	return nil
 }
 
 func seconds(x float64) time.Duration { return time.Duration(math.Round(x * float64(time.Second))) }

@@ -45,13 +45,8 @@ type rig struct {
 	end    func() error // ends Run, and returns its error
 }
 
-func start(t *testing.T, in Input) *rig {
-	t.Helper()
-	return startWith(t, Options{Input: in, Filter: FilterOf(kernels.Select(kernels.DefaultBilateral(2)), "auto")})
-}
-
-// startWith starts a session, on the CPU unless o has a backend.
-func startWith(t *testing.T, o Options) *rig {
+// start starts a session, of the bilateral filter on the CPU unless o has others.
+func start(t *testing.T, o Options) *rig {
 	t.Helper()
 	cpu, err := kernels.NewCPU(1, "")
 	e2e.Must(t, err)
@@ -59,9 +54,11 @@ func startWith(t *testing.T, o Options) *rig {
 	if o.Backend == nil {
 		o.Backend = r.memory
 	}
-	if r.Session, err = New(o); err != nil {
-		t.Fatal(err)
+	if o.Filter == (Filter{}) {
+		o.Filter = FilterOf(kernels.Select(kernels.DefaultBilateral(2)), "auto")
 	}
+	r.Session, err = New(o)
+	e2e.Must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	var stop context.CancelFunc
 	r.ctx, stop = context.WithTimeout(t.Context(), 20*time.Second)
@@ -92,7 +89,7 @@ func startWith(t *testing.T, o Options) *rig {
 	return r
 }
 
-// next returns a pair, which the test keeps until its end.
+// next returns the next pair, which the test releases.
 func (r *rig) next(w *Watcher) *Pair {
 	r.t.Helper()
 	p, err := w.Next(r.ctx)
@@ -119,16 +116,11 @@ func (r *rig) reach(what string, ok func(State) bool) State {
 // stops waits until the session has ended by itself.
 func (r *rig) stops() {
 	r.t.Helper()
-	for r.ctx.Err() == nil {
+	e2e.Until(r.t, "the end of the session", func() bool {
 		r.mu.Lock()
-		over := r.watchers == nil
-		r.mu.Unlock()
-		if over {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
-	r.t.Fatal("the session goes on")
+		defer r.mu.Unlock()
+		return r.watchers == nil
+	})
 }
 
 // hand is a source that takes a picture when the test asks for one.
@@ -140,6 +132,30 @@ type hand struct {
 }
 
 func newHand() *hand { return &hand{shots: make(chan Shot), fail: make(chan error)} }
+
+// startHand starts a session whose pictures the test takes.
+func startHand(t *testing.T, kind Kind, o Options) (*hand, *rig) {
+	t.Helper()
+	h := newHand()
+	o.Input = h.input(kind)
+	return h, start(t, o)
+}
+
+// watch starts a session whose pictures the test takes, and watches it.
+func watch(t *testing.T, kind Kind, o Options) (*hand, *rig, *Watcher) {
+	t.Helper()
+	h, r := startHand(t, kind, o)
+	w := r.Watch(1)
+	t.Cleanup(w.Close)
+	return h, r, w
+}
+
+// pass sends picture n, and waits for its pair.
+func (h *hand) pass(r *rig, w *Watcher, n int) {
+	r.t.Helper()
+	h.take(r, n)
+	r.next(w).Release()
+}
 
 func (h *hand) input(kind Kind) Input {
 	return Input{Name: "hand", Kind: kind, Again: kind == Camera, Open: func(context.Context, *pipeline.Pool, StatusFunc) (Source, error) {
@@ -220,12 +236,7 @@ func samples(f *pipeline.Frame) (all []byte) {
 }
 
 func TestPairs(t *testing.T) {
-	h := newHand()
-	r := start(t, h.input(Camera))
-	w := r.Watch(1)
-	defer w.Close()
-	for r.State(); h.open.Load() == 0; time.Sleep(time.Millisecond) {
-	}
+	h, r, w := watch(t, Camera, Options{})
 	for n := range 3 {
 		shot := h.take(r, n)
 		p := r.next(w)
@@ -240,13 +251,11 @@ func TestPairs(t *testing.T) {
 			t.Error("the filter does nothing: the test shows nothing")
 		}
 		p.Release()
-		if err := r.Set(func(f *Filter) error {
+		e2e.Must(t, r.Set(func(f *Filter) error {
 			setWindow(f, func(b *kernels.Bilateral) { b.Radius++ })
 			f.FieldOrder = "tff"
 			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		p = r.next(w) // the same picture by the new filter
 		st, _ = r.State()
 		if !p.Repeated || !bytes.Equal(samples(p.Filtered), filtered(t, p.Original, st.Filter)) {
@@ -267,8 +276,7 @@ func TestPairs(t *testing.T) {
 }
 
 func TestSetRefusesNonsense(t *testing.T) {
-	h := newHand()
-	r := start(t, h.input(Camera))
+	_, r := startHand(t, Camera, Options{})
 	before, _ := r.State()
 	for _, change := range []func(*Filter){
 		windowed(func(b *kernels.Bilateral) { b.Radius = 16 }), windowed(func(b *kernels.Bilateral) { b.Radius = -1 }), windowed(func(b *kernels.Bilateral) { b.SigmaR = 0 }),
@@ -307,8 +315,7 @@ func has(f Filter, name string) bool {
 
 // TestChoose switches filters: each has its own sigmas and controls.
 func TestChoose(t *testing.T) {
-	h := newHand()
-	r := start(t, h.input(Camera))
+	_, r := startHand(t, Camera, Options{})
 	err := r.apply(`{"filter": "recursive"}`)
 	st, _ := r.State()
 	f := st.Filter
@@ -351,13 +358,7 @@ func TestFilterJSON(t *testing.T) {
 }
 
 func TestFreeze(t *testing.T) {
-	h := newHand()
-	r := start(t, h.input(Camera))
-	w := r.Watch(1)
-	defer w.Close()
-	for h.open.Load() == 0 {
-		time.Sleep(time.Millisecond)
-	}
+	h, r, w := watch(t, Camera, Options{})
 	h.take(r, 0)
 	first := r.next(w)
 	defer first.Release()
@@ -365,9 +366,7 @@ func TestFreeze(t *testing.T) {
 	for n := range 4 {
 		h.take(r, n+1) // none of them is seen
 	}
-	if err := r.Set(func(f *Filter) error { setWindow(f, func(b *kernels.Bilateral) { b.SigmaR = 90 }); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, r.apply(`{"sigma_r": 90}`))
 	p := r.next(w)
 	if !p.Repeated || !bytes.Equal(samples(p.Original), samples(first.Original)) || bytes.Equal(samples(p.Filtered), samples(first.Filtered)) {
 		t.Errorf("frozen, and filtered anew: %+v", p)
@@ -384,14 +383,10 @@ func TestFreeze(t *testing.T) {
 
 // A slow watcher gets the newest pair, and the dropped ones are counted.
 func TestSlowWatcher(t *testing.T) {
-	h := newHand()
-	r := start(t, h.input(Camera))
+	h, r := startHand(t, Camera, Options{})
 	slow, quick := r.Watch(1), r.Watch(1)
 	defer slow.Close()
 	defer quick.Close()
-	for h.open.Load() == 0 {
-		time.Sleep(time.Millisecond)
-	}
 	for n := range 5 {
 		h.take(r, n)
 		r.next(quick).Release()
@@ -402,16 +397,13 @@ func TestSlowWatcher(t *testing.T) {
 	}
 	p.Release()
 	late := r.Watch(1)
-	if p := r.next(late); p.ID != 5 {
-		t.Errorf("who comes late begins with %d", p.ID)
-	} else {
+	for _, when := range []string{"at first", "again"} {
+		p := r.next(late)
+		if p.ID != 5 {
+			t.Errorf("a late watcher gets pair %d %s", p.ID, when)
+		}
 		p.Release()
-	}
-	late.Again()
-	if p := r.next(late); p.ID != 5 {
-		t.Errorf("again: %d", p.ID)
-	} else {
-		p.Release()
+		late.Again()
 	}
 	late.Close()
 	late.Close()
@@ -425,7 +417,7 @@ func (hinted) Hint() string { return "plug it in" }
 func TestCameraComesBack(t *testing.T) {
 	h := newHand()
 	h.cause.Store(new(error(hinted{errors.New("no such camera")})))
-	r := start(t, h.input(Camera))
+	r := start(t, Options{Input: h.input(Camera)})
 	st := r.reach("waiting", func(st State) bool { return st.Status == Waiting })
 	if st.Message != "no such camera" || st.Hint != "plug it in" {
 		t.Errorf("%+v", st)
@@ -433,13 +425,11 @@ func TestCameraComesBack(t *testing.T) {
 	h.cause.Store(nil)
 	w := r.Watch(1)
 	defer w.Close()
-	h.take(r, 0)
-	r.next(w).Release()
+	h.pass(r, w, 0)
 	r.reach("live", func(st State) bool { return st.Status == Live })
 	h.fail <- hinted{errors.New("pulled out")}
 	r.reach("waiting again", func(st State) bool { return st.Message == "pulled out" })
-	h.take(r, 1)
-	r.next(w).Release()
+	h.pass(r, w, 1)
 	if n := h.open.Load(); n < 3 {
 		t.Errorf("opened %d times", n)
 	}
@@ -447,10 +437,7 @@ func TestCameraComesBack(t *testing.T) {
 
 // When the source ends, only the pair on show keeps memory.
 func TestMemoryGoesBack(t *testing.T) {
-	h := newHand()
-	r := start(t, h.input(Camera))
-	w := r.Watch(1)
-	defer w.Close()
+	h, r, w := watch(t, Camera, Options{})
 	var pairs []*Pair
 	for n := range 6 {
 		h.take(r, n)
@@ -467,17 +454,13 @@ func TestMemoryGoesBack(t *testing.T) {
 	for _, p := range pairs[4:] { // and after it
 		p.Release()
 	}
-	for end := time.Now().Add(5 * time.Second); r.memory.live.Load() > 2; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%d blocks are kept", r.memory.live.Load())
-		}
-	}
+	e2e.Until(t, "the blocks are freed", func() bool { return r.memory.live.Load() <= 2 })
 }
 
 func TestFileThatCannotBeOpened(t *testing.T) {
 	h := newHand()
 	h.cause.Store(new(errors.New("no such file")))
-	r := start(t, h.input(File))
+	r := start(t, Options{Input: h.input(File)})
 	r.stops()
 	if err := r.end(); err == nil || err.Error() != "no such file" {
 		t.Errorf("Run: %v", err)
@@ -485,33 +468,23 @@ func TestFileThatCannotBeOpened(t *testing.T) {
 }
 
 func TestFileEndsAndStartsAgain(t *testing.T) {
-	h := newHand()
-	r := start(t, h.input(File))
-	w := r.Watch(1)
-	defer w.Close()
-	for h.open.Load() == 0 {
-		time.Sleep(time.Millisecond)
-	}
-	h.take(r, 0)
-	r.next(w).Release()
+	h, r, w := watch(t, File, Options{})
+	h.pass(r, w, 0)
 	h.fail <- io.EOF
 	r.reach("ended", func(st State) bool { return st.Status == Ended })
-	if err := r.Set(func(f *Filter) error { setWindow(f, func(b *kernels.Bilateral) { b.Radius = 5 }); return nil }); err != nil {
-		t.Fatal(err)
-	}
-	if p := r.next(w); !p.Repeated { // the last picture can still be worked on
+	e2e.Must(t, r.apply(`{"radius": 5}`))
+	p := r.next(w)
+	if !p.Repeated { // the last picture can still be worked on
 		t.Errorf("%+v", p)
-	} else {
-		p.Release()
 	}
+	p.Release()
 	r.Restart()
-	h.take(r, 1)
-	r.next(w).Release()
+	h.pass(r, w, 1)
 	r.reach("live", func(st State) bool { return st.Status == Live })
 }
 
 func TestPatternKeepsItsSpeed(t *testing.T) {
-	r := start(t, Input{Name: "test", Kind: Test, Open: OpenPattern(PatternOptions{Width: 160, Height: 90, FPS: 50})})
+	r := start(t, Options{Input: Input{Name: "test", Kind: Test, Open: OpenPattern(PatternOptions{Width: 160, Height: 90, FPS: 50})}})
 	w := r.Watch(1)
 	defer w.Close()
 	r.next(w).Release()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"vidfilter/decode"
 	"vidfilter/live/sound"
 	"vidfilter/pipeline"
 )
@@ -64,19 +65,13 @@ type Shot struct {
 	Sound []sound.Packet // that came with it, on the clock of At
 
 	// After a seek: it is shown though the session is frozen, the filter forgets the pictures
-	// before, it only gets to know the picture.
+	// before, it sees the picture but shows no result.
 	sought, begins, silent bool
 
 	end chan struct{} // not a picture: a marker, closed when it arrives
 }
 
-func (s Shot) release() {
-	for _, f := range []*pipeline.Frame{s.Frame, s.input, s.original} {
-		if f != nil {
-			f.Release()
-		}
-	}
-}
+func (s Shot) release() { releaseFrames(s.Frame, s.input, s.original) }
 
 // shotAt is a shot of this machine.
 func shotAt(f *pipeline.Frame, t time.Time) Shot {
@@ -85,3 +80,26 @@ func shotAt(f *pipeline.Frame, t time.Time) Shot {
 
 // Milliseconds returns a time as stamps have it.
 func Milliseconds(t time.Time) float64 { return float64(t.UnixMicro()) / 1000 }
+
+// OpenCamera returns the function that opens a camera of this machine.
+func OpenCamera(path string, o decode.CameraOptions) func(context.Context, *pipeline.Pool, StatusFunc) (Source, error) {
+	return func(ctx context.Context, pool *pipeline.Pool, _ StatusFunc) (Source, error) {
+		c, err := decode.OpenCamera(ctx, path, pool, o)
+		if err != nil {
+			return nil, err
+		}
+		return &camera{c}, nil
+	}
+}
+
+type camera struct{ *decode.Camera }
+
+func (c *camera) Next(ctx context.Context) (Shot, error) {
+	f, err := c.Camera.Next(ctx)
+	if err != nil {
+		return Shot{}, err
+	}
+	return shotAt(f, time.UnixMicro(f.PTS)), nil
+}
+
+func (c *camera) FrameRate() float64 { return c.Format().FPS }

@@ -6,7 +6,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Status is how a source does.
+// Status is the state of a source.
 type Status string
 
 // The statuses.

@@ -2,9 +2,13 @@ package live
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"testing"
 	"time"
+
+	"vidfilter/internal/e2e"
+	"vidfilter/kernels"
 )
 
 // wholeInput is a file of which every picture is needed.
@@ -16,8 +20,7 @@ func wholeInput(h *hand) Input {
 // of the file. Watch delivers the newest meanwhile.
 func TestWatchAll(t *testing.T) {
 	const pictures = 12
-	h := newHand()
-	r := start(t, wholeInput(h))
+	h, r := startHand(t, File, Options{})
 	all, newest := r.WatchAll(2), r.Watch(1)
 	defer all.Close()
 	defer newest.Close()
@@ -56,8 +59,7 @@ func TestWatchAllLeaves(t *testing.T) {
 		func(_ *rig, w *Watcher) { w.Close() },
 		func(r *rig, _ *Watcher) { _ = r.end() },
 	} {
-		h := newHand()
-		r := start(t, wholeInput(h))
+		h, r := startHand(t, File, Options{})
 		w := r.WatchAll(1)
 		ended := make(chan struct{})
 		go func() {
@@ -119,5 +121,52 @@ func TestFileClock(t *testing.T) {
 				t.Errorf("round %d, picture %d: %v", round, n, got)
 			}
 		}
+	}
+}
+
+// TestLookAhead: with a look-ahead each picture comes with the next one, and not without; all have
+// come by the end of the file. The shown one is filtered anew when the filter changes.
+func TestLookAhead(t *testing.T) {
+	for ahead := range 2 {
+		t.Run(fmt.Sprint(ahead), func(t *testing.T) {
+			h, r := startHand(t, File, Options{Filter: FilterOf(kernels.Select(kernels.DefaultDenoise()), "auto"), LookAhead: ahead})
+			w := r.WatchAll(8)
+			defer w.Close()
+			shown := func(n int, repeated bool) {
+				t.Helper()
+				p := r.next(w)
+				defer p.Release()
+				if p.Taken != time.Unix(1000, int64(n)) || p.Repeated != repeated || p.Filtered.Width != p.Original.Width {
+					t.Errorf("picture %d, not %d, repeated %v", p.Taken.Nanosecond(), n, p.Repeated)
+				}
+			}
+			for n := range 5 {
+				h.take(r, n)
+				if n >= ahead {
+					shown(n-ahead, false)
+				}
+				soon, cancel := context.WithTimeout(r.ctx, 20*time.Millisecond)
+				if p, err := w.Next(soon); err == nil {
+					t.Errorf("picture %d comes before the next is taken", p.Taken.Nanosecond())
+				}
+				cancel()
+			}
+			strength := func(x float64) {
+				t.Helper()
+				e2e.Must(t, r.apply(fmt.Sprintf(`{"strength": %g}`, x)))
+			}
+			strength(1.5)
+			shown(4-ahead, true)
+			h.fail <- io.EOF
+			if ahead > 0 {
+				shown(4, false)
+			}
+			r.reach("ended", func(st State) bool { return st.Status == Ended })
+			strength(2)
+			shown(4, true)
+			if n := w.Dropped(); n != 0 {
+				t.Errorf("%d pictures are missing", n)
+			}
+		})
 	}
 }

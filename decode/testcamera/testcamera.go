@@ -21,6 +21,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"vidfilter/internal/e2e"
 )
 
 // Variable names the folder of the cameras.
@@ -47,9 +49,7 @@ func Build(t testing.TB) string {
 		}
 		return os.WriteFile(filepath.Join(dir, filepath.Base(name)), text, 0o600)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	cmd := exec.Command("gcc", append(args, "-ldl", "-lpthread")...)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -100,32 +100,23 @@ func (f Folder) Plug(t testing.TB, name string, d Device) { f.write(t, name, plu
 // Change changes the behaviour of a camera.
 func (f Folder) Change(t testing.TB, name string, d Device) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(string(f), name))
-	if err != nil {
-		t.Fatal(err)
-	}
 	var plug int64
-	if _, err := fmt.Sscanf(string(text), "plug %d", &plug); err != nil {
-		t.Fatal(err)
-	}
+	_, err := fmt.Sscanf(string(e2e.Read(t, filepath.Join(string(f), name))), "plug %d", &plug)
+	e2e.Must(t, err)
 	f.write(t, name, plug, d)
 }
 
 // Unplug removes a camera.
 func (f Folder) Unplug(t testing.TB, name string) {
 	t.Helper()
-	if err := os.Remove(filepath.Join(string(f), name)); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.Remove(filepath.Join(string(f), name)))
 }
 
 // Clear removes all cameras.
 func (f Folder) Clear(t testing.TB) {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(string(f), "video*"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	for _, n := range names {
 		f.Unplug(t, filepath.Base(n))
 	}
@@ -134,13 +125,9 @@ func (f Folder) Clear(t testing.TB) {
 func (f Folder) write(t testing.TB, name string, plug int64, d Device) {
 	t.Helper()
 	temporary := filepath.Join(string(f), "next")
-	if err := os.WriteFile(temporary, d.text(plug), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Put(t, temporary, d.text(plug))
 	// written atomically
-	if err := os.Rename(temporary, filepath.Join(string(f), name)); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.Rename(temporary, filepath.Join(string(f), name)))
 }
 
 func (d Device) text(plug int64) []byte {

@@ -45,10 +45,7 @@ func parameters(p *astiav.CodecParameters) *C.AVCodecParameters {
 
 func open(from *C.AVCodecParameters, unit astiav.Rational, to C.vf_sound, globalHeader bool) (*Converter, error) {
 	a := &Converter{c: (*C.vf_audio)(C.calloc(1, C.sizeof_vf_audio)), from: from}
-	global := C.int(0)
-	if globalHeader {
-		global = 1
-	}
+	global := map[bool]C.int{true: 1}[globalHeader]
 	if err := av.Error(int(C.vf_audio_open(a.c, from, C.AVRational{C.int(unit.Num()), C.int(unit.Den())}, &to, global))); err != nil {
 		C.free(unsafe.Pointer(a.c))
 		return nil, err

@@ -22,9 +22,9 @@ type pictures struct {
 	shift    int64          // subtracted from the times, in their unit
 	begin    int64          // earliest time of a packet, in the stream's unit
 	end      int64          // latest time; in MP4, which stores the last frame's duration, its end
-	latest   *astiav.Packet // in MP4, MXF and Y4M: see hold, step and keepPace
+	latest   *astiav.Packet // in MP4, MXF and Y4M: see hold and keepPace
 	decoded  int64          // DTS of the first
-	repeated int64          // pictures written again: see step and keepPace
+	repeated int64          // pictures written again: see keepPace
 	skipped  int64          // pictures that came too early for the rate: see keepPace
 }
 
@@ -35,10 +35,7 @@ func (m *pictures) writeVideo(pkt *astiav.Packet) error {
 	if err := m.insertExif(p); err != nil {
 		return fmt.Errorf("encode: %w", err)
 	}
-	switch {
-	case m.Form.Family == formats.Broadcast:
-		return m.step(pkt)
-	case m.Form.OneRate:
+	if m.Form.OneRate {
 		return m.keepPace(pkt)
 	}
 	p.pts -= C.int64_t(m.shift)
@@ -102,50 +99,21 @@ func (m *pictures) writeLast() error {
 }
 
 func (m *pictures) finish() error {
-	switch {
-	case m.Form.Family == formats.Broadcast:
-		return m.finishBroadcast()
-	case m.Form.OneRate:
+	if m.Form.OneRate {
 		return m.finishPace()
 	}
 	return m.writeLast()
 }
 
-// step writes the latest picture until the one in pkt is due: MXF has a constant rate and no times.
-func (m *pictures) step(pkt *astiav.Packet) error {
-	at := m.place(pkt.Pts())
-	if m.latest != nil {
-		if m.written+1-at > 1 {
-			return m.offRate(at)
-		}
-		if err := m.repeatLatest(at); err != nil {
-			return err
-		}
-	}
-	return m.keep(pkt)
-}
-
-func (m *pictures) repeatLatest(until int64) error {
-	p := m.latest
-	m.latest = nil
-	defer p.Free()
-	if m.pauseTooLong(until) {
-		return m.offRate(until)
-	}
-	m.repeated += max(0, until-m.written-1)
-	for range max(1, until-m.written) {
-		if err := m.writeStep(p); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// keepPace repeats the picture before one that is late, and leaves out one that is early.
+// keepPace repeats the picture before one that is late. It leaves out one that is early, or refuses
+// it where sound belongs to each picture.
 func (m *pictures) keepPace(pkt *astiav.Packet) error {
 	at := m.place(pkt.Pts())
 	if m.latest != nil {
-		if m.written-at > 1 {
+		switch early := m.written-at > 1; {
+		case early && m.Form.Family == formats.Broadcast:
+			return m.offRate(at)
+		case early:
 			m.skipped++
 			return nil
 		}
@@ -213,29 +181,21 @@ func (m *pictures) writeStep(picture *astiav.Packet) error {
 	return nil
 }
 
-func (m *pictures) finishBroadcast() error {
-	if m.latest != nil {
-		if err := m.repeatLatest(m.place(m.latest.Pts() + m.latest.Duration())); err != nil {
-			return err
-		}
-	}
-	if m.repeated > 0 {
-		m.Warn("%s holds pictures at a constant rate: some are repeated, %d in all", m.Format, m.repeated)
-	}
-	return m.finishSound()
-}
-
 func (m *pictures) finishPace() error {
 	if m.latest != nil {
 		if err := m.repeatPicture(m.place(m.latest.Pts() + m.latest.Duration())); err != nil {
 			return err
 		}
 	}
-	if m.repeated+m.skipped > 0 {
+	switch {
+	case m.repeated+m.skipped == 0:
+	case m.Form.Family == formats.Broadcast:
+		m.Warn("%s holds pictures at a constant rate: some are repeated, %d in all", m.Format, m.repeated)
+	default:
 		m.Warn("%s has a rate and no times: %d pictures are repeated, %d left out; --format nut keeps the time of each",
 			m.Format, m.repeated, m.skipped)
 	}
-	return nil
+	return m.finishSound()
 }
 
 // Order gives packets their decode times, as x264 sets them in a single run. The first few lie

@@ -5,6 +5,7 @@ package mux
 import "C"
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -76,9 +77,7 @@ func keepNames(f formats.Format, d **C.AVDictionary, omitted ...string) {
 	}
 }
 
-func tag(s string) C.uint32_t {
-	return C.uint32_t(s[0]) | C.uint32_t(s[1])<<8 | C.uint32_t(s[2])<<16 | C.uint32_t(s[3])<<24
-}
+func tag(s string) C.uint32_t { return C.uint32_t(binary.LittleEndian.Uint32([]byte(s))) }
 
 func set(d **C.AVDictionary, key, value string) {
 	av.SetOption(unsafe.Pointer(d), key, value)
@@ -99,16 +98,7 @@ func metadata(d *C.AVDictionary, key string) string {
 	return ""
 }
 
-func tags(d *C.AVDictionary) map[string]string {
-	m := map[string]string{}
-	var e *C.AVDictionaryEntry
-	for {
-		if e = C.av_dict_iterate(d, e); e == nil {
-			return m
-		}
-		m[C.GoString(e.key)] = C.GoString(e.value)
-	}
-}
+func tags(d *C.AVDictionary) map[string]string { return av.Entries(unsafe.Pointer(d)) }
 
 func rational(r astiav.Rational) C.AVRational { return C.AVRational{C.int(r.Num()), C.int(r.Den())} }
 

@@ -32,12 +32,7 @@ func mustOpen(t *testing.T, path string, policy Policy, inputs ...string) *File 
 // write puts text where the target wants it, by name as FFmpeg does.
 func write(t *testing.T, target *File, text string) {
 	t.Helper()
-	f, err := os.OpenFile(target.Path(), os.O_WRONLY|os.O_TRUNC, 0)
-	e2e.Must(t, err)
-	defer f.Close()
-	if _, err := f.WriteString(text); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, os.WriteFile(target.Path(), []byte(text), 0))
 }
 
 func put(t *testing.T, path, text string) string {
@@ -48,9 +43,8 @@ func put(t *testing.T, path, text string) string {
 
 func wantContent(t *testing.T, path, text string) {
 	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil || string(b) != text {
-		t.Errorf("%s holds %q (%v), want %q", path, b, err, text)
+	if b := e2e.Read(t, path); string(b) != text {
+		t.Errorf("%s holds %q, want %q", path, b, text)
 	}
 }
 
@@ -295,20 +289,16 @@ func TestDescriptors(t *testing.T) {
 	wantRefused(t, "bad file descriptor", "/dev/fd/987", Replace)
 }
 
-func TestDashIsAFileBehindASlash(t *testing.T) {
-	t.Chdir(t.TempDir())
-	target := mustOpen(t, "./-", Refuse)
-	write(t, target, "new")
-	e2e.Must(t, target.Commit())
-	wantContent(t, "./-", "new")
-	livetest.WantFiles(t, ".", "-")
-}
-
-func TestRelativeName(t *testing.T) {
-	t.Chdir(t.TempDir())
-	target := mustOpen(t, "out.mp4", Refuse)
-	e2e.Must(t, target.Commit())
-	livetest.WantFiles(t, ".", "out.mp4")
+// Behind a slash, a dash is a file.
+func TestRelativeNames(t *testing.T) {
+	for _, name := range []string{"./-", "out.mp4"} {
+		t.Chdir(t.TempDir())
+		target := mustOpen(t, name, Refuse)
+		write(t, target, "new")
+		e2e.Must(t, target.Commit())
+		wantContent(t, name, "new")
+		livetest.WantFiles(t, ".", filepath.Base(name))
+	}
 }
 
 func TestBadPlaces(t *testing.T) {
@@ -455,4 +445,47 @@ func TestTempFileTakenAway(t *testing.T) {
 		t.Errorf("Commit: %v", err)
 	}
 	e2e.Must(t, target.Discard())
+}
+
+func TestOutputErrorWords(t *testing.T) {
+	tests := []struct {
+		err  error
+		want string
+	}{
+		{syscall.ENOSPC, "disk full, "},
+		{syscall.EDQUOT, "disk full, "},
+		{fmt.Errorf("av_write_frame: %w", syscall.ENOSPC), "MB free"},
+		{syscall.EACCES, "no permission"},
+		{syscall.EPERM, "no permission"},
+		{syscall.EROFS, "read-only file system"},
+		{syscall.EFBIG, "file too large"},
+		{syscall.EPIPE, "closed the pipe"},
+		{syscall.EBADF, "bad file descriptor"},
+		{&os.PathError{Op: "open", Path: "/x", Err: syscall.EBUSY}, `write "out.mp4": device or resource busy`},
+		{errors.New("something else"), `write "out.mp4": something else`},
+	}
+	for _, test := range tests {
+		err := OutputError("write", "out.mp4", test.err)
+		if !strings.Contains(err.Error(), test.want) || !errors.Is(err, ErrOutput) || !errors.Is(err, test.err) {
+			t.Errorf("%v becomes %q, want %q and both wrapped", test.err, err, test.want)
+		}
+	}
+}
+
+func TestOutputErrorPassesOn(t *testing.T) {
+	if err := OutputError("write", "x", nil); err != nil {
+		t.Error("nil becomes", err)
+	}
+	first := OutputError("create", "x", syscall.EACCES)
+	if err := OutputError("write", "y", first); err != first {
+		t.Errorf("wrapped twice: %v", err)
+	}
+}
+
+func TestFullDevice(t *testing.T) {
+	target := mustOpen(t, "/dev/full", Refuse)
+	err := os.WriteFile(target.Path(), []byte("x"), 0)
+	if err := OutputError("write", "/dev/full", err); !strings.Contains(err.Error(), "disk full") {
+		t.Error(err)
+	}
 }

@@ -4,6 +4,7 @@ package video
 import "C"
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -96,11 +97,7 @@ func configureNVENC(o *encoder, c *C.AVCodecContext, set func(option, value stri
 	if o.EncoderParams.Has("qp") {
 		set("rc", "constqp")
 	}
-	preset := o.Preset
-	if p, ok := nvencPresets[preset]; ok {
-		preset = p
-	}
-	set("preset", preset)
+	set("preset", cmp.Or(nvencPresets[o.Preset], o.Preset))
 	if n := nvencLookahead[o.Preset]; n > 0 && o.Tune != "ll" && o.Tune != "ull" {
 		set("rc-lookahead", strconv.Itoa(n))
 	}

@@ -1,6 +1,7 @@
 package video
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"vidfilter/encode/formats"
 	"vidfilter/encode/spec"
 	"vidfilter/internal/e2e"
+	"vidfilter/pipeline"
 )
 
 // The described encoders are in this build, once each.
@@ -174,5 +176,59 @@ func TestFormatNames(t *testing.T) {
 				t.Errorf("%s %s: %v", f.Name, name, err)
 			}
 		}
+	}
+}
+
+// Encoders on a device get the mean rate of a video that has fewer frames than its usual rate says.
+func TestFrameRate(t *testing.T) {
+	rate := func(num, den int) pipeline.Ratio { return pipeline.Ratio{Num: num, Den: den} }
+	for _, c := range []struct {
+		encoder           string
+		usual, mean, want pipeline.Ratio
+	}{
+		{"hevc_nvenc", rate(30, 1), rate(35, 2), rate(35, 2)},
+		{"hevc_nvenc", rate(30, 1), rate(2997, 100), rate(30, 1)},
+		{"hevc_nvenc", rate(25, 1), rate(50, 1), rate(25, 1)},
+		{"hevc_nvenc", rate(25, 1), rate(0, 0), rate(25, 1)},
+		{"hevc_nvenc", rate(0, 1), rate(12, 1), rate(12, 1)},
+		{"hevc_nvenc", rate(0, 1), rate(0, 0), rate(25, 1)},
+		{"libx265", rate(30, 1), rate(35, 2), rate(30, 1)},
+		{"libx265", rate(0, 1), rate(35, 2), rate(0, 1)},
+	} {
+		e := newEncoder(spec.Options{Encoder: c.encoder})
+		e.Shown = &pipeline.Video{Rate: c.usual, MeanRate: c.mean}
+		if got := e.frameRate(); got != c.want {
+			t.Errorf("%s of %v, %v on average: %v, want %v", c.encoder, c.usual, c.mean, got, c.want)
+		}
+	}
+}
+
+func TestParameterSetsHEVC(t *testing.T) {
+	vps, sps, pps, sei := []byte{0x40, 1, 12}, []byte{0x42, 1, 1, 9}, []byte{0x44, 1, 0xc1}, []byte{0x4e, 1, 5, 1, 7}
+	annexB := slices.Concat([]byte{0, 0, 0, 1}, vps, []byte{0, 0, 0, 1}, sps, []byte{0, 0, 1}, pps, []byte{0, 0, 1}, sei)
+	hvcc := append(make([]byte, 22), 4)
+	hvcc[0] = 1
+	for _, unit := range [][]byte{vps, sps, pps, sei} {
+		hvcc = slices.Concat(hvcc, []byte{0x80 | unit[0]>>1&63, 0, 1, 0, byte(len(unit))}, unit)
+	}
+	want := [][]byte{vps, sps, pps}
+	for name, b := range map[string][]byte{"start codes": annexB, "hvcC": hvcc} {
+		if got := parameterSetsHEVC(b); !slices.EqualFunc(got, want, bytes.Equal) {
+			t.Errorf("%s: %x", name, got)
+		}
+	}
+	for i := range hvcc {
+		if got := parameterSetsHEVC(hvcc[:i]); len(got) > 0 {
+			t.Errorf("%d bytes of hvcC give %x", i, got)
+		}
+	}
+	obus := []byte{0x0a, 2, 1, 2}
+	for _, b := range [][]byte{obus, append([]byte{0x81, 0, 0x0c, 0}, obus...)} {
+		if got := headersAV1(b); len(got) != 1 || !bytes.Equal(got[0], obus) {
+			t.Errorf("%x of %x", got, b)
+		}
+	}
+	if got := headersAV1(nil); got != nil {
+		t.Errorf("%x of nothing", got)
 	}
 }

@@ -19,11 +19,18 @@ import (
 
 var codecs = []Codec{x264, x265, svtAV1, ffv1, prores, dnxhd, rawVideo, mjpeg, nvencH264, nvencHEVC, nvencAV1}
 
+func find(match func(Codec) bool) (Codec, bool) {
+	if i := slices.IndexFunc(codecs, match); i >= 0 {
+		return codecs[i], true
+	}
+	return Codec{}, false
+}
+
 // CodecOf returns the description of an encoder. One that is not described has no defaults, and is
 // used as FFmpeg documents it.
 func CodecOf(encoder string) Codec {
-	if i := slices.IndexFunc(codecs, func(c Codec) bool { return c.Name == encoder }); i >= 0 {
-		return codecs[i]
+	if c, ok := find(func(c Codec) bool { return c.Name == encoder }); ok {
+		return c
 	}
 	return Codec{Name: encoder, CRF: -1, Quality: Quality{Max: 63}}
 }
@@ -32,22 +39,14 @@ func CodecOf(encoder string) Codec {
 // the encoder, in any case.
 func CodecNamed(name string) (Codec, bool) {
 	name = strings.ToLower(name)
-	i := slices.IndexFunc(codecs, func(c Codec) bool {
+	return find(func(c Codec) bool {
 		return c.Common != "" && (c.Common == name || c.Name == name || slices.Contains(c.Aliases, name))
 	})
-	if i < 0 {
-		return Codec{}, false
-	}
-	return codecs[i], true
 }
 
 // CodecOnDevice returns the description of the encoder that codes the codec of another on a device.
 func CodecOnDevice(c Codec) (Codec, bool) {
-	i := slices.IndexFunc(codecs, func(d Codec) bool { return d.OnDevice != "" && d.OnDevice == c.Common })
-	if i < 0 {
-		return Codec{}, false
-	}
-	return codecs[i], true
+	return find(func(d Codec) bool { return d.OnDevice != "" && d.OnDevice == c.Common })
 }
 
 // DefaultFor returns the codec of videos in a format for which no other is asked: H.264, or the

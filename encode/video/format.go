@@ -66,7 +66,8 @@ func (e *encoder) wantedFormat(codec *astiav.Codec, f *pipeline.Frame) (astiav.P
 	offered := e.offered(codec, layout.Info().Depth)
 	if e.Depth > 0 {
 		e.Told.Add(fidelity.Video, "", "depth")
-		if exact := ofDepth(offered, e.Depth); len(exact) > 0 {
+		exact := slices.DeleteFunc(slices.Clone(offered), func(pf astiav.PixelFormat) bool { return av.Depth(pf) != e.Depth })
+		if len(exact) > 0 {
 			offered = exact
 		} else if err := e.checkDepth(codec); err != nil {
 			return astiav.PixelFormatNone, err
@@ -101,10 +102,7 @@ func (e *encoder) wantedFormat(codec *astiav.Codec, f *pipeline.Frame) (astiav.P
 			return astiav.PixelFormatNone, hint.Add(err, fmt.Sprintf("--pixel-format %s converts", offered[0]))
 		}
 	}
-	alpha := C.int(0)
-	if f.Video.Alpha || av.HasAlpha(f) {
-		alpha = 1
-	}
+	alpha := map[bool]C.int{true: 1}[f.Video.Alpha || av.HasAlpha(f)]
 	list := make([]C.enum_AVPixelFormat, 0, len(offered)+1)
 	for _, pf := range offered {
 		list = append(list, C.enum_AVPixelFormat(pf))
@@ -137,15 +135,6 @@ func (o *encoder) codedLayout(l pipeline.Layout) pipeline.Layout {
 		}
 	}
 	return l
-}
-
-func ofDepth(all []astiav.PixelFormat, depth int) (some []astiav.PixelFormat) {
-	for _, pf := range all {
-		if av.Depth(pf) == depth {
-			some = append(some, pf)
-		}
-	}
-	return some
 }
 
 // ownFormat returns a frame's own pixel format in a layout, with alpha if it is offered. Gray gets

@@ -127,6 +127,19 @@ func SetOption(dict unsafe.Pointer, key, value string) {
 	C.av_dict_set((**C.AVDictionary)(dict), k, v, 0)
 }
 
+// Entries returns the entries of an AVDictionary, which may be nil.
+func Entries(dict unsafe.Pointer) map[string]string {
+	var all map[string]string
+	d := (*C.AVDictionary)(dict)
+	for e := C.av_dict_iterate(d, nil); e != nil; e = C.av_dict_iterate(d, e) {
+		if all == nil {
+			all = map[string]string{}
+		}
+		all[C.GoString(e.key)] = C.GoString(e.value)
+	}
+	return all
+}
+
 // Entry is a packet in the index of a stream.
 type Entry struct {
 	Pos    int64 // in the file

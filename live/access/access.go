@@ -1,5 +1,6 @@
 // Package access decides on the rights to look at a live session and to control it, counts the
-// viewers, and removes them. Pages, players and cameras of every transport come through one Door.
+// viewers, and removes them. Pages, players and cameras of every transport come through one
+// Admission.
 package access
 
 import (
@@ -10,6 +11,7 @@ import (
 	"crypto/subtle"
 	"encoding/base32"
 	"net/netip"
+	"slices"
 	"sync"
 
 	"vidfilter/internal/site"
@@ -51,8 +53,8 @@ type Options struct {
 	Tell func(line string) // reports wrong tokens at the terminal, or nil
 }
 
-// Door is the one way to a session. It is safe for concurrent use.
-type Door struct {
+// Admission decides about all who come to a session. It is safe for concurrent use.
+type Admission struct {
 	control, view, once digest
 	most                int
 	wrong               *site.Wrongs
@@ -78,19 +80,19 @@ const Full = "the session has its maximum of viewers"
 // mostCookies limits the browsers that are logged in; beyond it the oldest has to log in again.
 const mostCookies = 64
 
-// New returns a door.
-func New(o Options) *Door {
-	return &Door{
+// New returns an Admission.
+func New(o Options) *Admission {
+	return &Admission{
 		control: sum(o.Token), view: sum(ViewToken(o.Token)), once: sum(o.Once), used: o.Once == "",
 		most: o.MaxViewers, wrong: site.NewWrongs(o.Tell), changed: func() {},
 	}
 }
 
 // OnChange sets the function to call when a viewer joins or leaves.
-func (d *Door) OnChange(f func()) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.changed = f
+func (a *Admission) OnChange(f func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.changed = f
 }
 
 func sum(s string) digest { return sha256.Sum256([]byte(s)) }
@@ -98,12 +100,12 @@ func sum(s string) digest { return sha256.Sum256([]byte(s)) }
 func same(a, b digest) bool { return subtle.ConstantTimeCompare(a[:], b[:]) == 1 }
 
 // Token returns the rights that a program's token gives. It may be used any number of times.
-func (d *Door) Token(token string) Rights {
+func (a *Admission) Token(token string) Rights {
 	given := sum(token)
 	switch {
-	case same(given, d.control):
+	case same(given, a.control):
 		return Control
-	case same(given, d.view):
+	case same(given, a.view):
 		return View
 	}
 	return None
@@ -111,30 +113,30 @@ func (d *Door) Token(token string) Rights {
 
 // Login returns a cookie for a token, with the same rights. opened means that it is the token of
 // the page opened by the program itself.
-func (d *Door) Login(token string) (value string, opened bool, r Rights) {
-	r = d.Token(token)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if r == None && !d.used && same(sum(token), d.once) {
-		d.used, opened, r = true, true, Control
+func (a *Admission) Login(token string) (value string, opened bool, r Rights) {
+	r = a.Token(token)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if r == None && !a.used && same(sum(token), a.once) {
+		a.used, opened, r = true, true, Control
 	}
 	if r == None {
 		return "", false, None
 	}
 	value = rand.Text()
-	d.cookies = append(d.cookies, cookie{sum(value), r})
-	if n := len(d.cookies); n > mostCookies {
-		d.cookies = d.cookies[n-mostCookies:]
+	a.cookies = append(a.cookies, cookie{sum(value), r})
+	if n := len(a.cookies); n > mostCookies {
+		a.cookies = a.cookies[n-mostCookies:]
 	}
 	return value, opened, r
 }
 
 // Cookie returns the rights of a cookie that Login gave.
-func (d *Door) Cookie(value string) (r Rights) {
+func (a *Admission) Cookie(value string) (r Rights) {
 	given := sum(value)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, c := range d.cookies {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, c := range a.cookies {
 		if same(given, c.digest) {
 			r = c.rights
 		}
@@ -142,15 +144,10 @@ func (d *Door) Cookie(value string) (r Rights) {
 	return r
 }
 
-// forget logs a cookie's browser out; d.mu is held.
-func (d *Door) forget(value string) {
-	for i, c := range d.cookies {
-		if same(sum(value), c.digest) {
-			d.cookies = append(d.cookies[:i:i], d.cookies[i+1:]...)
-			return
-		}
-	}
+// forget logs a cookie's browser out; a.mu is held.
+func (a *Admission) forget(value string) {
+	a.cookies = slices.DeleteFunc(a.cookies, func(c cookie) bool { return same(sum(value), c.digest) })
 }
 
 // Wrong notes a wrong token; see site.Wrongs.Note.
-func (d *Door) Wrong(ctx context.Context, from netip.Addr) bool { return d.wrong.Note(ctx, from) }
+func (a *Admission) Wrong(ctx context.Context, from netip.Addr) bool { return a.wrong.Note(ctx, from) }

@@ -35,7 +35,7 @@ func TestTokens(t *testing.T) {
 	}
 	// Without a token for once, the empty one is none.
 	if _, _, r := New(Options{Token: token}).Login(""); r != None {
-		t.Error("the empty token opens the door")
+		t.Error("the empty token is accepted")
 	}
 }
 

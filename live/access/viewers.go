@@ -21,24 +21,24 @@ type Viewer struct {
 	Since     time.Time
 	Transport string // for people: "page", "WHEP", "RTSP"
 
-	door   *Door
-	kicked chan struct{}
-	left   chan struct{}
-	leave  sync.Once
+	admission *Admission
+	kicked    chan struct{}
+	left      chan struct{}
+	leave     sync.Once
 }
 
 // Enter lets a visitor in, if there is room. The caller calls Leave at the end.
-func (d *Door) Enter(v Visitor, transport string) (*Viewer, bool) {
-	d.mu.Lock()
-	if len(d.viewers) >= d.most {
-		d.mu.Unlock()
+func (a *Admission) Enter(v Visitor, transport string) (*Viewer, bool) {
+	a.mu.Lock()
+	if len(a.viewers) >= a.most {
+		a.mu.Unlock()
 		return nil, false
 	}
-	d.ids++
-	g := &Viewer{Visitor: v, ID: d.ids, Since: time.Now(), Transport: transport, door: d, kicked: make(chan struct{}), left: make(chan struct{})}
-	d.viewers = append(d.viewers, g)
-	changed := d.changed
-	d.mu.Unlock()
+	a.ids++
+	g := &Viewer{Visitor: v, ID: a.ids, Since: time.Now(), Transport: transport, admission: a, kicked: make(chan struct{}), left: make(chan struct{})}
+	a.viewers = append(a.viewers, g)
+	changed := a.changed
+	a.mu.Unlock()
 	changed()
 	return g, true
 }
@@ -53,34 +53,34 @@ func (g *Viewer) Left() <-chan struct{} { return g.left }
 func (g *Viewer) Leave() {
 	g.leave.Do(func() {
 		close(g.left)
-		d := g.door
-		d.mu.Lock()
-		d.viewers = slices.DeleteFunc(d.viewers, func(x *Viewer) bool { return x == g })
-		changed := d.changed
-		d.mu.Unlock()
+		a := g.admission
+		a.mu.Lock()
+		a.viewers = slices.DeleteFunc(a.viewers, func(x *Viewer) bool { return x == g })
+		changed := a.changed
+		a.mu.Unlock()
 		changed()
 	})
 }
 
 // Viewers returns the viewers, oldest first.
-func (d *Door) Viewers() []*Viewer {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return slices.Clone(d.viewers)
+func (a *Admission) Viewers() []*Viewer {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.viewers)
 }
 
 // Kick removes a viewer and logs its browser out, unless that is by's own. It reports whether
 // there was such a viewer.
-func (d *Door) Kick(id int64, by *Viewer) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	i := slices.IndexFunc(d.viewers, func(g *Viewer) bool { return g.ID == id })
+func (a *Admission) Kick(id int64, by *Viewer) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	i := slices.IndexFunc(a.viewers, func(g *Viewer) bool { return g.ID == id })
 	if i < 0 {
 		return false
 	}
-	g := d.viewers[i]
+	g := a.viewers[i]
 	if g.Cookie != "" && g.Cookie != by.Cookie {
-		d.forget(g.Cookie)
+		a.forget(g.Cookie)
 	}
 	select {
 	case <-g.kicked:
@@ -91,4 +91,4 @@ func (d *Door) Kick(id int64, by *Viewer) bool {
 }
 
 // Most returns how many viewers there may be.
-func (d *Door) Most() int { return d.most }
+func (a *Admission) Most() int { return a.most }

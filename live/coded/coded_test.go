@@ -10,23 +10,16 @@ import (
 	"vidfilter/internal/e2e"
 	"vidfilter/kernels"
 	"vidfilter/live"
+	"vidfilter/live/livetest/sessions"
 	"vidfilter/pipeline"
 )
 
 // open runs a session of the test picture until the test or the returned function ends it.
 func open(t *testing.T) (*EncoderPool, kernels.Backend, func()) {
 	t.Helper()
-	cpu, err := kernels.NewCPU(1, "")
-	e2e.Must(t, err)
-	in := live.Input{Name: "test", Kind: live.Test, Open: live.OpenPattern(live.PatternOptions{Width: 160, Height: 90, FPS: 60})}
-	session, err := live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.Select(kernels.DefaultBilateral(1)), "auto")})
-	e2e.Must(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { defer close(done); _ = session.Run(ctx) }()
+	session, cpu, end := sessions.Run(t, sessions.Pattern(live.PatternOptions{Width: 160, Height: 90, FPS: 60}))
 	s := New(session, 1)
-	end := func() { cancel(); <-done }
-	t.Cleanup(func() { s.Close(); end(); _ = cpu.Close() })
+	t.Cleanup(s.Close)
 	return s, cpu, end
 }
 
@@ -102,7 +95,7 @@ func TestSlowReader(t *testing.T) {
 	begin := next(t, quick).At
 	for next(t, quick).At < begin+2*time.Second {
 	}
-	if n := len(slow.queue); n > waiting {
+	if n := len(slow.queue.pictures); n > waiting {
 		t.Errorf("%d pictures wait", n)
 	}
 	now := next(t, quick).At

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/live/preview"
 )
 
@@ -87,16 +88,7 @@ func (v *viewer) more(t *testing.T, n int) {
 		return len(v.came)
 	}
 	from := count()
-	await(t, "more pictures", func() bool { return count() >= from+n })
-}
-
-func await(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("never: %s", what)
-		}
-	}
+	e2e.Until(t, "more pictures", func() bool { return count() >= from+n })
 }
 
 // groups returns how many members each encoder has, the most first.
@@ -113,7 +105,7 @@ func (s *EncoderPool) groups() (sizes []int) {
 
 func (s *EncoderPool) grouped(t *testing.T, want ...int) {
 	t.Helper()
-	await(t, "other groups", func() bool { return slices.Equal(s.groups(), want) })
+	e2e.Until(t, "other groups", func() bool { return slices.Equal(s.groups(), want) })
 }
 
 // Those who want the same get the same bytes, those who do not, do not; players and programs share
@@ -166,7 +158,7 @@ func TestStops(t *testing.T) {
 		keys := b.keys
 		b.mu.Unlock()
 		b.set(func() { b.stopped = false })
-		await(t, "a key frame", func() bool {
+		e2e.Until(t, "a key frame", func() bool {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			return b.keys > keys
@@ -188,7 +180,7 @@ func TestStopsAtTheEnd(t *testing.T) {
 	a.more(t, 1)
 	s.session.Freeze(true)
 	last := int64(-1)
-	await(t, "the end", func() bool {
+	e2e.Until(t, "the end", func() bool {
 		p := s.session.Latest()
 		defer p.Release()
 		before := last
@@ -199,7 +191,7 @@ func TestStopsAtTheEnd(t *testing.T) {
 		return last == before && a.newest == last
 	})
 	b.set(func() { b.stopped = false })
-	await(t, "the last picture", func() bool {
+	e2e.Until(t, "the last picture", func() bool {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		return b.newest == last
@@ -230,7 +222,7 @@ func TestEnd(t *testing.T) {
 	end()
 	hears := func(v *viewer) {
 		t.Helper()
-		await(t, "the end", func() bool {
+		e2e.Until(t, "the end", func() bool {
 			v.mu.Lock()
 			defer v.mu.Unlock()
 			return v.ended

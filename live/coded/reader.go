@@ -1,14 +1,15 @@
 package coded
 
 import (
+	"bytes"
 	"context"
-	"errors"
+	"io"
 	"slices"
-	"sync"
 	"time"
 
+	"github.com/bluenviron/mediacommon/v2/pkg/formats/mpegts"
+
 	"vidfilter/internal/units"
-	"vidfilter/internal/wake"
 	"vidfilter/live/preview"
 )
 
@@ -31,25 +32,17 @@ const (
 // Reader takes the filtered picture as H.264. One that falls behind misses pictures, and goes on
 // with a key frame. Next is for one goroutine.
 type Reader struct {
-	pool   *EncoderPool
+	queue  Queue
 	member *Subscriber
-	full   chan struct{} // holds an element when there may be pictures
-
-	mu    sync.Mutex
-	queue []*Unit
-	sets  [][]byte
-	start time.Time
-	at    time.Duration
-	err   error
+	sets   [][]byte
+	start  time.Time
+	at     time.Duration
 }
-
-// ErrEnded is the end of a session.
-var ErrEnded = errors.New("the session has ended")
 
 // Read returns a reader, whose first picture is a key frame. The caller closes it.
 func (s *EncoderPool) Read() *Reader {
-	r := &Reader{pool: s, full: make(chan struct{}, 1), at: -1}
-	r.member = s.Join((*readerClient)(r))
+	r := &Reader{queue: NewQueue(waiting), at: -1}
+	r.member = s.Join(&readerClient{r.queue, s})
 	return r
 }
 
@@ -58,56 +51,22 @@ func (r *Reader) Key() { r.member.Key() }
 
 // Next waits for a picture. It fails when ctx or the session ends.
 func (r *Reader) Next(ctx context.Context) (*Unit, error) {
-	for {
-		if u, err := r.take(); u != nil || err != nil {
-			r.member.Ready()
-			return u, err
-		}
-		select {
-		case <-r.full:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
+	p, err := r.queue.Next(ctx)
+	if err != nil {
+		return nil, err
 	}
-}
-
-func (r *Reader) take() (*Unit, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.queue) == 0 {
-		return nil, r.err
-	}
-	u := r.queue[0]
-	r.queue = r.queue[1:]
-	return u, nil
+	r.member.Ready()
+	return r.unit(p), nil
 }
 
 // Close ends the reader. It may be called twice.
 func (r *Reader) Close() {
 	r.member.Leave()
-	(*readerClient)(r).End()
+	r.queue.End()
 }
 
-// readerClient is a reader for its pool.
-type readerClient Reader
-
-func (r *readerClient) Want() EncoderKey {
-	return EncoderKey{Kind: preview.AVC, View: preview.ViewFiltered, Display: r.pool.Display()}
-}
-
-func (r *readerClient) Rate() float64 { return r.pool.Ample() }
-
-func (r *readerClient) Interval() time.Duration { return keyInterval }
-
-func (r *readerClient) Room() bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return len(r.queue) < waiting
-}
-
-func (r *readerClient) Take(p Picture) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// unit returns a picture for the reader's program.
+func (r *Reader) unit(p Picture) *Unit {
 	if p.Config != nil {
 		r.sets = p.Config.Sets
 	}
@@ -125,15 +84,47 @@ func (r *readerClient) Take(p Picture) {
 	}
 	list, _ := units.NALUnits(p.Data, 4)
 	u.Units = append(u.Units, list...)
-	r.queue = append(r.queue, u)
-	wake.Up(r.full)
+	return u
 }
 
-func (r *readerClient) Refuse(error) {} // the next picture may have another format
+// readerClient is a reader for its pool.
+type readerClient struct {
+	Queue
+	pool *EncoderPool
+}
 
-func (r *readerClient) End() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.err = ErrEnded
-	wake.Up(r.full)
+func (r *readerClient) Want() EncoderKey {
+	return EncoderKey{Kind: preview.AVC, View: preview.ViewFiltered, Display: r.pool.Display()}
+}
+
+func (r *readerClient) Rate() float64           { return r.pool.Ample() }
+func (r *readerClient) Interval() time.Duration { return keyInterval }
+
+// ticks are units of 1/90000 s. A stream begins at second one, since its clock runs ahead of its
+// pictures.
+func ticks(d time.Duration) int64 { return int64((d + time.Second) * 9 / 100_000) }
+
+// WriteTS writes a stream's pictures as MPEG-TS, each by one call of w, until ctx or the session
+// ends or w fails.
+func WriteTS(ctx context.Context, r *Reader, w io.Writer) error {
+	var b bytes.Buffer
+	track := &mpegts.Track{Codec: &mpegts.CodecH264{}}
+	mux := &mpegts.Writer{W: &b, Tracks: []*mpegts.Track{track}}
+	if err := mux.Initialize(); err != nil {
+		return err
+	}
+	for {
+		u, err := r.Next(ctx)
+		if err != nil {
+			return err
+		}
+		at := ticks(u.At)
+		if err := mux.WriteH264(track, at, at, u.Units); err != nil {
+			return err
+		}
+		if _, err := w.Write(b.Bytes()); err != nil {
+			return err
+		}
+		b.Reset()
+	}
 }

@@ -34,9 +34,7 @@ func NewCamera(tb testing.TB, format pipeline.Format) *Camera {
 func Pool(tb testing.TB, frames int) *pipeline.Pool {
 	tb.Helper()
 	cpu, err := kernels.NewCPU(1, "")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	e2e.Must(tb, err)
 	pool := pipeline.NewPool(cpu, frames)
 	tb.Cleanup(func() {
 		if n := pool.InUse(); n != 0 {
@@ -52,9 +50,7 @@ func Pool(tb testing.TB, frames int) *pipeline.Pool {
 func WantFiles(t *testing.T, dir string, names ...string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, err)
 	var got []string
 	for _, e := range entries {
 		got = append(got, e.Name())
@@ -68,9 +64,7 @@ func WantFiles(t *testing.T, dir string, names ...string) {
 func (c *Camera) Frame(value func(plane, x, y int) byte) *pipeline.Frame {
 	c.tb.Helper()
 	f, err := c.pool.NewFrame(context.Background(), c.Format)
-	if err != nil {
-		c.tb.Fatal(err)
-	}
+	e2e.Must(c.tb, err)
 	scene.EachSample(f, value)
 	return f
 }
@@ -116,9 +110,7 @@ func ShownAt(t *testing.T, path string) (times []float64) {
 	out := Program(t, "ffprobe", "-v", "error", "-select_streams", "v:0", "-show_entries", "frame=pts_time", "-of", "csv=p=0", path)
 	for _, line := range strings.Fields(string(out)) {
 		s, err := strconv.ParseFloat(strings.Trim(line, ","), 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e2e.Must(t, err)
 		times = append(times, s)
 	}
 	return times

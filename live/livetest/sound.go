@@ -9,18 +9,18 @@ import (
 
 	"github.com/asticode/go-astiav"
 
+	"vidfilter/internal/e2e"
 	"vidfilter/pipeline"
 )
 
-// Flashing makes a clip of two seconds that is white and beeps at once: each half second, 0.2 s
+// Flashing returns a clip of two seconds that is white and beeps at once: each half second, 0.2 s
 // after its begin, for 0.1 s.
-func Flashing(t *testing.T) (path string) {
+func Flashing(t *testing.T) string {
 	t.Helper()
-	path = filepath.Join(t.TempDir(), "flash.mp4")
-	Program(t, "ffmpeg", "-v", "error", "-nostdin", "-f", "lavfi", "-i", "color=black:s=160x90:r=25:d=2",
-		"-f", "lavfi", "-i", "aevalsrc='if(between(mod(t,0.5),0.2,0.3),0.5*sin(2*PI*1000*t),0)':s=44100:d=2",
-		"-vf", "drawbox=color=white:t=fill:enable='between(mod(t,0.5),0.199,0.299)'", "-pix_fmt", "yuv420p",
-		"-c:v", "libx264", "-preset", "ultrafast", "-c:a", "aac", path)
+	path := filepath.Join(t.TempDir(), "flash.mp4")
+	Program(t, "ffmpeg", append(e2e.Fields(`-v error -nostdin -threads 1 -f lavfi -i color=black:s=160x90:r=25:d=2
+		-f lavfi -i aevalsrc=if(between(mod(t\,0.5)\,0.2\,0.3)\,0.5*sin(2*PI*1000*t)\,0):s=44100:d=2
+		-vf drawbox=color=white:t=fill:enable=between(mod(t\,0.5)\,0.199\,0.299) -pix_fmt yuv420p -c:v libx264 -preset ultrafast -c:a aac`), path)...)
 	return path
 }
 
@@ -48,9 +48,7 @@ func NewBeeps(t *testing.T) *Beeps {
 	t.Cleanup(func() { b.decoder.Free(); b.packet.Free(); b.frame.Free() })
 	b.decoder.SetSampleRate(opusRate)
 	b.decoder.SetChannelLayout(astiav.ChannelLayoutStereo)
-	if err := b.decoder.Open(codec, nil); err != nil {
-		t.Fatal(err)
-	}
+	e2e.Must(t, b.decoder.Open(codec, nil))
 	return b
 }
 
@@ -59,9 +57,7 @@ const opusRate = 48000
 // Add decodes a packet that begins at a time, and returns when beeps begin in it.
 func (b *Beeps) Add(data []byte, at time.Duration) (begins []time.Duration) {
 	b.t.Helper()
-	if err := b.packet.FromData(data); err != nil {
-		b.t.Fatal(err)
-	}
+	e2e.Must(b.t, b.packet.FromData(data))
 	err := b.decoder.SendPacket(b.packet)
 	b.packet.Unref()
 	if err == nil {
@@ -72,9 +68,7 @@ func (b *Beeps) Add(data []byte, at time.Duration) (begins []time.Duration) {
 	}
 	defer b.frame.Unref()
 	size, err := b.frame.SamplesBufferSize(1)
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	e2e.Must(b.t, err)
 	planes := make([]byte, size)
 	if _, err := b.frame.SamplesCopyToBuffer(planes, 1); err != nil {
 		b.t.Fatal(err)

@@ -1,32 +1,15 @@
 package opus
 
 import (
-	"context"
 	"testing"
 	"time"
 
-	"vidfilter/decode"
 	"vidfilter/internal/e2e"
-	"vidfilter/kernels"
 	"vidfilter/live"
 	"vidfilter/live/livetest"
+	"vidfilter/live/livetest/sessions"
 	"vidfilter/live/sound"
 )
-
-// play runs a session of a file until the test ends.
-func play(t *testing.T, path string) *live.Session {
-	t.Helper()
-	cpu, err := kernels.NewCPU(1, "")
-	e2e.Must(t, err)
-	in := live.Input{Name: path, Kind: live.File, Loop: true, Open: live.OpenFile(path, decode.Options{})}
-	session, err := live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.Select(kernels.DefaultBilateral(1)), "auto")})
-	e2e.Must(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { defer close(done); _ = session.Run(ctx) }()
-	t.Cleanup(func() { cancel(); <-done; _ = cpu.Close() })
-	return session
-}
 
 // next returns the next packet.
 func next(t *testing.T, r *Reader) Packet {
@@ -44,7 +27,7 @@ func next(t *testing.T, r *Reader) Packet {
 // they come before their time. After a move in the file, sound that is not over is called off. Load
 // delays some of them, and drops pictures, but never all.
 func TestSync(t *testing.T) {
-	s := play(t, livetest.Flashing(t))
+	s, _, _ := sessions.Run(t, sessions.Loop(livetest.Flashing(t)))
 	stream := New(s)
 	w := s.Watch(64)
 	defer w.Close()
@@ -102,7 +85,7 @@ func TestSync(t *testing.T) {
 
 // TestReaders: the coder runs while there are readers, and a frozen file is silent.
 func TestReaders(t *testing.T) {
-	s := play(t, livetest.Flashing(t))
+	s, _, _ := sessions.Run(t, sessions.Loop(livetest.Flashing(t)))
 	stream := New(s)
 	for range 2 {
 		a, b := stream.Join(), stream.Join()

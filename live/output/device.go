@@ -6,6 +6,7 @@ import "C"
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"syscall"
@@ -59,9 +60,7 @@ type deviceFormat struct {
 	packed bool // Y, U, Y, V; the layout before packing
 }
 
-func fourcc(s string) uint32 {
-	return uint32(s[0]) | uint32(s[1])<<8 | uint32(s[2])<<16 | uint32(s[3])<<24
-}
+func fourcc(s string) uint32 { return binary.LittleEndian.Uint32([]byte(s)) }
 
 // ways are in the order in which they are tried: most programs take the first.
 var ways = []deviceFormat{
@@ -72,12 +71,10 @@ var ways = []deviceFormat{
 
 // bytes returns the length of a picture and of a line of its first plane.
 func (w deviceFormat) bytes(width, height int) (size, pitch int) {
-	switch {
-	case w.packed:
+	if w.packed {
 		return 2 * width * height, 2 * width
-	default:
-		return width * height * 3 / 2, width
 	}
+	return width * height * 3 / 2, width
 }
 
 // still is the longest time from one picture to the next: programs take a camera that stands for
@@ -128,10 +125,7 @@ func (d *VirtualCamera) begin(width, height int) error {
 func (d *VirtualCamera) ask(w deviceFormat, width, height int) (got deviceFormat, gotWidth, gotHeight int, err error) {
 	size, pitch := w.bytes(width, height)
 	code, x, y, p, n := C.uint32_t(w.fourcc), C.uint32_t(width), C.uint32_t(height), C.uint32_t(pitch), C.uint32_t(size)
-	hd := C.int(0)
-	if limited(w.layout, width, height).Matrix == pipeline.BT709 {
-		hd = 1
-	}
+	hd := map[bool]C.int{true: 1}[limited(w.layout, width, height).Matrix == pipeline.BT709]
 	if r := C.vf_output_format(d.fd, &code, &x, &y, &p, &n, hd); r < 0 {
 		return got, 0, 0, syscall.Errno(-r)
 	}

@@ -14,8 +14,8 @@ import (
 
 	"vidfilter/internal/av"
 	"vidfilter/internal/e2e"
-	"vidfilter/kernels"
 	"vidfilter/live"
+	"vidfilter/live/livetest/sessions"
 	"vidfilter/pipeline"
 )
 
@@ -141,15 +141,7 @@ func TestPipe(t *testing.T) {
 // session runs the test picture until the test ends.
 func session(t *testing.T) *live.Session {
 	t.Helper()
-	cpu, err := kernels.NewCPU(1, "")
-	e2e.Must(t, err)
-	in := live.Input{Name: "test", Kind: live.Test, Open: live.OpenPattern(live.PatternOptions{Width: 64, Height: 48, FPS: 50})}
-	s, err := live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.Select(kernels.DefaultBilateral(1)), "auto")})
-	e2e.Must(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { defer close(done); _ = s.Run(ctx) }()
-	t.Cleanup(func() { cancel(); <-done; _ = cpu.Close() })
+	s, _, _ := sessions.Run(t, sessions.Pattern(live.PatternOptions{Width: 64, Height: 48, FPS: 50}))
 	return s
 }
 
@@ -207,9 +199,7 @@ func TestY4MOtherSize(t *testing.T) {
 	var out bytes.Buffer
 	var told []string
 	y := &y4m{w: &out, say: func(line string) { told = append(told, line) }}
-	for st, _ := s.State(); st.FrameRate == 0; st, _ = s.State() {
-		time.Sleep(time.Millisecond)
-	}
+	e2e.Until(t, "a picture", func() bool { st, _ := s.State(); return st.FrameRate > 0 })
 	st, _ := s.State()
 	now := time.Now()
 	for i, f := range []*pipeline.Frame{

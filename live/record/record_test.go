@@ -176,9 +176,7 @@ func TestRecorderChanges(t *testing.T) {
 	} {
 		c := livetest.NewCamera(t, f)
 		for range 5 {
-			if err := r.put(c, n, 0); err != nil { // times that stand still
-				t.Fatal(err)
-			}
+			e2e.Must(t, r.put(c, n, 0))
 			n++
 		}
 	}

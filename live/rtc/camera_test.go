@@ -35,9 +35,8 @@ func (r *rig) camera(profile string) *sender {
 	r.t.Helper()
 	s := &sender{client: r.newClient(profile)}
 	var err error
-	if s.track, err = webrtc.NewTrackLocalStaticRTP(webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeH264}, "camera", "test"); err != nil {
-		r.t.Fatal(err)
-	}
+	s.track, err = webrtc.NewTrackLocalStaticRTP(webrtc.RTPCodecCapability{MimeType: webrtc.MimeTypeH264}, "camera", "test")
+	e2e.Must(r.t, err)
 	out, err := s.pc.AddTrack(s.track)
 	e2e.Must(r.t, err)
 	go func() {
@@ -166,7 +165,7 @@ func TestFilm(t *testing.T) {
 	}
 	other = r.camera("4d401f")
 	other.connect("/whip")
-	if n := len(r.door.Viewers()); n != 0 {
+	if n := len(r.admission.Viewers()); n != 0 {
 		t.Errorf("cameras count as %d viewers", n)
 	}
 }

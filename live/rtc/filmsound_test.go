@@ -37,16 +37,15 @@ func (r *rig) relay(from *client) *relay {
 	e.SetIncludeLoopbackCandidate(true)
 	api := webrtc.NewAPI(webrtc.WithMediaEngine(&media), webrtc.WithInterceptorRegistry(&interceptor.Registry{}), webrtc.WithSettingEngine(e))
 	var err error
-	if x.pc, err = api.NewPeerConnection(webrtc.Configuration{}); err != nil {
-		r.t.Fatal(err)
-	}
+	x.pc, err = api.NewPeerConnection(webrtc.Configuration{})
+	e2e.Must(r.t, err)
 	r.t.Cleanup(func() { _ = x.pc.Close() })
 	for kind, codec := range map[webrtc.RTPCodecType]string{webrtc.RTPCodecTypeVideo: webrtc.MimeTypeH264, webrtc.RTPCodecTypeAudio: webrtc.MimeTypeOpus} {
 		track, err := webrtc.NewTrackLocalStaticRTP(webrtc.RTPCodecCapability{MimeType: codec}, kind.String(), "test")
 		e2e.Must(r.t, err)
 		out, err := x.pc.AddTrack(track)
 		e2e.Must(r.t, err)
-		x.out[kind], x.ssrc[kind] = track, uint32(ssrcOf(out))
+		x.out[kind], x.ssrc[kind] = track, uint32(out.GetParameters().Encodings[0].SSRC)
 		go func() {
 			for {
 				all, _, err := out.ReadRTCP()

@@ -81,7 +81,7 @@ func TestBadOffers(t *testing.T) {
 	}
 	r.refused(http.StatusUnsupportedMediaType, "application/sdp", "POST", "/whep", offer, "Content-Type", "text/plain")
 	r.refused(http.StatusConflict, "-i browser", "POST", "/whip", swap("recvonly", "sendonly"))
-	if n := len(r.door.Viewers()); n != 0 {
+	if n := len(r.admission.Viewers()); n != 0 {
 		t.Errorf("%d viewers of what was refused", n)
 	}
 	c := r.player("", false)
@@ -194,7 +194,7 @@ func FuzzOffer(f *testing.F) {
 		case w.Code < 400 || w.Code >= 500:
 			t.Errorf("%d: %s", w.Code, w.Body)
 		}
-		if n := len(r.door.Viewers()); n != 0 {
+		if n := len(r.admission.Viewers()); n != 0 {
 			t.Errorf("%d viewers", n)
 		}
 	})

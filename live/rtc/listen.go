@@ -57,7 +57,7 @@ type tcpListener struct {
 	end   func()
 }
 
-func newDoor() *tcpListener {
+func newTCPListener() *tcpListener {
 	const waiting = 16
 	d := &tcpListener{conns: make(chan net.Conn, waiting), ended: make(chan struct{})}
 	d.end = sync.OnceFunc(func() { close(d.ended) })

@@ -188,11 +188,7 @@ func TestServers(t *testing.T) {
 	}
 	r.do("DELETE", resp.Header.Get("Location"), "")
 	_ = c.pc.Close()
-	for end := time.Now().Add(10 * time.Second); relay.AllocationCount() > 0; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%d allocations are left", relay.AllocationCount())
-		}
-	}
+	e2e.Until(t, "the end of all allocations", func() bool { return relay.AllocationCount() == 0 })
 }
 
 // Servers that do not answer delay the answer a little, and no more.

@@ -52,7 +52,7 @@ type Server struct {
 	mu       sync.Mutex
 	mux      ice.UDPMux // nil before Listen, as is tcp
 	tcp      ice.TCPMux
-	door     *tcpListener
+	iceTCP   *tcpListener
 	net      *stdnet.Net // the interfaces of that time
 	loopback bool
 	sessions map[string]*session
@@ -62,11 +62,11 @@ type Server struct {
 // ends.
 func New(o Options) *Server {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &Server{o: o, ctx: ctx, cancel: cancel, door: newDoor(), sessions: map[string]*session{}}
+	return &Server{o: o, ctx: ctx, cancel: cancel, iceTCP: newTCPListener(), sessions: map[string]*session{}}
 }
 
 // Aside takes ICE's connections from the page's port: a site.Aside.
-func (s *Server) Aside(first byte, c net.Conn) bool { return s.door.take(first, c) }
+func (s *Server) Aside(first byte, c net.Conn) bool { return s.iceTCP.take(first, c) }
 
 // Listen opens a UDP port at the page's address, with the same number if it is free; at all
 // addresses of this machine if that is unspecified. It is called once.
@@ -89,8 +89,8 @@ func (s *Server) Listen(page net.Addr) error {
 		_ = mux.Close()
 		return nil
 	}
-	s.door.addr = addr
-	s.tcp = listenTCP(s.door)
+	s.iceTCP.addr = addr
+	s.tcp = listenTCP(s.iceTCP)
 	s.mux, s.net, s.loopback = mux, interfaces, addr.IP.IsLoopback() || addr.IP.IsUnspecified()
 	return nil
 }
@@ -170,20 +170,12 @@ func (s *Server) start(kind string, p *peer, run func(ctx context.Context), afte
 	return x, true
 }
 
-// session returns a session, or nil.
-func (s *Server) session(kind, id string) *session {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if x := s.sessions[id]; x != nil && x.kind == kind {
-		return x
-	}
-	return nil
-}
-
 // remove ends a session and waits for its end, for a limited time.
 func (s *Server) remove(kind, id string) bool {
-	x := s.session(kind, id)
-	if x == nil {
+	s.mu.Lock()
+	x := s.sessions[id]
+	s.mu.Unlock()
+	if x == nil || x.kind != kind {
 		return false
 	}
 	x.end(errDeleted)

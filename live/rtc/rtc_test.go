@@ -23,6 +23,7 @@ import (
 	"vidfilter/live"
 	"vidfilter/live/access"
 	"vidfilter/live/coded"
+	"vidfilter/live/livetest/sessions"
 	"vidfilter/live/opus"
 	"vidfilter/live/web"
 )
@@ -31,21 +32,21 @@ const token = "the-token"
 
 // rig is a session with its page and a Server, on the loopback interface.
 type rig struct {
-	t       testing.TB
-	ctx     context.Context
-	url     string
-	cpu     *kernels.CPU
-	session *live.Session
-	sound   *opus.Stream
-	door    *access.Door
-	web     *web.Server
-	rtc     *Server
+	t         testing.TB
+	ctx       context.Context
+	url       string
+	cpu       *kernels.CPU
+	session   *live.Session
+	sound     *opus.Stream
+	admission *access.Admission
+	web       *web.Server
+	rtc       *Server
 }
 
 // open starts a session, of the test picture unless remote is given.
 func open(t testing.TB, viewers int, remote *live.Remote, size live.PatternOptions, servers ...ICEServer) *rig {
 	t.Helper()
-	in := live.Input{Name: "test", Kind: live.Test, Open: live.OpenPattern(size)}
+	in := sessions.Pattern(size)
 	if remote != nil {
 		in = live.Input{Name: "browser", Kind: live.Browser, Again: true, Open: remote.Open}
 	}
@@ -55,43 +56,33 @@ func open(t testing.TB, viewers int, remote *live.Remote, size live.PatternOptio
 // openInput starts a session of an input.
 func openInput(t testing.TB, viewers int, in live.Input, remote *live.Remote, servers ...ICEServer) *rig {
 	t.Helper()
-	cpu, err := kernels.NewCPU(1, "")
-	e2e.Must(t, err)
-	r := &rig{t: t, cpu: cpu}
-	if r.session, err = live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.Select(kernels.DefaultBilateral(1)), "auto")}); err != nil {
-		t.Fatal(err)
-	}
-	door := access.New(access.Options{Token: token, MaxViewers: viewers})
+	r := &rig{t: t}
+	r.session, r.cpu, _ = sessions.Run(t, in)
+	admission := access.New(access.Options{Token: token, MaxViewers: viewers})
 	pool := coded.New(r.session, 1)
 	r.web = web.New(r.session, web.Options{
-		Input: in, Door: door, Encoders: pool, Remote: remote, Command: func(live.Filter) string { return "vidfilter" },
+		Input: in, Admission: admission, Encoders: pool, Remote: remote, Command: func(live.Filter) string { return "vidfilter" },
 	})
 	r.sound = opus.New(r.session)
 	r.rtc = New(Options{Session: r.session, Encoders: pool, Sound: r.sound, Remote: remote, Input: in.Name, Servers: servers, Enter: func(ctx context.Context) (*access.Viewer, bool) {
-		return door.Enter(web.VisitorOf(ctx), "WHEP")
+		return admission.Enter(web.VisitorOf(ctx), "WHEP")
 	}})
 	for path, needs := range Paths() {
 		r.web.Handle(path, needs, MaxOffer, r.rtc.Handler())
 	}
-	r.door = door
+	r.admission = admission
 	serving, shut := context.WithCancel(context.Background())
 	at, wait, err := site.Serve(serving, "127.0.0.1:0", r.web.Handler(), nil, r.rtc.Aside)
 	e2e.Must(t, err)
 	r.url = "http://" + at.String()
 	e2e.Must(t, r.rtc.Listen(at))
-	running, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { defer close(done); _ = r.session.Run(running) }()
 	var stop context.CancelFunc
 	r.ctx, stop = context.WithTimeout(context.Background(), 30*time.Second)
 	t.Cleanup(func() {
 		within(t, "the server does not end", func() { r.rtc.Close(); r.web.Close(); pool.Close() })
 		shut()
 		_ = wait()
-		cancel()
-		<-done
 		stop()
-		_ = cpu.Close()
 	})
 	return r
 }
@@ -147,13 +138,7 @@ func (r *rig) refused(code int, words, method, path, body string, more ...string
 // viewers waits until so many are counted.
 func (r *rig) viewers(n int) {
 	r.t.Helper()
-	for len(r.door.Viewers()) != n {
-		select {
-		case <-time.After(5 * time.Millisecond):
-		case <-r.ctx.Done():
-			r.t.Fatalf("%d viewers, not %d", len(r.door.Viewers()), n)
-		}
-	}
+	e2e.Until(r.t, fmt.Sprintf("%d viewers", n), func() bool { return len(r.admission.Viewers()) == n })
 }
 
 // client is the other end.
@@ -193,9 +178,8 @@ func (r *rig) newClientBy(profile string, set func(*webrtc.SettingEngine), serve
 	set(&e)
 	c := &client{rig: r, tracks: make(chan *webrtc.TrackRemote, 4)}
 	api := webrtc.NewAPI(webrtc.WithMediaEngine(&media), webrtc.WithInterceptorRegistry(&registry), webrtc.WithSettingEngine(e))
-	if c.pc, err = api.NewPeerConnection(servers); err != nil {
-		r.t.Fatal(err)
-	}
+	c.pc, err = api.NewPeerConnection(servers)
+	e2e.Must(r.t, err)
 	r.t.Cleanup(func() { _ = c.pc.Close() })
 	c.pc.OnTrack(func(t *webrtc.TrackRemote, from *webrtc.RTPReceiver) {
 		c.tracks <- t

@@ -5,12 +5,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"math/rand/v2"
 	"time"
 
 	"github.com/pion/rtp"
 	"github.com/pion/rtp/codecs"
-	"github.com/pion/webrtc/v4"
 
 	"vidfilter/internal/wake"
 	"vidfilter/live/coded"
@@ -30,20 +28,18 @@ var startCode = []byte{0, 0, 0, 1}
 
 // stream puts pictures into packets.
 type stream struct {
-	track    *webrtc.TrackLocalStaticRTP
+	*outgoing
 	delayID  uint8 // of the header extension for playout delay, 0 if the player lacks it
 	payloads codecs.H264Payloader
 	sets     []byte // the parameter sets, in Annex B
 	unit     []byte
-	sequence uint16
 	clock    mediaClock
-	tally    tally
 	pace     pace
 }
 
 func (v *viewer) newStream() *stream {
-	s := &stream{track: v.track, sequence: uint16(rand.Uint32())}
-	for _, h := range v.sender.GetParameters().HeaderExtensions {
+	s := &stream{outgoing: v.pictures}
+	for _, h := range s.sender.GetParameters().HeaderExtensions {
 		if h.URI == playoutDelayURI && h.ID > 0 && h.ID < 15 {
 			s.delayID = uint8(h.ID)
 		}

@@ -15,7 +15,6 @@ import (
 	"github.com/pion/rtcp"
 	"github.com/pion/webrtc/v4"
 
-	"vidfilter/internal/wake"
 	"vidfilter/live/access"
 	"vidfilter/live/coded"
 	"vidfilter/live/preview"
@@ -23,15 +22,13 @@ import (
 
 // viewer is a player.
 type viewer struct {
+	coded.Queue
 	s        *Server
 	peer     *peer
-	track    *webrtc.TrackLocalStaticRTP
-	sender   *webrtc.RTPSender
-	sound    *playerSound // nil: the player gets no sound
+	pictures *outgoing
+	sound    *outgoing // nil: the player gets no sound
 	baseline bool
 	rate     *rate
-	queue    chan coded.Picture
-	ended    chan struct{} // holds an element when the session has ended
 }
 
 // newViewer prepares the answer to a player's offer.
@@ -40,31 +37,19 @@ func (s *Server) newViewer(o offer) (v *viewer, err error) {
 	if err != nil {
 		return nil, err
 	}
-	v = &viewer{s: s, baseline: baseline, rate: newRate(), queue: make(chan coded.Picture, ahead), ended: make(chan struct{}, 1)}
+	v = &viewer{s: s, baseline: baseline, rate: newRate(), Queue: coded.NewQueue(ahead)}
 	if v.peer, err = s.newPeer([]format{chosen}, o.used, v.equip); err != nil {
 		return nil, err
 	}
-	err = v.addTrack(chosen)
+	v.pictures, err = addTrack(v.peer.pc, codecOf(chosen), "video")
 	if err == nil && o.used != nil {
-		v.sound, err = newVoice(v.peer.pc, o.used)
+		v.sound, err = addTrack(v.peer.pc, soundOf(o.used), "audio")
 	}
 	if err != nil {
 		_ = v.peer.pc.Close()
 		return nil, err
 	}
 	return v, nil
-}
-
-func (v *viewer) addTrack(f format) (err error) {
-	if v.track, err = webrtc.NewTrackLocalStaticRTP(codecOf(f).RTPCodecCapability, "video", "vidfilter"); err != nil {
-		return err
-	}
-	t, err := v.peer.pc.AddTransceiverFromTrack(v.track, webrtc.RTPTransceiverInit{Direction: webrtc.RTPTransceiverDirectionSendonly})
-	if err != nil {
-		return err
-	}
-	v.sender = t.Sender()
-	return nil
 }
 
 // resend is the number of packets kept for retransmission: about a second of them.
@@ -104,23 +89,20 @@ func (v *viewer) run(ctx context.Context) {
 	defer member.Leave()
 	var wg sync.WaitGroup
 	defer wg.Wait()
-	defer v.sender.Stop() // ends listen
+	defer v.pictures.sender.Stop() // ends listen
 	wg.Go(func() { v.listen(ctx, member) })
 	out := v.newStream()
-	wg.Go(func() { v.report(ctx, out) })
+	wg.Go(func() { v.report(ctx) })
 	if v.sound != nil {
-		wg.Go(func() { v.sound.run(ctx, v.s.o.Sound) })
+		wg.Go(func() { v.sound.play(ctx, v.s.o.Sound) })
 	}
 	for {
-		select {
-		case p := <-v.queue:
-			member.Ready()
-			if out.send(ctx, p, v.rate.target()) != nil {
-				return
-			}
-		case <-v.ended:
+		p, err := v.Next(ctx)
+		if err != nil {
 			return
-		case <-ctx.Done():
+		}
+		member.Ready()
+		if out.send(ctx, p, v.rate.target()) != nil {
 			return
 		}
 	}
@@ -138,28 +120,18 @@ func (s *stream) send(ctx context.Context, p coded.Picture, bits float64) error 
 	return s.picture(ctx, p, taken, bits)
 }
 
-// Want implements coded.Client, as do the methods below.
+// Want implements coded.Client.
 func (v *viewer) Want() coded.EncoderKey {
 	return coded.EncoderKey{Kind: preview.AVC, View: preview.ViewFiltered, Baseline: v.baseline, Display: v.s.o.Encoders.Display()}
 }
 
-func (v *viewer) Rate() float64           { return min(v.rate.target(), v.s.o.Encoders.Ample()) }
-func (v *viewer) Interval() time.Duration { return 0 }
-func (v *viewer) Room() bool              { return len(v.queue) < ahead }
-func (v *viewer) Refuse(error)            {} // the next picture may have another format
-func (v *viewer) End()                    { wake.Up(v.ended) }
-
-func (v *viewer) Take(p coded.Picture) {
-	select {
-	case v.queue <- p:
-	default: // only the pool puts pictures in, when there is room
-	}
-}
+// Rate implements coded.Client.
+func (v *viewer) Rate() float64 { return min(v.rate.target(), v.s.o.Encoders.Ample()) }
 
 // listen handles the player's feedback.
 func (v *viewer) listen(ctx context.Context, m *coded.Subscriber) {
 	for {
-		all, _, err := v.sender.ReadRTCP()
+		all, _, err := v.pictures.sender.ReadRTCP()
 		if err != nil {
 			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrClosedPipe) || ctx.Err() != nil {
 				return

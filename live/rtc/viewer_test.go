@@ -93,7 +93,7 @@ func TestPlay(t *testing.T) {
 				if resp := r.do("DELETE", c.location, ""); resp.StatusCode != http.StatusOK {
 					t.Errorf("DELETE: %s", resp.Status)
 				}
-				if n := len(r.door.Viewers()); n != 0 {
+				if n := len(r.admission.Viewers()); n != 0 {
 					t.Errorf("%d viewers behind DELETE", n)
 				}
 				r.refused(http.StatusNotFound, "no such session", "DELETE", c.location, "")
@@ -189,7 +189,7 @@ func TestClose(t *testing.T) {
 		t.Fatal(resp.Status)
 	}
 	within(t, "Close hangs", r.rtc.Close)
-	if n := len(r.door.Viewers()); n != 0 {
+	if n := len(r.admission.Viewers()); n != 0 {
 		t.Errorf("%d viewers behind Close", n)
 	}
 	r.refused(http.StatusServiceUnavailable, "ending", "POST", "/whep", r.player("", false).offer())
@@ -201,11 +201,11 @@ func TestKicked(t *testing.T) {
 	c := r.player("", false)
 	c.connect("/whep")
 	c.screen().next()
-	g := r.door.Viewers()[0]
+	g := r.admission.Viewers()[0]
 	if g.Transport != "WHEP" || g.Rights != access.Control || !g.Address.IsLoopback() {
 		t.Errorf("%+v", g)
 	}
-	r.door.Kick(g.ID, g)
+	r.admission.Kick(g.ID, g)
 	r.viewers(0)
 }
 

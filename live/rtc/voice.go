@@ -13,17 +13,17 @@ import (
 	"vidfilter/live/opus"
 )
 
-// playerSound is the sound for a player.
-type playerSound struct {
+// outgoing is a track that is sent to a player.
+type outgoing struct {
 	track    *webrtc.TrackLocalStaticRTP
 	sender   *webrtc.RTPSender
 	sequence uint16
 	tally    tally
 }
 
-// newVoice adds a track, of the stream that the pictures belong to.
-func newVoice(pc *webrtc.PeerConnection, a *audio) (*playerSound, error) {
-	track, err := webrtc.NewTrackLocalStaticRTP(soundOf(a).RTPCodecCapability, "audio", "vidfilter")
+// addTrack adds a track to a connection. All tracks belong to one stream.
+func addTrack(pc *webrtc.PeerConnection, codec webrtc.RTPCodecParameters, kind string) (*outgoing, error) {
+	track, err := webrtc.NewTrackLocalStaticRTP(codec.RTPCodecCapability, kind, "vidfilter")
 	if err != nil {
 		return nil, err
 	}
@@ -31,20 +31,20 @@ func newVoice(pc *webrtc.PeerConnection, a *audio) (*playerSound, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &playerSound{track: track, sender: t.Sender(), sequence: uint16(rand.Uint32())}, nil
+	return &outgoing{track: track, sender: t.Sender(), sequence: uint16(rand.Uint32())}, nil
 }
 
-// run sends sound until ctx ends.
-func (v *playerSound) run(ctx context.Context, from *opus.Stream) {
+// play sends sound until ctx ends.
+func (v *outgoing) play(ctx context.Context, from *opus.Stream) {
 	defer v.sender.Stop() // ends drain
 	go v.drain()
 	r := from.Join()
 	defer r.Close()
-	r.Play(ctx, v.send)
+	r.Play(ctx, v.sendSound)
 }
 
 // drain reads the player's reports, and ignores them.
-func (v *playerSound) drain() {
+func (v *outgoing) drain() {
 	for {
 		if _, _, err := v.sender.ReadRTCP(); err != nil {
 			return
@@ -52,15 +52,12 @@ func (v *playerSound) drain() {
 	}
 }
 
-func (v *playerSound) send(p opus.Packet, at int64, gap bool) {
+func (v *outgoing) sendSound(p opus.Packet, at int64, gap bool) {
 	h := rtp.Header{Version: 2, Marker: gap, SequenceNumber: v.sequence, Timestamp: uint32(at)}
 	v.sequence++
 	v.tally.add(len(p.Data), 0)
 	_ = v.track.WriteRTP(&rtp.Packet{Header: h, Payload: p.Data}) // a closed connection ends ctx
 }
-
-// samples returns a time in units of a rate, which is a multiple of 1000.
-func samples(d time.Duration, rate int64) int64 { return d.Microseconds() * (rate / 1000) / 1000 }
 
 // tally counts the sent data of a track, for reports.
 type tally struct {
@@ -77,15 +74,19 @@ func (t *tally) add(octets int, offset int64) {
 	t.offset = offset
 }
 
-// report gives the RTP timestamp of the present, or nil before the first packet.
-func (t *tally) report(now time.Time, ssrc webrtc.SSRC, rate int64) *rtcp.SenderReport {
+// report gives the RTP timestamp of the present, in units of a rate that is a multiple of 1000. It
+// is nil before the first packet.
+func (v *outgoing) report(now time.Time, rate int64) rtcp.Packet {
+	t := &v.tally
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.packets == 0 {
 		return nil
 	}
-	at := samples(time.Duration(now.UnixNano()), rate) + t.offset
-	return &rtcp.SenderReport{SSRC: uint32(ssrc), NTPTime: ntp(now), RTPTime: uint32(at), PacketCount: t.packets, OctetCount: t.octets}
+	at := now.UnixMicro()*(rate/1000)/1000 + t.offset
+	return &rtcp.SenderReport{
+		SSRC: uint32(v.sender.GetParameters().Encodings[0].SSRC), NTPTime: ntp(now), RTPTime: uint32(at), PacketCount: t.packets, OctetCount: t.octets,
+	}
 }
 
 // ntp returns a time in 2^-32 seconds since 1900.
@@ -96,7 +97,7 @@ func ntp(t time.Time) uint64 {
 
 // report sends the reports by which the player brings sound and pictures together: both have
 // timestamps of Unix time, as they were taken.
-func (v *viewer) report(ctx context.Context, out *stream) {
+func (v *viewer) report(ctx context.Context) {
 	const first, later = 100 * time.Millisecond, time.Second
 	timer := time.NewTimer(first)
 	defer timer.Stop()
@@ -108,11 +109,11 @@ func (v *viewer) report(ctx context.Context, out *stream) {
 			return
 		}
 		var all []rtcp.Packet
-		if x := out.tally.report(time.Now(), ssrcOf(v.sender), clockRate); x != nil {
+		if x := v.pictures.report(time.Now(), clockRate); x != nil {
 			all = append(all, x)
 		}
 		if v.sound != nil {
-			if x := v.sound.tally.report(time.Now(), ssrcOf(v.sound.sender), soundRate); x != nil {
+			if x := v.sound.report(time.Now(), soundRate); x != nil {
 				all = append(all, x)
 			}
 		}
@@ -123,11 +124,4 @@ func (v *viewer) report(ctx context.Context, out *stream) {
 			_ = v.peer.pc.WriteRTCP([]rtcp.Packet{x}) // the next one repeats it
 		}
 	}
-}
-
-func ssrcOf(s *webrtc.RTPSender) webrtc.SSRC {
-	for _, e := range s.GetParameters().Encodings {
-		return e.SSRC
-	}
-	return 0
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/pion/rtp"
 	"github.com/pion/webrtc/v4"
 
-	"vidfilter/decode"
 	"vidfilter/live"
 	"vidfilter/live/livetest"
+	"vidfilter/live/livetest/sessions"
 )
 
 // hearing receives a track of sound in the background.
@@ -67,8 +67,7 @@ func (c *client) when(ssrc webrtc.SSRC, at uint32, rate int) time.Time {
 
 func playFile(t *testing.T, path string) *rig {
 	t.Helper()
-	in := live.Input{Name: path, Kind: live.File, Loop: true, Open: live.OpenFile(path, decode.Options{})}
-	return openInput(t, 4, in, nil)
+	return openInput(t, 4, sessions.Loop(path), nil)
 }
 
 // until waits for a state of the session.

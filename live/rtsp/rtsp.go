@@ -40,11 +40,11 @@ const (
 
 // Options of Listen.
 type Options struct {
-	Encoders *coded.EncoderPool
-	Sound    *opus.Stream
-	Hears    func() bool // there is sound now; asked when the first player comes
-	Door     *access.Door
-	Secure   *tls.Config // nil for plain RTSP
+	Encoders  *coded.EncoderPool
+	Sound     *opus.Stream
+	Hears     func() bool // there is sound now; asked when the first player comes
+	Admission *access.Admission
+	Secure    *tls.Config // nil for plain RTSP
 }
 
 // Server is an RTSP server.
@@ -55,14 +55,14 @@ type Server struct {
 	server   *gortsplib.Server
 	listener net.Listener
 
-	mu    sync.Mutex
-	show  *show // nil without players
-	holds map[*gortsplib.ServerConn]struct{}
+	mu        sync.Mutex
+	broadcast *broadcast // nil without players
+	users     map[*gortsplib.ServerConn]struct{}
 }
 
 // Listen starts a server at an address. The caller closes it before the session ends.
 func Listen(addr string, o Options) (*Server, error) {
-	s := &Server{o: o, holds: map[*gortsplib.ServerConn]struct{}{}}
+	s := &Server{o: o, users: map[*gortsplib.ServerConn]struct{}{}}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.server = &gortsplib.Server{
 		Handler: (*handler)(s), RTSPAddress: addr, WriteQueueSize: queue, Listen: s.listen,
@@ -99,14 +99,14 @@ func (s *Server) Close() {
 	s.server.Close()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.show != nil {
-		s.show.end()
-		s.show = nil
+	if s.broadcast != nil {
+		s.broadcast.end()
+		s.broadcast = nil
 	}
 }
 
-// show is one run of the picture, from the first player to the last.
-type show struct {
+// broadcast is one run of the stream, from the first player to the last.
+type broadcast struct {
 	stream *gortsplib.ServerStream
 	format *format.H264
 	reader *coded.Reader
@@ -116,8 +116,8 @@ type show struct {
 	sound  sync.WaitGroup
 }
 
-func (s *Server) begin() (*show, error) {
-	x := &show{format: &format.H264{PayloadTyp: 96, PacketizationMode: 1}, ready: make(chan struct{}), ended: make(chan struct{})}
+func (s *Server) begin() (*broadcast, error) {
+	x := &broadcast{format: &format.H264{PayloadTyp: 96, PacketizationMode: 1}, ready: make(chan struct{}), ended: make(chan struct{})}
 	media := &description.Media{Type: description.MediaTypeVideo, Formats: []format.Format{x.format}}
 	all := []*description.Media{media}
 	voice := &format.Opus{PayloadTyp: 97, ChannelCount: 2}
@@ -144,7 +144,7 @@ func (s *Server) begin() (*show, error) {
 			return nil, err
 		}
 	}
-	told := sync.OnceFunc(func() { close(x.ready) })
+	announce := sync.OnceFunc(func() { close(x.ready) })
 	go func() {
 		defer close(x.ended)
 		for {
@@ -154,7 +154,7 @@ func (s *Server) begin() (*show, error) {
 			}
 			if p.Key {
 				x.setParams(p.Units)
-				told()
+				announce()
 			}
 			packets, err := encoder.Encode(p.Units)
 			if err != nil {
@@ -171,7 +171,7 @@ func (s *Server) begin() (*show, error) {
 
 // speak sends the sound until ctx ends. The reports of the library bring it together with the
 // pictures, by the times at which they were taken.
-func (x *show) speak(ctx context.Context, from *opus.Stream, media *description.Media, f *format.Opus) error {
+func (x *broadcast) speak(ctx context.Context, from *opus.Stream, media *description.Media, f *format.Opus) error {
 	encoder, err := f.CreateEncoder()
 	if err != nil {
 		return err
@@ -192,7 +192,7 @@ func (x *show) speak(ctx context.Context, from *opus.Stream, media *description.
 }
 
 // setParams puts a key frame's parameter sets into the description.
-func (x *show) setParams(units [][]byte) {
+func (x *broadcast) setParams(units [][]byte) {
 	var sps, pps []byte
 	for _, u := range units {
 		switch u[0] & 31 {
@@ -205,8 +205,8 @@ func (x *show) setParams(units [][]byte) {
 	x.format.SafeSetParams(sps, pps)
 }
 
-// end ends the show without players.
-func (x *show) end() {
+// end ends the broadcast without players.
+func (x *broadcast) end() {
 	x.stop()
 	x.reader.Close()
 	<-x.ended
@@ -214,30 +214,30 @@ func (x *show) end() {
 	x.stream.Close()
 }
 
-// hold keeps the show on for a connection, and returns it.
-func (s *Server) hold(c *gortsplib.ServerConn) (x *show, err error) {
+// use keeps the broadcast on for a connection, and returns it.
+func (s *Server) use(c *gortsplib.ServerConn) (x *broadcast, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ctx.Err() != nil {
 		return nil, s.ctx.Err()
 	}
-	if s.show == nil {
-		if s.show, err = s.begin(); err != nil {
+	if s.broadcast == nil {
+		if s.broadcast, err = s.begin(); err != nil {
 			return nil, err
 		}
 	}
-	s.holds[c] = struct{}{}
-	return s.show, nil
+	s.users[c] = struct{}{}
+	return s.broadcast, nil
 }
 
-// release ends the show after the last connection.
+// release ends the broadcast after the last connection.
 func (s *Server) release(c *gortsplib.ServerConn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.holds, c)
-	if len(s.holds) == 0 && s.show != nil {
-		s.show.end()
-		s.show = nil
+	delete(s.users, c)
+	if len(s.users) == 0 && s.broadcast != nil {
+		s.broadcast.end()
+		s.broadcast = nil
 	}
 }
 
@@ -256,9 +256,9 @@ func (h *handler) who(c *gortsplib.ServerConn, r *base.Request, query string) (a
 	if !given {
 		return access.Visitor{}, false
 	}
-	v := access.Visitor{Address: site.Address(c.NetConn().RemoteAddr().String()), Rights: h.o.Door.Token(token)}
+	v := access.Visitor{Address: site.Address(c.NetConn().RemoteAddr().String()), Rights: h.o.Admission.Token(token)}
 	if v.Rights == access.None {
-		h.o.Door.Wrong(h.ctx, v.Address)
+		h.o.Admission.Wrong(h.ctx, v.Address)
 		return v, false
 	}
 	c.SetUserData(v)
@@ -294,7 +294,7 @@ func (h *handler) OnDescribe(ctx *gortsplib.ServerHandlerOnDescribeCtx) (*base.R
 	if no, err := h.admit(ctx.Conn, ctx.Request, ctx.Path, ctx.Query); no != nil {
 		return no, nil, err
 	}
-	x, err := (*Server)(h).hold(ctx.Conn)
+	x, err := (*Server)(h).use(ctx.Conn)
 	if err != nil {
 		return answer(base.StatusServiceUnavailable), nil, nil
 	}
@@ -311,7 +311,7 @@ func (h *handler) OnSetup(ctx *gortsplib.ServerHandlerOnSetupCtx) (*base.Respons
 	if no, err := h.admit(ctx.Conn, ctx.Request, ctx.Path, ctx.Query); no != nil {
 		return no, nil, err
 	}
-	x, err := (*Server)(h).hold(ctx.Conn)
+	x, err := (*Server)(h).use(ctx.Conn)
 	if err != nil {
 		return answer(base.StatusServiceUnavailable), nil, nil
 	}
@@ -327,7 +327,7 @@ func (h *handler) OnPlay(ctx *gortsplib.ServerHandlerOnPlayCtx) (*base.Response,
 	if !ok {
 		return answer(base.StatusUnauthorized), liberrors.ErrServerAuth{}
 	}
-	guest, ok := h.o.Door.Enter(v, "RTSP")
+	guest, ok := h.o.Admission.Enter(v, "RTSP")
 	if !ok {
 		return answer(base.StatusServiceUnavailable), nil
 	}
@@ -339,7 +339,7 @@ func (h *handler) OnPlay(ctx *gortsplib.ServerHandlerOnPlayCtx) (*base.Response,
 		case <-guest.Left():
 		}
 	}(ctx.Session)
-	if x, err := (*Server)(h).hold(ctx.Conn); err == nil {
+	if x, err := (*Server)(h).use(ctx.Conn); err == nil {
 		x.reader.Key()
 	}
 	return answer(base.StatusOK), nil
@@ -352,7 +352,7 @@ func (h *handler) OnSessionClose(ctx *gortsplib.ServerHandlerOnSessionCloseCtx) 
 	}
 }
 
-// OnConnClose ends the show after the last connection.
+// OnConnClose ends the broadcast after the last connection.
 func (h *handler) OnConnClose(ctx *gortsplib.ServerHandlerOnConnCloseCtx) {
 	(*Server)(h).release(ctx.Conn)
 }

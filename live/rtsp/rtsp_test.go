@@ -1,7 +1,6 @@
 package rtsp
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -16,44 +15,36 @@ import (
 
 	"vidfilter/decode"
 	"vidfilter/internal/e2e"
-	"vidfilter/kernels"
 	"vidfilter/live"
 	"vidfilter/live/access"
 	"vidfilter/live/coded"
 	"vidfilter/live/livetest"
+	"vidfilter/live/livetest/sessions"
 	"vidfilter/live/opus"
-	"vidfilter/pipeline"
 )
 
 const token = "a-token-of-the-test"
 
 // open serves the test picture until the test ends.
-func open(t *testing.T, viewers int) (*Server, *access.Door) {
+func open(t *testing.T, viewers int) (*Server, *access.Admission) {
 	t.Helper()
-	in := live.Input{Name: "test", Kind: live.Test, Open: live.OpenPattern(live.PatternOptions{Width: 160, Height: 90, FPS: 30})}
-	s, door, _ := openInput(t, viewers, in)
-	return s, door
+	s, admission, _ := openInput(t, viewers, sessions.Pattern(live.PatternOptions{Width: 160, Height: 90, FPS: 30}))
+	return s, admission
 }
 
 // openInput serves an input.
-func openInput(t *testing.T, viewers int, in live.Input) (*Server, *access.Door, *live.Session) {
+func openInput(t *testing.T, viewers int, in live.Input) (*Server, *access.Admission, *live.Session) {
 	t.Helper()
-	cpu, err := kernels.NewCPU(1, "")
-	e2e.Must(t, err)
-	session, err := live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.Select(kernels.DefaultBilateral(1)), "auto")})
-	e2e.Must(t, err)
-	door := access.New(access.Options{Token: token, MaxViewers: viewers})
+	session, _, _ := sessions.Run(t, in)
+	admission := access.New(access.Options{Token: token, MaxViewers: viewers})
 	pool := coded.New(session, 1)
 	s, err := Listen("127.0.0.1:0", Options{
-		Encoders: pool, Sound: opus.New(session), Door: door,
+		Encoders: pool, Sound: opus.New(session), Admission: admission,
 		Hears: func() bool { st, _ := session.State(); return st.Sound },
 	})
 	e2e.Must(t, err)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { defer close(done); _ = session.Run(ctx) }()
-	t.Cleanup(func() { s.Close(); pool.Close(); cancel(); <-done; _ = cpu.Close() })
-	return s, door, session
+	t.Cleanup(func() { s.Close(); pool.Close() })
+	return s, admission, session
 }
 
 // player is a client that counts pictures.
@@ -104,49 +95,40 @@ func play(t *testing.T, s *Server, user, path string) (p *player, err error) {
 	return p, err
 }
 
-func until(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal(what)
-		}
-	}
-}
-
 func TestPlayers(t *testing.T) {
-	s, door := open(t, 2)
+	s, admission := open(t, 2)
 	view := access.ViewToken(token)
 	first, err := play(t, s, "", "/live?token="+view)
 	e2e.Must(t, err)
-	until(t, "no pictures", func() bool { return first.pictures.Load() > 5 })
+	e2e.Until(t, "pictures", func() bool { return first.pictures.Load() > 5 })
 	second, err := play(t, s, "anybody:"+token+"@", "/live")
 	e2e.Must(t, err)
-	until(t, "no pictures for the second", func() bool { return second.pictures.Load() > 5 })
-	all := door.Viewers()
+	e2e.Until(t, "pictures for the second", func() bool { return second.pictures.Load() > 5 })
+	all := admission.Viewers()
 	if len(all) != 2 || all[0].Rights != access.View || all[1].Rights != access.Control || all[0].Transport != "RTSP" || !all[0].Address.IsLoopback() {
 		t.Errorf("%+v", all)
 	}
 	if _, err := play(t, s, "", "/live?token="+view); err == nil || !strings.Contains(err.Error(), "503") {
 		t.Errorf("one more than may: %v", err)
 	}
-	door.Kick(all[0].ID, all[1])
+	admission.Kick(all[0].ID, all[1])
 	if err := first.Wait(); err == nil {
 		t.Error("it goes on")
 	}
-	until(t, "the place is taken", func() bool { return len(door.Viewers()) == 1 })
+	e2e.Until(t, "a free place", func() bool { return len(admission.Viewers()) == 1 })
 	second.Close()
-	until(t, "it encodes for nobody", func() bool {
+	e2e.Until(t, "the end of encoding", func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return len(s.holds) == 0 && s.show == nil
+		return len(s.users) == 0 && s.broadcast == nil
 	})
 	again, err := play(t, s, "", "/live/?token="+view)
 	e2e.Must(t, err)
-	until(t, "no pictures later", func() bool { return again.pictures.Load() > 5 })
+	e2e.Until(t, "pictures later", func() bool { return again.pictures.Load() > 5 })
 }
 
 func TestRefusals(t *testing.T) {
-	s, door := open(t, 2)
+	s, admission := open(t, 2)
 	for address, want := range map[string]string{
 		"/live": "401", "/live?token=wrong": "401", "/live?token=": "401", "/other?token=" + token: "404", "/?token=" + token: "404",
 	} {
@@ -157,30 +139,30 @@ func TestRefusals(t *testing.T) {
 	if _, err := play(t, s, "user:wrong@", "/live"); err == nil {
 		t.Error("a wrong password")
 	}
-	if n := len(door.Viewers()); n != 0 || s.show != nil {
+	if n := len(admission.Viewers()); n != 0 || s.broadcast != nil {
 		t.Errorf("%d got in", n)
 	}
 }
 
 // Close ends with players there.
 func TestClose(t *testing.T) {
-	s, door := open(t, 2)
+	s, admission := open(t, 2)
 	p, err := play(t, s, "", "/live?token="+token)
 	e2e.Must(t, err)
-	until(t, "no pictures", func() bool { return p.pictures.Load() > 2 })
+	e2e.Until(t, "pictures", func() bool { return p.pictures.Load() > 2 })
 	s.Close()
 	if err := p.Wait(); err == nil {
 		t.Error("it goes on")
 	}
-	until(t, "the place is taken", func() bool { return len(door.Viewers()) == 0 })
+	e2e.Until(t, "a free place", func() bool { return len(admission.Viewers()) == 0 })
 }
 
 // TestSound: a player of a file gets beeps when it gets their flashes. The library's reports, which
 // bring them together exactly, come every ten seconds only.
 func TestSound(t *testing.T) {
 	path := livetest.Flashing(t)
-	s, _, session := openInput(t, 2, live.Input{Name: path, Kind: live.File, Loop: true, Open: live.OpenFile(path, decode.Options{})})
-	until(t, "no sound", func() bool { st, _ := session.State(); return st.Sound })
+	s, _, session := openInput(t, 2, sessions.Loop(path))
+	e2e.Until(t, "sound", func() bool { st, _ := session.State(); return st.Sound })
 	u, err := base.ParseURL(fmt.Sprintf("rtsp://%s/live?token=%s", s.Addr(), token))
 	e2e.Must(t, err)
 	tcp := gortsplib.ProtocolTCP
@@ -198,12 +180,7 @@ func TestSound(t *testing.T) {
 	e2e.Must(t, c.SetupAll(desc.BaseURL, desc.Medias))
 	decoder, err := h264.CreateDecoder()
 	e2e.Must(t, err)
-	cpu, err := kernels.NewCPU(1, "")
-	e2e.Must(t, err)
-	t.Cleanup(func() { _ = cpu.Close() })
-	pool := pipeline.NewPool(cpu, 4)
-	t.Cleanup(pool.Close)
-	shown, err := decode.OpenStream("h264", pool, decode.StreamOptions{Threads: 1})
+	shown, err := decode.OpenStream("h264", livetest.Pool(t, 4), decode.StreamOptions{Threads: 1})
 	e2e.Must(t, err)
 	t.Cleanup(shown.Close)
 	heard := livetest.NewBeeps(t)
@@ -237,7 +214,7 @@ func TestSound(t *testing.T) {
 	if _, err := c.Play(nil); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "no flashes and beeps", func() bool { return len(flashes) > 3 && len(beeps) > 3 })
+	e2e.Until(t, "flashes and beeps", func() bool { return len(flashes) > 3 && len(beeps) > 3 })
 	c.Close()
 	close(flashes)
 	close(beeps)

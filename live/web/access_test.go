@@ -33,7 +33,7 @@ func TestLookOnly(t *testing.T) {
 		t.Errorf("%v", st)
 	}
 	before, _ := p.session.State()
-	guest := p.door.Viewers()[0]
+	guest := p.admission.Viewers()[0]
 	for _, m := range []string{
 		`{"type":"set","filter":{"radius":7}}`, `{"type":"freeze","on":true}`, `{"type":"restart"}`, `{"type":"camera","on":true,"codec":"jpeg"}`,
 		`{"type":"camera","on":false,"error":"NotAllowedError"}`, fmt.Sprintf(`{"type":"kick","guest":%d}`, guest.ID), `{"type":"record","do":"start"}`,
@@ -49,7 +49,7 @@ func TestLookOnly(t *testing.T) {
 	c.say(`{"type":"ping","t":1}`)
 	c.message("pong") // it is still there
 	after, _ := p.session.State()
-	if after.Filter != before.Filter || after.Side != "" || after.Frozen || strings.Contains(after.Message, "allow") || !p.remote.Wanted() || len(p.door.Viewers()) != 1 {
+	if after.Filter != before.Filter || after.Side != "" || after.Frozen || strings.Contains(after.Message, "allow") || !p.remote.Wanted() || len(p.admission.Viewers()) != 1 {
 		t.Errorf("before %+v, after %+v", before, after)
 	}
 	c.say(`{"type":"hello","version":1,"video":"avc"}`)
@@ -125,7 +125,7 @@ func TestGuests(t *testing.T) {
 
 // Players bring the token with each request.
 func TestPlayerTokens(t *testing.T) {
-	p := open(t, Options{Door: door(1, nil)})
+	p := open(t, Options{Admission: admission(1, nil)})
 	for _, c := range []struct {
 		query string
 		auth  string
@@ -152,14 +152,14 @@ func TestPlayerTokens(t *testing.T) {
 		"Sec-WebSocket-Key", "AAAAAAAAAAAAAAAAAAAAAA==").StatusCode; got != http.StatusSwitchingProtocols {
 		t.Errorf("the socket with a token in its address: %d", got)
 	}
-	if n := len(p.door.Viewers()); n != 0 {
+	if n := len(p.admission.Viewers()); n != 0 {
 		t.Errorf("%d got in by it", n)
 	}
 }
 
 // /stream.ts is a stream for players, who count and can be sent away.
 func TestStream(t *testing.T) {
-	p := open(t, Options{Door: door(1, nil)})
+	p := open(t, Options{Admission: admission(1, nil)})
 	if got := p.do("GET", "/stream.ts", "").StatusCode; got != http.StatusUnauthorized {
 		t.Errorf("without a token: %d", got)
 	}
@@ -176,11 +176,11 @@ func TestStream(t *testing.T) {
 	if got := p.do("GET", "/stream.ts", "", "Authorization", "Bearer "+testToken).StatusCode; got != http.StatusServiceUnavailable {
 		t.Errorf("one more than may: %d", got)
 	}
-	all := p.door.Viewers()
+	all := p.admission.Viewers()
 	if len(all) != 1 || all[0].Transport != "MPEG-TS" || all[0].Rights != access.View {
 		t.Fatalf("%+v", all)
 	}
-	p.door.Kick(all[0].ID, all[0])
+	p.admission.Kick(all[0].ID, all[0])
 	_, _ = io.Copy(io.Discard, resp.Body)
 	p.leave(0)
 }
@@ -189,7 +189,7 @@ func TestStream(t *testing.T) {
 func TestWrongTokens(t *testing.T) {
 	var mu sync.Mutex
 	var told []string
-	p := open(t, Options{Door: door(4, func(s string) {
+	p := open(t, Options{Admission: admission(4, func(s string) {
 		mu.Lock()
 		defer mu.Unlock()
 		told = append(told, s)

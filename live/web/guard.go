@@ -35,14 +35,17 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		}
 		site.Harden(w.Header(), s.policy(r))
 		w.Header().Set("Referrer-Policy", "same-origin") // with none, forms lack their origin
-		if !s.sameOrigin(r) && s.shared(r.URL.Path) {
+		if !s.sameOrigin(r) {
+			// Pages of other sites may use the paths added by Handle if their requests hold the token.
+			// A cookie, which the browser would add by itself, gives them nothing, so any site may try.
+			if _, shared := s.extra(r.URL.Path); !shared {
+				site.Refuse(w, http.StatusForbidden, "another site asks for this: open the page itself")
+				return
+			}
 			shareHeaders(w.Header())
 			if preflight(w, r) {
 				return
 			}
-		} else if !s.sameOrigin(r) {
-			site.Refuse(w, http.StatusForbidden, "another site asks for this: open the page itself")
-			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, s.largest(r.URL.Path))
 		next.ServeHTTP(w, r)
@@ -75,7 +78,7 @@ func (s *Server) extra(path string) (x foreignPath, ok bool) {
 func (s *Server) who(r *http.Request, inQuery bool) (v access.Visitor, wrong bool) {
 	v.Address = site.Address(r.RemoteAddr)
 	if c, err := r.Cookie(cookieName(r)); err == nil && s.sameOrigin(r) {
-		if v.Rights = s.o.Door.Cookie(c.Value); v.Rights > access.None {
+		if v.Rights = s.o.Admission.Cookie(c.Value); v.Rights > access.None {
 			v.Cookie = c.Value
 			return v, false
 		}
@@ -88,7 +91,7 @@ func (s *Server) who(r *http.Request, inQuery bool) (v access.Visitor, wrong boo
 	if !given {
 		return v, false
 	}
-	v.Rights = s.o.Door.Token(strings.TrimSpace(token))
+	v.Rights = s.o.Admission.Token(strings.TrimSpace(token))
 	return v, v.Rights == access.None
 }
 
@@ -97,7 +100,7 @@ func (s *Server) known(needed access.Rights, inQuery bool, next http.Handler) ht
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v, wrong := s.who(r, inQuery)
 		switch {
-		case wrong && !s.o.Door.Wrong(r.Context(), v.Address):
+		case wrong && !s.o.Admission.Wrong(r.Context(), v.Address):
 			w.Header().Set("Connection", "close")
 			site.Refuse(w, http.StatusTooManyRequests, "too many wrong tokens")
 		case v.Rights == access.None:
@@ -183,9 +186,9 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	}
 	// People copy the part after the # of the address.
 	token = token[strings.LastIndexByte(token, '#')+1:]
-	cookie, opened, rights := s.o.Door.Login(token)
+	cookie, opened, rights := s.o.Admission.Login(token)
 	if rights == access.None {
-		if token != "" && !s.o.Door.Wrong(r.Context(), site.Address(r.RemoteAddr)) {
+		if token != "" && !s.o.Admission.Wrong(r.Context(), site.Address(r.RemoteAddr)) {
 			w.Header().Set("Connection", "close")
 			site.Refuse(w, http.StatusTooManyRequests, "too many wrong tokens")
 			return
@@ -205,4 +208,24 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	default:
 		w.WriteHeader(http.StatusNoContent)
 	}
+}
+
+// shareHeaders lets another site's page read the answer.
+func shareHeaders(h http.Header) {
+	h.Set("Access-Control-Allow-Origin", "*")
+	h.Set("Access-Control-Expose-Headers", "Location, Link, Retry-After")
+	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
+}
+
+// preflight answers the question that a browser asks before such a request. It holds no token.
+func preflight(w http.ResponseWriter, r *http.Request) (answered bool) {
+	if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
+		return false
+	}
+	h := w.Header()
+	h.Set("Access-Control-Allow-Methods", "DELETE, GET, OPTIONS, PATCH, POST")
+	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, If-Match")
+	h.Set("Access-Control-Max-Age", "600")
+	w.WriteHeader(http.StatusNoContent)
+	return true
 }

@@ -2,14 +2,11 @@ package web
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
-	"time"
 
 	"vidfilter/internal/site"
-	"vidfilter/internal/wake"
 	"vidfilter/live"
 	"vidfilter/live/coded"
 	"vidfilter/live/preview"
@@ -50,7 +47,7 @@ func (s *Server) mjpeg(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer done()
-	j := &jpegs{view: view, pool: s.o.Encoders, next: make(chan []byte, 1), ended: make(chan struct{}, 1)}
+	j := &jpegs{coded.NewQueue(1), view, s.o.Encoders}
 	member := s.o.Encoders.Join(j)
 	defer member.Leave()
 	w.Header().Set("Content-Type", "multipart/x-mixed-replace; boundary="+boundary)
@@ -62,10 +59,9 @@ const jpegRate = 30e6
 
 // jpegs is a client of the pool with room for one picture.
 type jpegs struct {
-	view  plainView
-	pool  *coded.EncoderPool
-	next  chan []byte
-	ended chan struct{}
+	coded.Queue
+	view plainView
+	pool *coded.EncoderPool
 }
 
 // send writes pictures with a boundary behind each, since browsers wait for that before they show
@@ -73,34 +69,20 @@ type jpegs struct {
 func (j *jpegs) send(ctx context.Context, m *coded.Subscriber, w *timedWriter) error {
 	begin := "--" + boundary + "\r\n"
 	for {
-		select {
-		case b := <-j.next:
-			m.Ready()
-			head := fmt.Sprintf("%sContent-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n", begin, len(b))
-			if _, err := w.Write(slices.Concat([]byte(head), b, []byte("\r\n--"+boundary+"\r\n"))); err != nil {
-				return err
-			}
-			begin = ""
-		case <-j.ended:
-			return errors.New("the session has ended")
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		p, err := j.Next(ctx)
+		if err != nil {
+			return err
 		}
+		m.Ready()
+		head := fmt.Sprintf("%sContent-Type: image/jpeg\r\nContent-Length: %d\r\n\r\n", begin, len(p.Data))
+		if _, err := w.Write(slices.Concat([]byte(head), p.Data, []byte("\r\n--"+boundary+"\r\n"))); err != nil {
+			return err
+		}
+		begin = ""
 	}
 }
 
 func (j *jpegs) Want() coded.EncoderKey {
 	return coded.EncoderKey{Kind: preview.JPEG, View: j.view.View, Sides: j.view.sides, Display: j.pool.Display()}
 }
-func (j *jpegs) Rate() float64           { return jpegRate }
-func (j *jpegs) Interval() time.Duration { return 0 }
-func (j *jpegs) Room() bool              { return len(j.next) == 0 }
-func (j *jpegs) Refuse(error)            {}
-func (j *jpegs) End()                    { wake.Up(j.ended) }
-
-func (j *jpegs) Take(p coded.Picture) {
-	select {
-	case j.next <- p.Data:
-	default: // only the pool puts pictures in, when there is room
-	}
-}
+func (j *jpegs) Rate() float64 { return jpegRate }

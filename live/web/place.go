@@ -8,7 +8,7 @@ import (
 	"vidfilter/live"
 )
 
-// follow tells a page where in a file the picture is.
+// follow reports to a page where in a file the picture is.
 func (v *viewer) follow(ctx context.Context) error {
 	if v.server.o.Input.Kind != live.File {
 		return nil

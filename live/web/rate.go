@@ -82,7 +82,7 @@ const (
 	fewest, most = 2, 12 // pictures on their way
 )
 
-func newFlow() *rateControl {
+func newRateControl() *rateControl {
 	return &rateControl{rate: firstRate, most: jpegMost, interval: time.Second / 30, period: time.Second / 30, growth: pardon}
 }
 

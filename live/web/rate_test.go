@@ -74,7 +74,7 @@ func play(f *rateControl, l *line, seconds int) (worst time.Duration, sent int) 
 }
 
 func TestFlowFillsAFastLine(t *testing.T) {
-	f := newFlow()
+	f := newRateControl()
 	worst, sent := play(f, &line{way: time.Millisecond}, 20)
 	if f.rate != jpegMost || worst > 5*time.Millisecond || sent < 298 {
 		t.Errorf("rate %.0f, worst %v, %d pictures", f.rate, worst, sent)
@@ -84,7 +84,7 @@ func TestFlowFillsAFastLine(t *testing.T) {
 // A line of 2 Mbit/s must not grow a queue, and must carry most of the pictures.
 func TestFlowOnAThinLine(t *testing.T) {
 	for _, bits := range []float64{500e3, 2e6, 10e6} {
-		f := newFlow()
+		f := newRateControl()
 		worst, sent := play(f, &line{bits: bits, way: 20 * time.Millisecond}, 40)
 		if worst > 200*time.Millisecond || sent < 300 {
 			t.Errorf("%.1f Mbit/s: worst %v, %d pictures", bits/1e6, worst, sent)
@@ -97,7 +97,7 @@ func TestFlowOnAThinLine(t *testing.T) {
 
 // A long line is kept full, with several pictures in flight.
 func TestFlowOnALongLine(t *testing.T) {
-	f := newFlow()
+	f := newRateControl()
 	worst, sent := play(f, &line{bits: 50e6, way: 150 * time.Millisecond}, 40)
 	if sent < 570 || worst > 300*time.Millisecond || f.rate < 10e6 {
 		t.Errorf("rate %.0f, worst %v, %d pictures", f.rate, worst, sent)
@@ -106,7 +106,7 @@ func TestFlowOnALongLine(t *testing.T) {
 
 // A page that is slow to draw gets fewer pictures, not worse ones.
 func TestFlowToASlowPage(t *testing.T) {
-	f := newFlow()
+	f := newRateControl()
 	worst, sent := play(f, &line{slow: 70 * time.Millisecond, way: time.Millisecond}, 60)
 	if f.rate < firstRate/2 || worst > 300*time.Millisecond || sent < 390 {
 		t.Errorf("rate %.0f, worst %v, %d pictures", f.rate, worst, sent)
@@ -115,7 +115,7 @@ func TestFlowToASlowPage(t *testing.T) {
 
 // Unacknowledged pictures block the flow until a later one is acknowledged.
 func TestFlowWithoutAnAnswer(t *testing.T) {
-	f := newFlow()
+	f := newRateControl()
 	now := time.Unix(1000, 0)
 	id := uint32(1<<32 - 2) // wraps
 	for f.room() {
@@ -160,7 +160,7 @@ func TestFlowIsBoundedBySize(t *testing.T) {
 		samples int
 		most    float64
 	}{{640 * 720, 4e6}, {1280 * 1440, 11.06e6}, {1920 * 2160, 20e6}} {
-		f := newFlow()
+		f := newRateControl()
 		f.size(c.samples)
 		if f.rate < c.most/2 || f.rate > c.most {
 			t.Errorf("%d samples: the first rate is %.0f", c.samples, f.rate)
@@ -189,7 +189,7 @@ func decoding(f *rateControl, now time.Time, seconds int, samples, bits time.Dur
 func TestFlowToALateDecoder(t *testing.T) {
 	const ms = time.Millisecond
 	now, full := time.Unix(1000, 0), 1920*2160
-	f := newFlow()
+	f := newRateControl()
 	f.size(full)
 	now = decoding(f, now, 60, 30*ms, 40*ms)
 	if f.smaller != 0 || f.rate > 15e6 || f.rate < 5e6 {

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"vidfilter/internal/e2e"
+
 	"github.com/coder/websocket"
 )
 
@@ -62,11 +64,8 @@ func TestViewersShareAnEncoder(t *testing.T) {
 	}
 	a.c.CloseNow()
 	p.leave(1)
-	for n := pages[1].len(); pages[1].len() < n+5; time.Sleep(time.Millisecond) {
-		if p.ctx.Err() != nil {
-			t.Fatal("when one page has left, the other gets nothing")
-		}
-	}
+	n := pages[1].len()
+	e2e.Until(t, "pictures for the other page", func() bool { return pages[1].len() >= n+5 })
 }
 
 // A page that shows one picture of the pair gets no other, and both again at once even while the

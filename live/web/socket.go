@@ -46,13 +46,13 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.viewing.Done()
-	guest, ok := s.o.Door.Enter(visitor, "page")
+	guest, ok := s.o.Admission.Enter(visitor, "page")
 	if !ok {
 		_ = c.Close(closedFull, access.Full)
 		return
 	}
 	defer guest.Leave()
-	v := &viewer{server: s, conn: c, guest: guest, flow: newFlow(), queue: make(chan any, mostQueued), kind: make(chan preview.Kind, 1), ear: make(chan struct{}, 1)}
+	v := &viewer{server: s, conn: c, guest: guest, flow: newRateControl(), queue: make(chan any, mostQueued), kind: make(chan preview.Kind, 1), soundChanged: make(chan struct{}, 1)}
 	defer context.AfterFunc(s.ctx, func() { _ = c.Close(closedEnd, "vidfilter has ended") })()
 	v.run()
 }
@@ -68,9 +68,9 @@ type viewer struct {
 
 	member atomic.Pointer[coded.Subscriber] // nil before its hello
 
-	hears  atomic.Bool   // the page plays sound
-	ear    chan struct{} // holds an element when that may have changed
-	speaks atomic.Bool   // its own camera is shown
+	hears        atomic.Bool   // the page plays sound
+	soundChanged chan struct{} // holds an element when that may have changed
+	speaks       atomic.Bool   // its own camera is shown
 
 	measured time.Time // for the receiving goroutine
 
@@ -180,13 +180,13 @@ func (v *viewer) tell(ctx context.Context) error {
 
 func (v *viewer) stateMessage(st live.State) stateMessage {
 	s := v.server
-	all := s.o.Door.Viewers()
+	all := s.o.Admission.Viewers()
 	m := stateMessage{
 		Type: "state", Version: s.o.Version, Input: s.o.Input.Name, Source: s.o.Input.Kind, State: st,
 		Backend: s.o.Backend, Start: s.session.Start(), Options: st.Filter.Controls(),
 		Presets: live.Presets(), Restore: s.o.Restore && !st.Touched && v.guest.Rights >= access.Control,
 		Automatic: st.Filter.Automatic(), Command: s.o.Command(st.Filter), Viewers: len(all),
-		MaxViewers: s.o.Door.Most(), Rights: v.guest.Rights, CameraWanted: s.o.Remote != nil && s.o.Remote.Wanted(),
+		MaxViewers: s.o.Admission.Most(), Rights: v.guest.Rights, CameraWanted: s.o.Remote != nil && s.o.Remote.Wanted(),
 	}
 	m.Words = st.Filter.Words()
 	if st.Other != nil {

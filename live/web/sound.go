@@ -17,7 +17,7 @@ func (v *viewer) hear(ctx context.Context) error {
 			}
 		}
 		select {
-		case <-v.ear:
+		case <-v.soundChanged:
 		case <-ctx.Done():
 			return nil
 		}
@@ -35,7 +35,7 @@ func (v *viewer) listen(ctx context.Context) error {
 			if err := v.sound(ctx, p); err != nil {
 				return err
 			}
-		case <-v.ear:
+		case <-v.soundChanged:
 		case <-ctx.Done():
 			return nil
 		}

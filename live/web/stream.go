@@ -17,7 +17,7 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request, transport string)
 		site.Refuse(w, http.StatusServiceUnavailable, "vidfilter has ended")
 		return nil, nil
 	}
-	guest, ok := s.o.Door.Enter(VisitorOf(r.Context()), transport)
+	guest, ok := s.o.Admission.Enter(VisitorOf(r.Context()), transport)
 	if !ok {
 		s.viewing.Done()
 		site.Refuse(w, http.StatusServiceUnavailable, access.Full)

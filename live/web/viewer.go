@@ -65,7 +65,7 @@ func (v *viewer) handle(ctx context.Context, m message) error {
 		return v.look(m.View)
 	case "sound":
 		v.hears.Store(m.On)
-		wake.Up(v.ear)
+		wake.Up(v.soundChanged)
 	case "set":
 		if m.Filter == nil {
 			return nil
@@ -94,7 +94,7 @@ func (v *viewer) handle(ctx context.Context, m message) error {
 	case "camera":
 		return v.camera(ctx, m)
 	case "kick":
-		v.server.o.Door.Kick(m.Guest, v.guest)
+		v.server.o.Admission.Kick(m.Guest, v.guest)
 	}
 	return nil
 }

@@ -37,11 +37,11 @@ type Options struct {
 	Backend string // name of the filtering device, for display
 	Input   live.Input
 
-	Door     *access.Door
-	Encoders *coded.EncoderPool
-	Sound    *opus.Stream
-	Hosts    []string // host names of the page beside those of this machine
-	TLS      bool     // the pages go out over TLS
+	Admission *access.Admission
+	Encoders  *coded.EncoderPool
+	Sound     *opus.Stream
+	Hosts     []string // host names of the page beside those of this machine
+	TLS       bool     // the pages go out over TLS
 
 	Restore bool // pages may set the filter of an earlier visit, if nobody has set it yet
 
@@ -56,7 +56,7 @@ type Options struct {
 	Remote    *live.Remote          // the browser camera, nil for other inputs
 }
 
-// Recording is how a recording does.
+// Recording is the state of a recording.
 type Recording struct {
 	File    string  `json:"file"`
 	Seconds float64 `json:"seconds"`
@@ -84,7 +84,7 @@ type Server struct {
 func New(s *live.Session, o Options) *Server {
 	ctx, cancel := context.WithCancel(context.Background())
 	x := &Server{session: s, o: o, ctx: ctx, cancel: cancel, changed: make(chan struct{})}
-	o.Door.OnChange(x.Changed)
+	o.Admission.OnChange(x.Changed)
 	return x
 }
 

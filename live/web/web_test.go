@@ -27,21 +27,22 @@ import (
 	"vidfilter/live"
 	"vidfilter/live/access"
 	"vidfilter/live/coded"
+	"vidfilter/live/livetest/sessions"
 	"vidfilter/live/opus"
 )
 
 // page is a session and its server.
 type page struct {
-	t       *testing.T
-	ctx     context.Context
-	url     string
-	session *live.Session
-	server  *Server
-	door    *access.Door
-	remote  *live.Remote
+	t         *testing.T
+	ctx       context.Context
+	url       string
+	session   *live.Session
+	server    *Server
+	admission *access.Admission
+	remote    *live.Remote
 }
 
-func door(viewers int, tell func(string)) *access.Door {
+func admission(viewers int, tell func(string)) *access.Admission {
 	return access.New(access.Options{Token: testToken, Once: testOnce, MaxViewers: viewers, Tell: tell})
 }
 
@@ -50,20 +51,17 @@ const (
 	testOnce  = "once-only"
 )
 
-// open starts a session and its page, for four viewers unless o has a door.
+// open starts a session and its page, for four viewers unless o has an Admission.
 func open(t *testing.T, o Options) *page {
 	t.Helper()
-	cpu, err := kernels.NewCPU(1, "")
-	e2e.Must(t, err)
-	in := live.Input{Name: "test", Kind: live.Test, Open: live.OpenPattern(live.PatternOptions{Width: 160, Height: 90, FPS: 60})}
+	in := sessions.Pattern(live.PatternOptions{Width: 160, Height: 90, FPS: 60})
 	p := &page{t: t}
 	if o.Remote != nil {
 		p.remote = o.Remote
 		in = live.Input{Name: "browser", Kind: live.Browser, Again: true, Open: o.Remote.Open}
 	}
-	p.session, err = live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.Select(kernels.DefaultBilateral(1)), "auto")})
-	e2e.Must(t, err)
-	o.Version, o.Backend, o.Input = "1.2.3", cpu.Name(), in
+	p.session, _, _ = sessions.Run(t, in)
+	o.Version, o.Backend, o.Input = "1.2.3", "CPU", in
 	o.Command = func(f live.Filter) string {
 		return fmt.Sprint("vidfilter -r ", kernels.Of[kernels.Bilateral](f.Selection).Radius)
 	}
@@ -77,27 +75,16 @@ func open(t *testing.T, o Options) *page {
 	if o.Recording == nil {
 		o.Recording = func() (*Recording, string) { return nil, "not here" }
 	}
-	if o.Door == nil {
-		o.Door = door(4, nil)
+	if o.Admission == nil {
+		o.Admission = admission(4, nil)
 	}
-	p.door, o.Encoders, o.Sound = o.Door, coded.New(p.session, 1), opus.New(p.session)
+	p.admission, o.Encoders, o.Sound = o.Admission, coded.New(p.session, 1), opus.New(p.session)
 	p.server = New(p.session, o)
 	h := httptest.NewServer(p.server.Handler())
 	p.url = h.URL
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { defer close(done); _ = p.session.Run(ctx) }()
 	var stop context.CancelFunc
 	p.ctx, stop = context.WithTimeout(t.Context(), 20*time.Second)
-	t.Cleanup(func() {
-		p.server.Close()
-		o.Encoders.Close()
-		h.Close()
-		cancel()
-		<-done
-		stop()
-		_ = cpu.Close()
-	})
+	t.Cleanup(func() { p.server.Close(); o.Encoders.Close(); h.Close(); stop() })
 	return p
 }
 
@@ -152,12 +139,7 @@ func (p *page) dial(cookie string) *client {
 // leave waits until n viewers are left: a socket's end is seen before its place is free.
 func (p *page) leave(n int) {
 	p.t.Helper()
-	for len(p.door.Viewers()) > n {
-		if p.ctx.Err() != nil {
-			p.t.Fatalf("%d viewers are left, not %d", len(p.door.Viewers()), n)
-		}
-		time.Sleep(time.Millisecond)
-	}
+	e2e.Until(p.t, fmt.Sprintf("%d viewers", n), func() bool { return len(p.admission.Viewers()) <= n })
 }
 
 type client struct {
@@ -327,7 +309,7 @@ func TestLogin(t *testing.T) {
 }
 
 func TestTooManyViewers(t *testing.T) {
-	p := open(t, Options{Door: door(2, nil)})
+	p := open(t, Options{Admission: admission(2, nil)})
 	cookie := p.cookie(testToken)
 	view := func() *client {
 		c := p.dial(cookie)
@@ -524,7 +506,7 @@ func TestBadMessages(t *testing.T) {
 func TestNoHello(t *testing.T) {
 	patience = 200 * time.Millisecond
 	defer func() { patience = silent }()
-	p := open(t, Options{Door: door(1, nil)})
+	p := open(t, Options{Admission: admission(1, nil)})
 	cookie := p.cookie(testToken)
 	c := p.dial(cookie)
 	for {
@@ -744,15 +726,12 @@ func FuzzMessages(f *testing.F) {
 	})
 }
 
-// FuzzRequests sends anything to the page: without the token or a cookie nobody sees a picture or
+// FuzzRequests sends anything to the page: without the token or a cookie no one sees a picture or
 // gets a cookie, and names and pages of elsewhere are refused.
 func FuzzRequests(f *testing.F) {
-	in := live.Input{Name: "test", Kind: live.Test, Open: live.OpenPattern(live.PatternOptions{Width: 16, Height: 16, FPS: 1})}
-	cpu, err := kernels.NewCPU(1, "")
-	e2e.Must(f, err)
-	session, err := live.New(live.Options{Input: in, Backend: cpu, Filter: live.FilterOf(kernels.Select(kernels.DefaultBilateral(1)), "auto")})
-	e2e.Must(f, err)
-	s := New(session, Options{Version: "1", Input: in, Door: door(4, nil)})
+	in := sessions.Pattern(live.PatternOptions{Width: 16, Height: 16, FPS: 1})
+	session, _ := sessions.New(f, in)
+	s := New(session, Options{Version: "1", Input: in, Admission: admission(4, nil)})
 	s.Handle("/extra/", access.View, 100, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(w, r.Body)
 		w.Header().Set("X-Secret", "seen")

@@ -111,7 +111,7 @@ func (l *liveRun) listenRTSP(at address, token string) (err error) {
 		return nil
 	}
 	l.rtsp, err = rtsp.Listen(l.o.RTSP, rtsp.Options{
-		Encoders: l.pool, Sound: l.sound, Door: l.door, Secure: at.secure,
+		Encoders: l.pool, Sound: l.sound, Admission: l.door, Secure: at.secure,
 		Hears: func() bool {
 			st, _ := l.session.State()
 			return st.Sound

@@ -83,7 +83,7 @@ type liveRun struct {
 
 	backend kernels.Backend
 	session *live.Session
-	door    *access.Door
+	door    *access.Admission
 	pool    *coded.EncoderPool
 	sound   *opus.Stream
 	device  *output.VirtualCamera // nil unless --output is one
@@ -147,7 +147,7 @@ func (l *liveRun) run(ctx context.Context) (err error) {
 		return l.serve(ctx, at, token, once)
 	}
 	o := web.Options{
-		Version: cli.Version(), Backend: l.backend.Name(), Input: l.input, Door: l.door, Encoders: l.pool, Sound: l.sound, Hosts: at.hosts, TLS: at.secure != nil,
+		Version: cli.Version(), Backend: l.backend.Name(), Input: l.input, Admission: l.door, Encoders: l.pool, Sound: l.sound, Hosts: at.hosts, TLS: at.secure != nil,
 		Command: l.o.liveCommand, Remote: remote,
 		JobFile: l.o.jobFile, ReadJobFile: l.o.readJobFile, Restore: !l.o.filterGiven,
 		Recording: l.record.state, Record: l.record.do,

@@ -86,9 +86,8 @@ func openFirefox(t *testing.T) *firefox {
 		for lines.Scan() {
 		}
 	}()
-	if f.conn, _, err = websocket.Dial(ctx, address+"/session", nil); err != nil {
-		t.Fatal(err)
-	}
+	f.conn, _, err = websocket.Dial(ctx, address+"/session", nil)
+	e2e.Must(t, err)
 	f.conn.SetReadLimit(16 << 20)
 	f.must("session.new", map[string]any{"capabilities": map[string]any{}})
 	var tree struct {

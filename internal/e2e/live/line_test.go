@@ -29,9 +29,8 @@ func between(t *testing.T, s *serving, bits float64) (*line, string) {
 	u, err := url.Parse(s.url)
 	e2e.Must(t, err)
 	l := &line{to: u.Host, bits: bits}
-	if l.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
-		t.Fatal(err)
-	}
+	l.listener, err = net.Listen("tcp", "127.0.0.1:0")
+	e2e.Must(t, err)
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for {

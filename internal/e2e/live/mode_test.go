@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
 	"vidfilter/internal/e2e"
 )
 
@@ -59,4 +62,48 @@ func TestSave(t *testing.T) {
 func insert(address, query string) string {
 	base, token, _ := strings.Cut(address, "#")
 	return base + query + "#" + token
+}
+
+// The page crops, scales and sharpens by fields under Advanced. A text is taken by Enter, and one
+// that is refused changes nothing.
+func TestFraming(t *testing.T) {
+	t.Parallel()
+	s := serve(t, "-i", "test", "--size", "640x360", "-r", "1")
+	p := look(t, s.url)
+	p.until("vidfilter.drawn > 5")
+	p.run("document.getElementById('advanced').open = true")
+	field := func(name string) string { return `document.getElementById("f-` + name + `")` }
+	enter := func(name, text, last string) {
+		p.run("%[1]s.focus(); %[1]s.select()", field(name))
+		p.do(chromedp.KeyEvent(text + last))
+	}
+	shape := func() string { return eval[string](p, "document.getElementById('stage').dataset.shape") }
+	if got := eval[string](p, field("scale")+".placeholder"); got != "SIZE" {
+		t.Errorf("the placeholder is %q", got)
+	}
+	enter("crop", "320:180:0:0", "")
+	p.drawn(3)
+	if got := shape(); got != "640/360" {
+		t.Errorf("while typing: %s", got)
+	}
+	p.do(chromedp.KeyEvent(kb.Enter))
+	p.until("document.getElementById('stage').dataset.shape === '320/180'")
+	enter("scale", "160:-2", kb.Tab)
+	p.until("document.getElementById('stage').dataset.shape === '160/90'")
+	slide(p, "sharpen", 0.5)
+	p.until("vidfilter.state.filter.sharpen > 0.4 && vidfilter.state.shown.width === 160")
+	p.until("document.getElementById('what').textContent.includes('640x360 → 160x90')")
+	for text, why := range map[string]string{"nonsense": "not W:H:X:Y", "auto": "looks at a whole video", "640:180:64:0": "reaches beyond the picture of 640x360"} {
+		enter("crop", text, kb.Enter)
+		p.until("document.getElementById('f-crop-wrong').textContent.includes(%q)", why)
+		p.until("vidfilter.state.filter.crop === '320:180:0:0'")
+	}
+	p.do(chromedp.KeyEvent(kb.Escape))
+	p.until("document.getElementById('f-crop-wrong').hidden && " + field("crop") + ".value === '320:180:0:0'")
+	if got := eval[string](p, "document.getElementById('command').textContent"); !strings.Contains(got, "--crop 320:180:0:0 --sharpen 0.5") || !strings.Contains(got, "--scale 160:-2") {
+		t.Errorf("the command is %s", got)
+	}
+	enter("crop", " ", kb.Enter)
+	enter("scale", " ", kb.Enter)
+	p.until("document.getElementById('stage').dataset.shape === '640/360'")
 }

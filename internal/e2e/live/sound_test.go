@@ -12,17 +12,8 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"vidfilter/internal/e2e"
+	"vidfilter/live/livetest"
 )
-
-// flashing returns a clip of 2 seconds that turns white and beeps at once: each half second, 0.2 s
-// after its begin, for 0.1 s.
-func flashing(t *testing.T) string {
-	t.Helper()
-	e2e.NeedsFFmpeg(t)
-	return e2e.Clip(t, "flash.mp4", `-f lavfi -i color=black:s=160x90:r=25:d=2
-		-f lavfi -i aevalsrc=if(between(mod(t\,0.5)\,0.2\,0.3)\,0.5*sin(2*PI*1000*t)\,0):s=44100:d=2
-		-vf drawbox=color=white:t=fill:enable=between(mod(t\,0.5)\,0.199\,0.299) -pix_fmt yuv420p -c:v libx264 -c:a aac`)
-}
 
 // eavesdrop notes when flashes are drawn and when beeps leave the speakers, by the page's clock, in
 // ms. A beep begins in the samples that the page hands to WebAudio, at a time of its clock.
@@ -86,7 +77,7 @@ func (p *page) apart() float64 {
 // TestSound: the sound of a file is heard when its picture is shown. It is off at first, it is kept
 // for the next visit, and it keeps quiet while the picture is frozen.
 func TestSound(t *testing.T) {
-	s := serve(t, "-i", flashing(t), "--loop", "-r", "1")
+	s := serve(t, "-i", livetest.Flashing(t), "--loop", "-r", "1")
 	p := blank(t, lifetime, chromedp.Flag("autoplay-policy", "document-user-activation-required"))
 	p.navigate(s.url)
 	const pressed = "document.getElementById('sound-on').getAttribute('aria-pressed') === '%v'"

@@ -169,10 +169,7 @@ func (r *rig) framed(p *Pair, n, width, height, step, by int, f Filter) {
 
 // Pictures are cropped, filtered, and scaled, and viewers see the same part of the original.
 func TestFraming(t *testing.T) {
-	h := newHand()
-	r := start(t, h.input(Camera))
-	w := r.Watch(1)
-	defer w.Close()
+	h, r, w := watch(t, Camera, Options{})
 	now := func() Filter { st, _ := r.State(); return st.Filter }
 	h.take(r, 0)
 	r.framed(r.next(w), 0, 32, 18, 1, 0, now())
@@ -223,12 +220,8 @@ func TestFraming(t *testing.T) {
 
 // Settings that are compared crop and scale alike.
 func TestFramingOfSides(t *testing.T) {
-	h := newHand()
-	r := start(t, h.input(Camera))
-	w := r.Watch(1)
-	defer w.Close()
-	h.take(r, 0)
-	r.next(w).Release()
+	h, r, w := watch(t, Camera, Options{})
+	h.pass(r, w, 0)
 	r.Compare(true)
 	r.next(w).Release()
 	e2e.Must(t, r.apply(`{"part": "20x14", "tiny": 2, "bright": 9}`))
@@ -249,13 +242,9 @@ func TestFramingOfSides(t *testing.T) {
 // Pictures of a size that cannot be cropped as asked for are shown whole, and the reason is given.
 // It is an error if the session has begun with that.
 func TestFramingFails(t *testing.T) {
-	h := newHand()
 	f := FilterOf(kernels.Select(part{"32x18"}), "auto")
-	r := startWith(t, Options{Input: h.input(Camera), Filter: f})
-	w := r.Watch(1)
-	defer w.Close()
-	h.take(r, 0)
-	r.next(w).Release()
+	h, r, w := watch(t, Camera, Options{Filter: f})
+	h.pass(r, w, 0)
 	small, err := r.frames.TakeFrame(pipeline.Format{Layout: pipeline.YUV420P, Width: 16, Height: 16, Matrix: pipeline.BT601}, nil)
 	e2e.Must(t, err)
 	h.shots <- shotAt(small, time.Now())
@@ -272,8 +261,7 @@ func TestFramingFails(t *testing.T) {
 	p.Release()
 
 	f.Put(part{"99x18"})
-	h = newHand()
-	r = startWith(t, Options{Input: h.input(Camera), Filter: f})
+	h, r = startHand(t, Camera, Options{Filter: f})
 	h.take(r, 0)
 	r.stops()
 	if err := r.end(); err == nil || !strings.Contains(err.Error(), "99x18 is more than the picture") {
@@ -284,10 +272,7 @@ func TestFramingFails(t *testing.T) {
 // The denoiser goes on where what follows it changes, and where pictures are scaled in another way:
 // the picture on show does not become noisier.
 func TestFramingKeepsWhatIsKnown(t *testing.T) {
-	h := newHand()
-	r := startWith(t, Options{Input: h.input(Camera), Filter: FilterOf(kernels.Select(kernels.DefaultDenoise()), "auto")})
-	w := r.Watch(1)
-	defer w.Close()
+	h, r, w := watch(t, Camera, Options{Filter: FilterOf(kernels.Select(kernels.DefaultDenoise()), "auto")})
 	var want []byte
 	for n := range 3 {
 		h.take(r, n)
@@ -303,5 +288,28 @@ func TestFramingKeepsWhatIsKnown(t *testing.T) {
 		if strings.HasSuffix(change, "0}") && !bytes.Equal(got, want) {
 			t.Errorf("%s: the picture differs", change)
 		}
+	}
+}
+
+// TestPresets: each is a valid filter, its command says the same, and off is left by any option.
+func TestPresets(t *testing.T) {
+	want := []string{"--filter bilateral -r 0", "--strength 0.7", "", "--strength 1.5"}
+	for i, p := range Presets() {
+		f := FilterOf(kernels.Select(kernels.DefaultBilateral(7)), "auto")
+		e2e.Must(t, f.Apply(p.Filter))
+		if _, err := f.Resolved(); err != nil || strings.Join(f.Args(), " ") != want[i] {
+			t.Errorf("%s: %v, %v", p.Name, f.Args(), err)
+		}
+	}
+	f := FilterOf(kernels.Select(kernels.DefaultDenoise()), "auto")
+	f.Off = true
+	if p, err := f.Resolved(); err != nil || p != kernels.Select(kernels.DefaultBilateral(0)) {
+		t.Errorf("off is %+v, %v", p, err)
+	}
+	if err := f.Apply(map[string]any{"off": 1.0}); err == nil {
+		t.Error("off takes a number")
+	}
+	if err := f.Apply(map[string]any{"grain": 0.5}); err != nil || f.Off {
+		t.Errorf("after an option it is off: %v, %v", f.Off, err)
 	}
 }
