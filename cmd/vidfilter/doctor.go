@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"vidfilter/decode"
 	"vidfilter/gpu"
@@ -38,7 +37,7 @@ type findings struct {
 func (a *app) newDoctorCommand(s terminal.Stdio) *cobra.Command {
 	var asJSON, nvenc bool
 	var mode string
-	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	fs := cli.NewFlagSet()
 	t := cli.NewTable(fs, "Options")
 	t.Flag(&asJSON, "json", "", "print JSON")
 	t.Flag(&nvenc, "nvenc", "", "test NVENC instead, and print a report")
@@ -84,7 +83,7 @@ func tryDoors() error {
 		defer device.Close()
 	}
 	also := sandbox.Policy{Write: []string{bait.Output}}
-	if err := job.EnterSandbox(func(string) {}, also, decode.Options{}, bait.Input); err != nil {
+	if err := job.EnterSandbox(also, decode.Options{}, bait.Input); err != nil {
 		return err
 	}
 	doors := sandbox.Try(bait)
@@ -112,10 +111,10 @@ func (a *app) examine(guarded bool) (findings, error) {
 	}
 	defer os.RemoveAll(dir)
 	bait, closeServers, err := sandbox.Lay(dir)
+	defer closeServers()
 	if err != nil {
 		return findings{}, fmt.Errorf("doctor: %w", err)
 	}
-	defer closeServers()
 	e := &experiment{bait: bait}
 	found := findings{System: sandbox.System(), Kernel: sandbox.Offered(), OK: true}
 	found.Missing = found.Kernel.Missing()

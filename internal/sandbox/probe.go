@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -25,7 +26,8 @@ type Bait struct {
 	PID    int    `json:"pid"`    // of a process of this user
 }
 
-// Lay makes files in a folder, and servers until closeAll is called.
+// Lay makes files in a folder, and servers until closeAll is called, which must be called in any
+// case.
 func Lay(dir string) (b Bait, closeAll func(), err error) {
 	var open []io.Closer
 	closeAll = func() {
@@ -47,13 +49,11 @@ func Lay(dir string) (b Bait, closeAll func(), err error) {
 	open, b.TCP = append(open, tcp), tcp.Addr().String()
 	file, err := net.Listen("unix", b.Unix)
 	if err != nil {
-		closeAll()
 		return b, closeAll, err
 	}
 	open = append(open, file)
 	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
-		closeAll()
 		return b, closeAll, err
 	}
 	open, b.UDP = append(open, udp), udp.LocalAddr().String()
@@ -139,10 +139,9 @@ func readSome(name string) error {
 // onThreads runs f on n threads at once. It returns an error only if all do: one open thread is an
 // open door.
 func onThreads(n int, f func() error) error {
-	var wg sync.WaitGroup
+	var wg, arrived sync.WaitGroup
 	errs := make([]error, n)
 	ready := make(chan struct{})
-	var arrived sync.WaitGroup
 	arrived.Add(n)
 	for i := range n {
 		wg.Go(func() {
@@ -156,10 +155,8 @@ func onThreads(n int, f func() error) error {
 	arrived.Wait()
 	close(ready)
 	wg.Wait()
-	for _, err := range errs {
-		if err == nil {
-			return nil
-		}
+	if slices.Contains(errs, nil) {
+		return nil
 	}
 	return errs[0]
 }
