@@ -94,34 +94,20 @@ func newBatch(o *BatchOptions, s terminal.Stdio, unknown []string) *batchJob {
 // do checks the options, and runs the batch.
 func (b *batchJob) do(ctx context.Context) (err error) {
 	o := b.o
-	if err := o.checkDetach(); err != nil {
-		return err
-	}
-	if b.plan, err = o.expand(ctx, b.s); err != nil {
-		return err
-	}
-	if err := o.fromFile(b.plan.Batch); err != nil {
-		return err
-	}
-	if err := o.statusOptions.check(); err != nil {
-		return err
-	}
-	if err := b.checkRemote(); err != nil {
-		return err
-	}
-	if o.Report != "" {
-		if err := batch.CheckReport(o.Report); err != nil {
-			return cli.BadOption(err)
+	for _, step := range []func() error{
+		o.checkDetach,
+		func() (err error) { b.plan, err = o.expand(ctx, b.s); return err },
+		func() error { return o.fromFile(b.plan.Batch) },
+		o.statusOptions.check,
+		b.checkRemote,
+		o.checkReport,
+		func() error { return o.checkPreviews(b.plan) },
+		func() error { return checkWebhook(o.Webhook) },
+		b.checkAgent,
+	} {
+		if err := step(); err != nil {
+			return err
 		}
-	}
-	if err := o.checkPreviews(b.plan); err != nil {
-		return err
-	}
-	if err := checkWebhook(o.Webhook); err != nil {
-		return err
-	}
-	if err := b.checkAgent(); err != nil {
-		return err
 	}
 	switch {
 	case o.DryRun:
@@ -135,6 +121,16 @@ func (b *batchJob) do(ctx context.Context) (err error) {
 	}
 	b.onClose(b.report.Discard)
 	return b.run(ctx)
+}
+
+func (o *BatchOptions) checkReport() error {
+	if o.Report == "" {
+		return nil
+	}
+	if err := batch.CheckReport(o.Report); err != nil {
+		return cli.BadOption(err)
+	}
+	return nil
 }
 
 // openReport checks that the report can be written before any work is done. It must not replace

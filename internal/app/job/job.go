@@ -60,20 +60,19 @@ type job struct {
 	extras   []string // see decode.Input.Extras, of parts
 	inFlight int      // frames that may wait for the encoder
 
-	in       *decode.Input
-	to       turned // of in, by the filters
-	trial    bool   // filters are opened to try them on a blank picture
-	tried    work   // at good quality, by settleQuality; 0: not measured
-	out      *encode.Output
-	unwatch  func() // ends untilStop
-	rest     func() // ends progress reports to the parent, unless nil
-	meters   pipeline.Meters
-	ahead    *pipeline.Meters // of parts whose frames wait for the encoder, or nil
-	side     int              // how many of them are filtered at once
-	noise    *noiseSeen
-	flicker  *flickerSeen
-	repaired *repairs
-	damage   map[string]int64 // of parts
+	in      *decode.Input
+	to      turned // of in, by the filters
+	trial   bool   // filters are opened to try them on a blank picture
+	tried   work   // at good quality, by settleQuality; 0: not measured
+	out     *encode.Output
+	unwatch func() // ends untilStop
+	rest    func() // ends progress reports to the parent, unless nil
+	meters  pipeline.Meters
+	ahead   *pipeline.Meters // of parts whose frames wait for the encoder, or nil
+	side    int              // how many of them are filtered at once
+	damage  map[string]int64 // of parts
+
+	*reported
 
 	fallBack sync.Once // reports once that the CPU decodes a part
 
@@ -85,10 +84,17 @@ type job struct {
 	started time.Time
 }
 
+// reported holds the reports of filters about the frames of a job.
+type reported struct {
+	noise    noiseSeen
+	flicker  flickerSeen
+	repaired repairs
+}
+
 // Run filters a file. The output gets its name once it is complete. Closing stop ends it early
 // and cleanly.
 func Run(ctx context.Context, o *Options, u *terminal.UI, stop <-chan struct{}) (terminal.Result, error) {
-	j := &job{o: o, ui: u, stop: stop, noise: &noiseSeen{}, flicker: &flickerSeen{}, repaired: &repairs{}, started: time.Now()}
+	j := &job{o: o, ui: u, stop: stop, reported: &reported{}, started: time.Now()}
 	defer j.close()
 	LogTo(u)
 	if err := j.open(ctx); err != nil {
@@ -297,7 +303,7 @@ func (j *job) openOutput() (err error) {
 
 // reopen begins the input and the output again.
 func (j *job) reopen(ctx context.Context) error {
-	j.noise, j.flicker, j.repaired, j.ahead, j.extras, j.damage = &noiseSeen{}, &flickerSeen{}, &repairs{}, nil, nil, nil
+	j.reported, j.ahead, j.extras, j.damage = &reported{}, nil, nil, nil
 	j.out.Close()
 	j.in.Close()
 	if j.decoding != nil {

@@ -515,12 +515,18 @@ func TestNVENCRefuses(t *testing.T) {
 	}
 }
 
+// errorOf runs a job and returns its error.
+func errorOf(o *Options) error {
+	u := o.OpenUI(terminal.Stdio{Err: io.Discard, Out: io.Discard})
+	defer u.Close("")
+	_, err := Run(context.Background(), o, u, nil)
+	return err
+}
+
 // checkRefusal runs a job that must fail with a message and advice, and leave nothing.
 func checkRefusal(t *testing.T, name string, o *Options, code int, says string) {
 	t.Helper()
-	u := o.OpenUI(nowhere)
-	_, err := Run(context.Background(), o, u, nil)
-	u.Close("")
+	err := errorOf(o)
 	if got := contract.ExitCode(err); got != code || !strings.Contains(fmt.Sprintf("%v; %s", err, hint.Of(err)), says) || hint.Of(err) == "" {
 		t.Errorf("%s: exit code %d, want %d: %v (%s); want %q and advice", name, got, code, err, hint.Of(err), says)
 	}
@@ -542,10 +548,7 @@ func TestNVENCFaults(t *testing.T) {
 		out = filepath.Join(t.TempDir(), "out.mp4")
 		o, err := Parse(append(quiet, "-i", clip, "-o", out, "-r", "1", "--hwaccel", "nvenc", "--preset", "ultrafast"), nil)
 		e2e.Must(t, err)
-		u := o.OpenUI(nowhere)
-		defer u.Close("")
-		_, err = Run(context.Background(), o, u, nil)
-		return out, err
+		return out, errorOf(o)
 	}
 	_, err := run("log=" + log)
 	e2e.Must(t, err)
@@ -580,9 +583,7 @@ func TestNVENCWithoutMemory(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out.mp4")
 			o, err := Parse(append(quiet, "-i", drawn(t, "clip.y4m", "420", 160, 96, 6), "-o", out, "-r", "1", "--hwaccel", "nvenc"), nil)
 			e2e.Must(t, err)
-			u := o.OpenUI(nowhere)
-			_, err = Run(context.Background(), o, u, nil)
-			u.Close("")
+			err = errorOf(o)
 			t.Log(err)
 			if err != nil && (contract.ExitCode(err) != contract.ExitDevice || !strings.Contains(err.Error(), "out of memory") || !strings.Contains(hint.Of(err), "memory") || e2e.Exists(out)) {
 				t.Errorf("exit code %d: %v, hint %q", contract.ExitCode(err), err, hint.Of(err))
@@ -596,6 +597,3 @@ func TestNVENCWithoutMemory(t *testing.T) {
 		})
 	}
 }
-
-// nowhere takes what jobs say.
-var nowhere = terminal.Stdio{Err: io.Discard, Out: io.Discard}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"vidfilter/internal/cli"
 	"vidfilter/internal/fidelity"
@@ -44,8 +43,8 @@ func (j *job) through(ctx context.Context, f *pipeline.Frame) (first *pipeline.F
 	if len(stages) == 0 {
 		return f, false, nil
 	}
-	defer func(seen *flickerSeen) { j.flicker = seen }(j.flicker)
-	j.flicker = &flickerSeen{} // the job filters this frame again and counts it then
+	defer func(before *reported) { j.reported = before }(j.reported)
+	j.reported = &reported{} // the job filters this frame again and counts it then
 	chain := j.chainOf(j.backend, stages, 1)
 	defer chain.Close()
 	filter, err := chain.Open()
@@ -142,7 +141,8 @@ func (j *job) foresee(ctx context.Context) error {
 
 // doublesFields reports whether a filter makes a frame from each field.
 func (o *Options) doublesFields() bool {
-	return slices.ContainsFunc(o.filters(), func(s kernels.Stage) bool { d, is := s.(kernels.Deinterlace); return is && !d.Single })
+	d, deinterlaces := first[kernels.Deinterlace](o.filters())
+	return deinterlaces && !d.Single
 }
 
 // isHalf reports whether a is half of b.
