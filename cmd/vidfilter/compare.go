@@ -33,7 +33,7 @@ func newCompareCommand(s terminal.Stdio) *cobra.Command {
 			contract.ExitInput, contract.ExitOutput),
 		Example: "  vidfilter compare clean.mp4 filtered.mp4\n  vidfilter compare --streams in.mkv out.mp4",
 		RunE: func(_ *cobra.Command, args []string) error {
-			sayWithoutSandbox(mode, s)
+			warnWithoutSandbox(mode, s)
 			if err := job.EnterSandbox(sandbox.Policy{}, decode.Options{}, args...); err != nil {
 				return err
 			}

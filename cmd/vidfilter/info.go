@@ -42,7 +42,7 @@ func newInfoCommand(s terminal.Stdio) *cobra.Command {
 		Long:    withExits("Print the format, streams, chapters and metadata of files.", contract.ExitInput, contract.ExitOutput),
 		Example: "  vidfilter info in.mp4\n  vidfilter info --json *.mkv\n  vidfilter info --noise in.mp4\n  vidfilter info --noise --save reel.json in.mp4",
 		RunE: func(_ *cobra.Command, files []string) error {
-			sayWithoutSandbox(mode, s)
+			warnWithoutSandbox(mode, s)
 			return runInfo(files, o, s.Out)
 		},
 	}, fs, func(args []string) error {

@@ -127,7 +127,7 @@ func (a *app) runRender(cmd *cobra.Command, o *labOptions, s terminal.Stdio) err
 		a.code = code
 		return err
 	}
-	sayWithoutSandbox(r.sandbox, s)
+	warnWithoutSandbox(r.sandbox, s)
 	var err error
 	if r.Output, err = target.Prepare(r.output, job.ReplaceIf(r.overwrite), []string{r.Input}); err != nil {
 		return err

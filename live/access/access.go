@@ -55,7 +55,7 @@ type Options struct {
 type Door struct {
 	control, view, once digest
 	most                int
-	wrong               *site.Wrongs
+	wrong               *site.BadTokens
 
 	mu      sync.Mutex
 	used    bool // once
@@ -82,7 +82,7 @@ const mostCookies = 64
 func New(o Options) *Door {
 	return &Door{
 		control: sum(o.Token), view: sum(ViewToken(o.Token)), once: sum(o.Once), used: o.Once == "",
-		most: o.MaxViewers, wrong: site.NewWrongs(o.Tell), changed: func() {},
+		most: o.MaxViewers, wrong: site.NewBadTokens(o.Tell), changed: func() {},
 	}
 }
 
@@ -152,5 +152,5 @@ func (d *Door) forget(value string) {
 	}
 }
 
-// Wrong notes a wrong token; see site.Wrongs.Note.
+// Wrong notes a wrong token; see site.BadTokens.Note.
 func (d *Door) Wrong(ctx context.Context, from netip.Addr) bool { return d.wrong.Note(ctx, from) }

@@ -57,8 +57,8 @@ type batchJob struct {
 	gate    tasks.Gate
 	report  *job.Document
 	hooks   *hooks
-	charge  *charge // nil: the queue does not know of the batch
-	table   string  // of the files, at the end
+	held    *heldBatch // nil: the queue does not know of the batch
+	table   string     // of the files, at the end
 	began   time.Time
 	closers []func()
 	giveUp  context.CancelCauseFunc // cancels the run
@@ -111,7 +111,7 @@ func (b *batchJob) do(ctx context.Context) (err error) {
 	}
 	switch {
 	case o.DryRun:
-		return b.sayPlan()
+		return b.printPlan()
 	case o.Detach:
 		return b.detach(ctx)
 	}
@@ -232,8 +232,8 @@ func jobOptions(output string, args []string) (all, deciding []string, err error
 	return all, deciding, err
 }
 
-// sayPlan is --dry-run.
-func (b *batchJob) sayPlan() error {
+// printPlan is --dry-run.
+func (b *batchJob) printPlan() error {
 	var out strings.Builder
 	cannot := len(b.plan.Problems)
 	for _, p := range b.plan.Problems {
@@ -321,12 +321,12 @@ func (b *batchJob) run(ctx context.Context) (err error) {
 	if err := b.openQueue(); err != nil {
 		return err
 	}
-	if err := b.takeCharge(ctx); err != nil {
+	if err := b.holdBatch(ctx); err != nil {
 		return err
 	}
-	defer func() { b.endCharge(err) }()
-	if b.charge != nil && b.o.agent == nil {
-		watching.Go(func() { b.charge.keep(ctx, leaseOf(b.engine), b.giveUp) })
+	defer func() { b.releaseBatch(err) }()
+	if b.held != nil && b.o.agent == nil {
+		watching.Go(func() { b.held.keep(ctx, leaseOf(b.engine), b.giveUp) })
 	}
 	b.tidy()
 	if err := b.openStatus(ctx); err != nil {
@@ -362,9 +362,9 @@ func outcome(rows []batch.Row, err error) error {
 	var cause terminal.Interruption
 	switch {
 	case errors.As(err, &cause):
-		return hint.Wrap(cause, goesOn)
+		return hint.Wrap(cause, resumeHint)
 	case errors.Is(err, tasks.ErrCancelled):
-		return hint.Wrap(err, goesOn)
+		return hint.Wrap(err, resumeHint)
 	case err != nil:
 		return err
 	}
@@ -394,7 +394,7 @@ func (b *batchJob) noticeOfBatch(rows []batch.Row, err error) batch.Notice {
 	return n
 }
 
-const goesOn = "the same command goes on where this one stopped"
+const resumeHint = "the same command goes on where this one stopped"
 
 // unwritable marks the error of a read-only folder as one of the output.
 func unwritable(err error) error {
@@ -531,7 +531,7 @@ func (b *batchJob) openQueue() (err error) {
 		options.Failing = func() {
 			b.giveUp(hint.Wrap(
 				fmt.Errorf("%w: the queue in %s cannot be written: its disk is full or failing", target.ErrOutput, state),
-				"make room; "+goesOn,
+				"make room; "+resumeHint,
 			))
 		}
 		dir := filepath.Join(state, "queue")
@@ -594,7 +594,7 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 	runner.Own = func(id string) (queue.Job, bool) { return b.session.Job(id), b.isMine(id) }
 	failed := make(chan error, 1)
 	working.Go(func() {
-		err := b.engine.Work(worker, b.worker(names, runner), b.tellFull(runner.Handle))
+		err := b.engine.Work(worker, b.worker(names, runner), b.reportFull(runner.Handle))
 		if err != nil {
 			failed <- err
 			stop(err)
@@ -603,7 +603,7 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 	working.Go(func() { b.guard(worker) })
 	working.Go(func() { b.o.Hours.follow(worker, b.waitForHours) })
 	if b.o.remote() {
-		working.Go(func() { tellStrangers(worker, b.engine, b.screen.Logger) })
+		working.Go(func() { reportOldWorkers(worker, b.engine, b.screen.Logger) })
 	}
 	rows, err := b.session.Run(worker, next)
 	b.sweepStore(ctx)
@@ -886,8 +886,8 @@ func (b *batchJob) waitForHours(why string) {
 	b.screen.Note(b.blocked())
 }
 
-// tellFull shows that a task found the disk full, until one succeeds.
-func (b *batchJob) tellFull(h queue.Handler) queue.Handler {
+// reportFull shows that a task found the disk full, until one succeeds.
+func (b *batchJob) reportFull(h queue.Handler) queue.Handler {
 	return func(ctx context.Context, j queue.Job, t queue.Task, report func(queue.Progress)) (queue.Outcome, error) {
 		out, err := h(ctx, j, t, report)
 		full := ""

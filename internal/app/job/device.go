@@ -221,8 +221,8 @@ func (o *Options) onDevice() (n int) {
 	return n
 }
 
-// tellGPU reports GPU times with --verbose.
-func (j *job) tellGPU() {
+// reportGPU reports GPU times with --verbose.
+func (j *job) reportGPU() {
 	b, ok := j.backend.(timer)
 	if !ok || b.Stats().Frames == 0 {
 		return

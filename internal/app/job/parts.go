@@ -262,12 +262,12 @@ func (j *job) runParts(ctx context.Context, d division) error {
 	}
 	untrack()
 	if !errors.As(err, new(partFailed)) {
-		j.tellGPU()
-		j.tellNoise()
-		j.tellFlicker()
-		j.tellRepairs()
+		j.reportGPU()
+		j.reportNoise()
+		j.reportFlicker()
+		j.reportRepairs()
 	}
-	j.vain.Store(j.meters.Encode.Frames() - j.out.Frames())
+	j.discarded.Store(j.meters.Encode.Frames() - j.out.Frames())
 	if j.stopped() && j.out.Frames() == 0 {
 		return terminal.Interruption{} // it has no result to keep
 	}
