@@ -325,9 +325,15 @@ func frameDifference(f, g *pipeline.Frame) string {
 // runJob runs a job and returns its exit code and what it said.
 func runJob(t *testing.T, args ...string) (code int, said string) {
 	t.Helper()
-	o, err := Parse(args, nil)
-	e2e.Must(t, err)
-	return runOptions(o)
+	return runOptions(parsed(t, args...))
+}
+
+// mustRun is runJob for a job that must succeed.
+func mustRun(t *testing.T, args ...string) {
+	t.Helper()
+	if code, said := runJob(t, args...); code != 0 {
+		t.Fatalf("%q: exit code %d:\n%s", args, code, said)
+	}
 }
 
 func runOptions(o *Options) (code int, said string) {
@@ -411,9 +417,7 @@ func TestJobWithNVDEC(t *testing.T) {
 			if n := strings.Count(said, "from here on"); n > 1 {
 				t.Errorf("it says %d times that it goes on without:\n%s", n, said)
 			}
-			if code, said := runJob(t, append(args, "--hwaccel", "none", "-o", filepath.Join(dir, "none.mkv"))...); code != 0 {
-				t.Fatalf("without NVDEC, exit code %d:\n%s", code, said)
-			}
+			mustRun(t, append(args, "--hwaccel", "none", "-o", filepath.Join(dir, "none.mkv"))...)
 			sameVideos(t, filepath.Join(dir, "none.mkv"), filepath.Join(dir, "auto.mkv"))
 		})
 	}
@@ -469,8 +473,7 @@ func TestMustNVDEC(t *testing.T) {
 				return
 			}
 			out := filepath.Join(t.TempDir(), "out.mkv")
-			o, err := Parse(slices.Concat(quiet, []string{"-i", clip, "-r", "1", "--codec", "ffv1", "--hwaccel", "nvdec", "--parts", parts, "-o", out}), nil)
-			e2e.Must(t, err)
+			o := parsed(t, append(quiet, "-i", clip, "-r", "1", "--codec", "ffv1", "--hwaccel", "nvdec", "--parts", parts, "-o", out)...)
 			if c.code != 0 {
 				checkRefusal(t, c.name, o, c.code, c.says)
 				return

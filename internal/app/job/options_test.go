@@ -27,6 +27,14 @@ import (
 // base are the arguments that every job has.
 func base(more ...string) []string { return append([]string{"-i", "in.mp4", "-o", "out.mp4"}, more...) }
 
+// parsed returns the options of arguments, which must be right.
+func parsed(t *testing.T, args ...string) *Options {
+	t.Helper()
+	o, err := Parse(args, nil)
+	e2e.Must(t, err)
+	return o
+}
+
 func wantUsage(t *testing.T, err error, words ...string) {
 	t.Helper()
 	var usage *cli.UsageError
@@ -44,8 +52,7 @@ func wantUsage(t *testing.T, err error, words ...string) {
 }
 
 func TestDefaults(t *testing.T) {
-	o, err := Parse(base(), nil)
-	e2e.Must(t, err)
+	o := parsed(t, base()...)
 	want := NewOptions()
 	want.Input, want.Output, want.Format = "in.mp4", "out.mp4", "mp4"
 	want.openCodec = true

@@ -63,8 +63,7 @@ func TestTrialOfQuality(t *testing.T) {
 		{input: noisy, args: "--deinterlace single --repair --after hflip --start 0.2 --codec ffv1"},
 		{input: clean},
 	} {
-		o, err := Parse(append([]string{"-i", c.input, "-o", "out.mkv"}, strings.Fields(c.args)...), nil)
-		e2e.Must(t, err)
+		o := parsed(t, append([]string{"-i", c.input, "-o", "out.mkv"}, strings.Fields(c.args)...)...)
 		in, err := decode.Open(t.Context(), c.input, frames, o.decoding(nil))
 		e2e.Must(t, err)
 		j := &job{o: o, ui: terminal.NewUI(terminal.Stdio{Err: &strings.Builder{}}, terminal.UIOptions{}), backend: cpu, frames: frames, in: in, reported: &reported{}}
