@@ -63,10 +63,9 @@ type batchJob struct {
 	closers []func()
 	giveUp  context.CancelCauseFunc // cancels the run
 
-	mu   sync.Mutex
-	note string // reason for a pause
-	full string // reason for putting tasks back
-
+	mu      sync.Mutex
+	note    string // reason for a pause
+	full    string // reason for putting tasks back
 	outside string // why no task may begin now
 
 	asked []string // the ending and options of which why is the reason to keep a video whole
@@ -600,8 +599,10 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 			stop(err)
 		}
 	})
-	working.Go(func() { b.guard(worker) })
-	working.Go(func() { b.o.Hours.follow(worker, b.waitForHours) })
+	working.Go(func() {
+		guardFolder(worker, &b.gate, b.plan.Root, b.o.MinFree, func(why string) { b.block(&b.note, why) })
+	})
+	working.Go(func() { b.o.Hours.follow(worker, func(why string) { b.block(&b.outside, why) }) })
 	if b.o.remote() {
 		working.Go(func() { reportOldWorkers(worker, b.engine, b.screen.Logger) })
 	}
@@ -868,24 +869,6 @@ func (b *batchJob) unqueued(r batch.Row, state queue.State) queue.Status {
 	}
 }
 
-// guard pauses the work while free space is low.
-func (b *batchJob) guard(ctx context.Context) {
-	guardFolder(ctx, &b.gate, b.plan.Root, b.o.MinFree, func(note string) {
-		b.mu.Lock()
-		b.note = note
-		b.mu.Unlock()
-		b.screen.Note(b.blocked())
-	})
-}
-
-// waitForHours shows why no task may begin now, or with "" that it may.
-func (b *batchJob) waitForHours(why string) {
-	b.mu.Lock()
-	b.outside = why
-	b.mu.Unlock()
-	b.screen.Note(b.blocked())
-}
-
 // reportFull shows that a task found the disk full, until one succeeds.
 func (b *batchJob) reportFull(h queue.Handler) queue.Handler {
 	return func(ctx context.Context, j queue.Job, t queue.Task, report func(queue.Progress)) (queue.Outcome, error) {
@@ -899,12 +882,17 @@ func (b *batchJob) reportFull(h queue.Handler) queue.Handler {
 		} else if err != nil {
 			return out, err
 		}
-		b.mu.Lock()
-		b.full = full
-		b.mu.Unlock()
-		b.screen.Note(b.blocked())
+		b.block(&b.full, full)
 		return out, err
 	}
+}
+
+// block sets one of the reasons why the batch waits, or with "" removes it, and shows the first.
+func (b *batchJob) block(reason *string, why string) {
+	b.mu.Lock()
+	*reason = why
+	b.mu.Unlock()
+	b.screen.Note(b.blocked())
 }
 
 // blocked is the reason why the batch waits, or "".

@@ -34,7 +34,7 @@ var trialPlaces = []float64{0.5, 0.25, 0.75}
 // work is the processor time of a frame.
 type work struct{ filter, encode time.Duration }
 
-// settleQuality replaces --quality auto by the tier that the job uses on the CPU, and says so.
+// settleQuality replaces --quality auto by the tier that the job uses on the CPU, and reports it.
 // Processor time decides, which depends little on the load of the machine.
 func (j *job) settleQuality(ctx context.Context) error {
 	if !j.choosesQuality() {
