@@ -122,12 +122,12 @@ func (q *Queue) Close() {
 type server struct {
 	*Queue
 	o     Options
-	wrong *site.Wrongs // tokens
+	wrong *site.BadTokens // tokens
 }
 
 // Handler returns a page.
 func (q *Queue) Handler(o Options) http.Handler {
-	s := &server{q, o, site.NewWrongs(o.Tell)}
+	s := &server{q, o, site.NewBadTokens(o.Tell)}
 	return s.guard(s.routes())
 }
 

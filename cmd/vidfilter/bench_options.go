@@ -35,7 +35,7 @@ var (
 func (o *benchOptions) flags() *pflag.FlagSet {
 	fs := cli.NewFlagSet()
 	t := cli.NewTable(fs, "Options")
-	t.Add(cli.Names(cli.NewValue(&o.Only, "NAME,...", listOf(oneOf(bench.Sections()))), bench.Sections()), "only", "", "sections to measure (default all)")
+	t.Add(cli.Names(cli.NewValue(&o.Only, "NAME,...", listOf(cli.NameIn(bench.Sections()))), bench.Sections()), "only", "", "sections to measure (default all)")
 	t.Add(cli.NewValue(&o.Radii, "N,...", listOf(cli.IntIn(0, kernels.MaxRadius))), "radius", "r", "radii of the bilateral filter, instead of each section's own")
 	t.Add(cli.Names(cli.NewValue(&o.Sizes, "SIZE,...", listOf(parseSize)), []string{"720p", "1080p", "4k", "8k"}), "size", "", "720p 1080p 4k 8k or WxH, instead of the section's own")
 	t.Add(cli.NewValue(&o.Kernel, "GLOB", parseKernels), "kernel", "", "kernels to time, as 'tile_*'")
@@ -90,16 +90,6 @@ func listOf[T comparable](parse func(string) (T, error)) func(string) ([]T, erro
 			}
 		}
 		return all, nil
-	}
-}
-
-// oneOf returns a parser that takes the names.
-func oneOf(names []string) func(string) (string, error) {
-	return func(s string) (string, error) {
-		if slices.Contains(names, s) {
-			return s, nil
-		}
-		return "", cli.UnknownName(names, s)
 	}
 }
 

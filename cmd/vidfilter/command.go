@@ -19,7 +19,7 @@ func withFlags(cmd *cobra.Command, fs *pflag.FlagSet, check func(args []string) 
 	fs.VisitAll(func(f *pflag.Flag) { _ = cmd.RegisterFlagCompletionFunc(f.Name, valuesOf(f)) })
 	if check == nil {
 		cmd.ValidArgsFunction = cobra.NoFileCompletions
-		check = func(args []string) error { return noArguments(cmd, args) }
+		check = func(args []string) error { return refuseArguments("for its usage: " + helpFor(cmd))(args) }
 	}
 	cmd.Args = func(_ *cobra.Command, args []string) error {
 		if err := cli.SwallowedFlag(cmd.Flags()); err != nil {
@@ -28,13 +28,6 @@ func withFlags(cmd *cobra.Command, fs *pflag.FlagSet, check func(args []string) 
 		return check(args)
 	}
 	return cmd
-}
-
-func noArguments(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return cli.Usagef("for its usage: "+helpFor(cmd), "unexpected argument %q", args[0])
-	}
-	return nil
 }
 
 func anyArguments([]string) error { return nil }

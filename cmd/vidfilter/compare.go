@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"vidfilter/decode"
 	"vidfilter/internal/app/job"
@@ -22,7 +21,7 @@ import (
 func newCompareCommand(s terminal.Stdio) *cobra.Command {
 	var streams bool
 	var mode string
-	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	fs := cli.NewFlagSet()
 	t := cli.NewTable(fs, "Options")
 	t.Flag(&streams, "streams", "", "compare properties, streams and tags, not pictures")
 	job.SandboxFlag(t, &mode)
@@ -34,8 +33,8 @@ func newCompareCommand(s terminal.Stdio) *cobra.Command {
 			contract.ExitInput, contract.ExitOutput),
 		Example: "  vidfilter compare clean.mp4 filtered.mp4\n  vidfilter compare --streams in.mkv out.mp4",
 		RunE: func(_ *cobra.Command, args []string) error {
-			sayWithoutSandbox(mode, s)
-			if err := job.EnterSandbox(func(string) {}, sandbox.Policy{}, decode.Options{}, args...); err != nil {
+			warnWithoutSandbox(mode, s)
+			if err := job.EnterSandbox(sandbox.Policy{}, decode.Options{}, args...); err != nil {
 				return err
 			}
 			if streams {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"vidfilter/gpu"
 	"vidfilter/internal/cli"
@@ -22,7 +21,7 @@ import (
 
 func newDevicesCommand(s terminal.Stdio) *cobra.Command {
 	var compile bool
-	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	fs := cli.NewFlagSet()
 	cli.NewTable(fs, "Options").Flag(&compile, "compile", "", "compile all GPU kernels now, and cache them")
 	return withFlags(&cobra.Command{
 		Use: "devices [options]", Short: "List CPU and GPUs",
@@ -57,7 +56,9 @@ func printDevices(w io.Writer) error {
 	for _, d := range devices {
 		lines = append(lines, describeGPU(d))
 		if d.Usable() == nil {
-			lines = append(lines, describeDecoding(d), describeEncoding(d))
+			decodes, cannotDecode := d.Decodes()
+			encodes, cannotEncode := d.Encodes()
+			lines = append(lines, describeCoding(d, "decodes", decodes, cannotDecode), describeCoding(d, "encodes", encodes, cannotEncode))
 		}
 	}
 	if err != nil {
@@ -83,19 +84,8 @@ func describeGPU(d gpu.Device) string {
 	return fmt.Sprintf("%s%s free of %s)", what, text.Size(free), text.Size(d.Total))
 }
 
-// describeDecoding returns a line such as "cuda:0 decodes with 7 engines: H.264 (8 bits, 4:2:0) to
+// describeCoding returns a line such as "cuda:0 decodes with 7 engines: H.264 (8 bits, 4:2:0) to
 // 4096x4096, HEVC (8, 10, 12 bits, 4:2:0, 4:4:4) to 8192x8192".
-func describeDecoding(d gpu.Device) string {
-	all, err := d.Decodes()
-	return describeCoding(d, "decodes", all, err)
-}
-
-// describeEncoding returns the same for encoding.
-func describeEncoding(d gpu.Device) string {
-	all, err := d.Encodes()
-	return describeCoding(d, "encodes", all, err)
-}
-
 func describeCoding(d gpu.Device, verb string, all []gpu.Coding, err error) string {
 	switch {
 	case errors.Is(err, gpu.ErrNVENCFull):

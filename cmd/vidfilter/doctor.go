@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"vidfilter/decode"
 	"vidfilter/gpu"
@@ -28,17 +27,17 @@ import (
 
 // findings is the report of vidfilter doctor.
 type findings struct {
-	System  string         `json:"system"`
-	Kernel  sandbox.Kernel `json:"kernel"`
-	Missing []string       `json:"missing"` // that stays open
-	Doors   []sandbox.Door `json:"doors"`
-	OK      bool           `json:"ok"`
+	System  string            `json:"system"`
+	Kernel  sandbox.Kernel    `json:"kernel"`
+	Missing []string          `json:"missing"` // that stays open
+	Doors   []sandbox.Attempt `json:"doors"`
+	OK      bool              `json:"ok"`
 }
 
 func (a *app) newDoctorCommand(s terminal.Stdio) *cobra.Command {
 	var asJSON, nvenc bool
 	var mode string
-	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	fs := cli.NewFlagSet()
 	t := cli.NewTable(fs, "Options")
 	t.Flag(&asJSON, "json", "", "print JSON")
 	t.Flag(&nvenc, "nvenc", "", "test NVENC instead, and print a report")
@@ -75,28 +74,28 @@ func (a *app) newDoctorCommand(s terminal.Stdio) *cobra.Command {
 // tryDoors is the child of doctor.
 func tryDoors() error {
 	box := sandbox.Inside()
-	var bait sandbox.Bait
-	if err := box.Ask("bait", nil, &bait); err != nil {
+	var targets sandbox.Targets
+	if err := box.Ask("bait", nil, &targets); err != nil {
 		return err
 	}
 	device, err := gpu.Open(gpu.Options{})
 	if err == nil {
 		defer device.Close()
 	}
-	also := sandbox.Policy{Write: []string{bait.Output}}
-	if err := job.EnterSandbox(func(string) {}, also, decode.Options{}, bait.Input); err != nil {
+	also := sandbox.Policy{Write: []string{targets.Output}}
+	if err := job.EnterSandbox(also, decode.Options{}, targets.Input); err != nil {
 		return err
 	}
-	doors := sandbox.Try(bait)
+	doors := sandbox.Try(targets)
 	if device != nil {
-		doors = append([]sandbox.Door{filterOn(device)}, doors...)
+		doors = append([]sandbox.Attempt{filterOn(device)}, doors...)
 	}
 	return box.Ask("doors", doors, nil)
 }
 
 // filterOn filters a picture on a GPU, whose driver must work in the sandbox.
-func filterOn(b *gpu.Backend) sandbox.Door {
-	d := sandbox.Door{Name: "filter on " + b.Name(), Wanted: true, Open: true}
+func filterOn(b *gpu.Backend) sandbox.Attempt {
+	d := sandbox.Attempt{Name: "filter on " + b.Name(), Wanted: true, Open: true}
 	src := measure.Picture(measure.FormatOf(pipeline.NV12, measure.Size{Width: 640, Height: 360}))
 	if _, err := measure.FilterTime(context.Background(), b, kernels.DefaultBilateral(1), gpu.Repeat{Batches: 1, Runs: 8}, src); err != nil {
 		d.Open, d.Says = false, err.Error()
@@ -104,24 +103,24 @@ func filterOn(b *gpu.Backend) sandbox.Door {
 	return d
 }
 
-// examine lays out the bait and has a child try to take it; without a sandbox this process tries.
+// examine makes the targets and has a child try to reach them; without a sandbox this process tries.
 func (a *app) examine(guarded bool) (findings, error) {
 	dir, err := os.MkdirTemp("", "vidfilter-doctor-")
 	if err != nil {
 		return findings{}, fmt.Errorf("doctor: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	bait, closeServers, err := sandbox.Lay(dir)
+	targets, closeServers, err := sandbox.MakeTargets(dir)
+	defer closeServers()
 	if err != nil {
 		return findings{}, fmt.Errorf("doctor: %w", err)
 	}
-	defer closeServers()
-	e := &experiment{bait: bait}
+	e := &experiment{targets: targets}
 	found := findings{System: sandbox.System(), Kernel: sandbox.Offered(), OK: true}
 	found.Missing = found.Kernel.Missing()
 	if !guarded {
 		found.Missing = []string{"--sandbox off: all of it"}
-		e.doors = sandbox.Try(e.bait)
+		e.doors = sandbox.Try(e.targets)
 	} else if code, err := a.runChild(&child{about: "doctor", service: e}); err != nil {
 		return findings{}, err
 	} else if code != 0 {
@@ -136,8 +135,8 @@ func (a *app) examine(guarded bool) (findings, error) {
 
 // experiment is the parent's part of an examination: a sandbox.Service.
 type experiment struct {
-	bait  sandbox.Bait
-	doors []sandbox.Door
+	targets sandbox.Targets
+	doors   []sandbox.Attempt
 }
 
 func (e *experiment) Kinds() map[string]error { return nil }
@@ -146,7 +145,7 @@ func (e *experiment) Close()                  {}
 func (e *experiment) Do(op string, body json.RawMessage) (any, error) {
 	switch op {
 	case "bait":
-		return e.bait, nil
+		return e.targets, nil
 	case "doors":
 		return nil, json.Unmarshal(body, &e.doors)
 	case sandbox.Sealed:

@@ -54,8 +54,8 @@ func (a *app) guards(cmd *cobra.Command) bool {
 	return !job.IsSandboxOff(mode, a.Env)
 }
 
-// sayWithoutSandbox warns if a command reads files without the sandbox.
-func sayWithoutSandbox(mode string, s terminal.Stdio) {
+// warnWithoutSandbox warns if a command reads files without the sandbox.
+func warnWithoutSandbox(mode string, s terminal.Stdio) {
 	if job.IsSandboxOff(mode, s.Env) {
 		terminal.NewLogger(s.Err, false).Info(job.WithoutSandbox)
 	}

@@ -11,7 +11,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"vidfilter/decode"
 	"vidfilter/denoise"
@@ -31,7 +30,7 @@ import (
 func newInfoCommand(s terminal.Stdio) *cobra.Command {
 	var o infoOptions
 	var mode string
-	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	fs := cli.NewFlagSet()
 	t := cli.NewTable(fs, "Options")
 	t.Flag(&o.json, "json", "", "print JSON")
 	t.Flag(&o.noise, "noise", "", "measure the noise of the picture, scene by scene; reads the whole file")
@@ -43,7 +42,7 @@ func newInfoCommand(s terminal.Stdio) *cobra.Command {
 		Long:    withExits("Print the format, streams, chapters and metadata of files.", contract.ExitInput, contract.ExitOutput),
 		Example: "  vidfilter info in.mp4\n  vidfilter info --json *.mkv\n  vidfilter info --noise in.mp4\n  vidfilter info --noise --save reel.json in.mp4",
 		RunE: func(_ *cobra.Command, files []string) error {
-			sayWithoutSandbox(mode, s)
+			warnWithoutSandbox(mode, s)
 			return runInfo(files, o, s.Out)
 		},
 	}, fs, func(args []string) error {
@@ -80,17 +79,13 @@ func runInfo(files []string, o infoOptions, stdout io.Writer) (err error) {
 	var also sandbox.Policy
 	var saved *target.File
 	if o.save != "" {
-		policy := target.Refuse
-		if o.overwrite {
-			policy = target.Replace
-		}
-		if saved, err = target.Prepare(o.save, policy, files); err != nil {
+		if saved, err = target.Prepare(o.save, job.ReplaceIf(o.overwrite), files); err != nil {
 			return err
 		}
 		defer func() { err = cmp.Or(err, saved.Discard()) }()
 		also.Write = append(also.Write, saved.Path())
 	}
-	if err := job.EnterSandbox(func(string) {}, also, decode.Options{}, files...); err != nil {
+	if err := job.EnterSandbox(also, decode.Options{}, files...); err != nil {
 		return err
 	}
 	var first error

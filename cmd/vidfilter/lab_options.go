@@ -47,7 +47,7 @@ func (o *labOptions) flags() *pflag.FlagSet {
 	o.render.addFlags(fs)
 	q := cli.NewTable(fs, qualityGroup)
 	q.Flag(&o.Quality, "quality", "", "measure the denoiser on CLIPS or drawn clips, beside ffmpeg's")
-	q.Add(cli.Names(cli.NewValue(&o.quality.Noise, "KIND,...", listOf(oneOf(quality.KindNames()))), quality.KindNames()), "noise", "", "kinds of noise to add (default all; not to CLIPS)")
+	q.Add(cli.Names(cli.NewValue(&o.quality.Noise, "KIND,...", listOf(cli.NameIn(quality.KindNames()))), quality.KindNames()), "noise", "", "kinds of noise to add (default all; not to CLIPS)")
 	q.Add(cli.NewValue(&o.quality.Clips, "GLOB", parseClips), "clips", "", "drawn clips (default 'proof/*'), as 'tuning/*'")
 	q.Add(cli.Once(cli.String(&o.quality.Truth, "FILE")), "truth", "", "compare CLIPS with this clean video of the same pictures")
 	q.Add(cli.NewValue(&o.quality.Methods, "GLOB", parseMethods), "rivals", "", "filters beside ours, as 'nlmeans'; '*' all")
@@ -57,7 +57,7 @@ func (o *labOptions) flags() *pflag.FlagSet {
 
 // addPapers appends to the papers given before.
 func (o *labOptions) addPapers(s string) ([]string, error) {
-	more, err := listOf(oneOf(lab.PaperIDs()))(s)
+	more, err := listOf(cli.NameIn(lab.PaperIDs()))(s)
 	more = slices.DeleteFunc(more, func(id string) bool { return slices.Contains(o.Papers, id) })
 	return append(o.Papers, more...), err
 }

@@ -127,18 +127,14 @@ func (a *app) runRender(cmd *cobra.Command, o *labOptions, s terminal.Stdio) err
 		a.code = code
 		return err
 	}
-	sayWithoutSandbox(r.sandbox, s)
-	policy := target.Refuse
-	if r.overwrite {
-		policy = target.Replace
-	}
+	warnWithoutSandbox(r.sandbox, s)
 	var err error
-	if r.Output, err = target.Prepare(r.output, policy, []string{r.Input}); err != nil {
+	if r.Output, err = target.Prepare(r.output, job.ReplaceIf(r.overwrite), []string{r.Input}); err != nil {
 		return err
 	}
 	r.Log = terminal.NewLogger(s.Err, false)
 	r.Enter = func() error {
-		return job.EnterSandbox(func(string) {}, sandbox.Policy{Write: []string{r.Output.Path()}}, r.DecodeOptions(), r.Input)
+		return job.EnterSandbox(sandbox.Policy{Write: []string{r.Output.Path()}}, r.DecodeOptions(), r.Input)
 	}
 	frames, err := interruptibly(func(ctx context.Context) (int64, error) { return lab.Render(ctx, r.Rendering) })
 	if err != nil {

@@ -36,7 +36,7 @@ func TestRecordFile(t *testing.T) {
 		if got := pictureTimes(t, filepath.Join(dir, out)); !slices.EqualFunc(got, want, closeTo) {
 			t.Errorf("%s has pictures at %v instead of %v", out, got, want)
 		}
-		if s := p.stderr.String(); strings.Contains(s, "left out") {
+		if s := p.said(); strings.Contains(s, "left out") {
 			t.Error(s)
 		}
 	}

@@ -59,8 +59,8 @@ func TestNetwork(t *testing.T) {
 		dir := t.TempDir()
 		args := append([]string{"-i", server.URL + test.path, "-o", "out.mp4", "--frames", "2"}, test.args...)
 		p := vidfilterIn(t, dir, args...).start()
-		if code := p.exit(damageLimit); code != test.code || !strings.Contains(p.stderr.String(), test.says) {
-			t.Errorf("%s %q: exit code %d: %s", test.path, test.args, code, p.stderr.String())
+		if code := p.exit(damageLimit); code != test.code || !strings.Contains(p.said(), test.says) {
+			t.Errorf("%s %q: exit code %d: %s", test.path, test.args, code, p.said())
 		}
 		if test.code != 0 {
 			wantOnly(t, dir)

@@ -100,11 +100,7 @@ func (o *previewOptions) run(fs *pflag.FlagSet, file string, s terminal.Stdio) (
 			return err
 		}
 	}
-	policy := target.Refuse
-	if o.overwrite {
-		policy = target.Replace
-	}
-	to, err := target.Prepare(o.page, policy, inputs)
+	to, err := target.Prepare(o.page, job.ReplaceIf(o.overwrite), inputs)
 	if err != nil {
 		return err
 	}

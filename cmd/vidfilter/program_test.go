@@ -2,11 +2,11 @@ package main
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -23,30 +23,35 @@ import (
 // program is a run of the real program in a process of its own.
 type program struct {
 	*exec.Cmd
-	t      *testing.T
-	stderr e2e.Log
+	t   *testing.T
+	run *e2e.Process // nil before start
 }
 
 // vidfilterIn prepares vidfilter with its working directory set to dir. testscript.Main has put
 // it on PATH.
 func vidfilterIn(t *testing.T, dir string, args ...string) *program {
-	t.Helper()
-	p := &program{Cmd: exec.Command("vidfilter", args...), t: t}
-	p.Dir, p.Stderr = dir, &p.stderr
+	return programIn(t, dir, "vidfilter", args...)
+}
+
+func programIn(t *testing.T, dir, name string, args ...string) *program {
+	p := &program{Cmd: exec.Command(name, args...), t: t}
+	p.Dir = dir
 	return p
 }
 
 func (p *program) start() *program {
 	p.t.Helper()
-	e2e.Must(p.t, p.Start())
-	p.t.Cleanup(func() { p.Process.Kill() })
+	p.run = e2e.Begin(p.t, p.Cmd)
 	return p
 }
 
 func (p *program) signal(s syscall.Signal) {
 	p.t.Helper()
-	e2e.Must(p.t, p.Process.Signal(s))
+	p.run.Signal(s)
 }
+
+// said returns its stderr.
+func (p *program) said() string { return p.run.Err.String() }
 
 // await waits until stderr holds part.
 func (p *program) await(part string) {
@@ -56,42 +61,27 @@ func (p *program) await(part string) {
 
 func (p *program) awaitTimes(part string, times int) {
 	p.t.Helper()
-	for end := time.Now().Add(30 * time.Second); strings.Count(p.stderr.String(), part) < times; {
-		if time.Now().After(end) {
-			p.t.Fatalf("no %q on stderr: %s", part, p.stderr.String())
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
+	p.run.Until(part, func() bool { return strings.Count(p.said(), part) >= times })
 }
 
 // exit waits for the end and returns the exit code; 128 and the signal for a death by one. A
 // program that takes longer than limit is stuck.
 func (p *program) exit(limit time.Duration) int {
 	p.t.Helper()
-	done := make(chan error, 1)
-	go func() { done <- p.Wait() }()
-	select {
-	case err := <-done:
-		var exit *exec.ExitError
-		if err != nil && !errors.As(err, &exit) {
-			p.t.Fatal(err)
-		}
-	case <-time.After(limit):
-		p.Process.Signal(syscall.SIGABRT) // shows where it hangs
-		<-done
-		p.t.Fatalf("not done after %v: %s", limit, p.stderr.String())
+	if !e2e.Within(limit, p.run.Ended) {
+		p.t.Errorf("not done after %v", limit)
 	}
-	if s := p.ProcessState.Sys().(syscall.WaitStatus); s.Signaled() {
-		return 128 + int(s.Signal())
+	if code := p.run.Wait(); code >= 0 {
+		return code
 	}
-	return p.ProcessState.ExitCode()
+	return 128 + int(p.ProcessState.Sys().(syscall.WaitStatus).Signal())
 }
 
 // wantExit is exit with the code that it should be.
 func (p *program) wantExit(want int) {
 	p.t.Helper()
 	if got := p.exit(time.Minute); got != want {
-		p.t.Fatalf("exit code %d, want %d: %s", got, want, p.stderr.String())
+		p.t.Fatalf("exit code %d, want %d: %s", got, want, p.said())
 	}
 }
 
@@ -100,6 +90,13 @@ func ffprobe(t *testing.T, args ...string) string {
 	t.Helper()
 	e2e.Needs(t, "ffprobe")
 	return strings.TrimSpace(string(e2e.Run(t, "ffprobe", append([]string{"-v", "error", "-of", "csv=p=0"}, args...)...)))
+}
+
+// playable returns how many frames of a file's video can be decoded.
+func playable(t *testing.T, file string) float64 {
+	t.Helper()
+	frames := ffprobe(t, "-count_frames", "-select_streams", "v", "-show_entries", "stream=nb_read_frames", file)
+	return wantFloat(t, strings.Split(frames, "\n")[0]) // MPEG-TS programs repeat it
 }
 
 func wantFloat(t *testing.T, s string) float64 {
@@ -154,10 +151,8 @@ func TestSignalKeepsPlayableFile(t *testing.T) {
 		p.signal(test.signal)
 		p.wantExit(test.code)
 		wantOnly(t, dir, test.name)
-		said := e2e.JSONLines(t, p.stderr.String(), test.code)
-		frames := ffprobe(t, "-count_frames", "-select_streams", "v", "-show_entries", "stream=nb_read_frames", filepath.Join(dir, test.name))
-		frames = strings.Trim(strings.Split(frames, "\n")[0], ",") // MPEG-TS programs repeat it
-		if n := wantFloat(t, frames); n != said["frame"] || n == 0 || n >= 500 {
+		said := e2e.JSONLines(t, p.said(), test.code)
+		if n := playable(t, filepath.Join(dir, test.name)); n != said["frame"] || n == 0 || n >= 500 {
 			t.Errorf("%v: %v frames, but %v are said to be there", test.signal, n, said["frame"])
 		}
 		if said["interrupted"] != true || said["output"] != test.name || said["verified"] != true {
@@ -184,11 +179,11 @@ func TestSignalReplacesNothing(t *testing.T) {
 			code = 143
 		}
 		p.wantExit(code)
-		said := e2e.JSONLines(t, p.stderr.String(), code)
+		said := e2e.JSONLines(t, p.said(), code)
 		if said["output"] != names[i] || said["not_replaced"] != "out.mp4" || said["verified"] != true {
 			t.Errorf("%v: %v", s, said)
 		}
-		if n := wantFloat(t, ffprobe(t, "-count_frames", "-select_streams", "v", "-show_entries", "stream=nb_read_frames", filepath.Join(dir, names[i]))); n != said["frame"] {
+		if n := playable(t, filepath.Join(dir, names[i])); n != said["frame"] {
 			t.Errorf("%v: %s holds %v frames of %v", s, names[i], n, said["frame"])
 		}
 	}
@@ -213,19 +208,6 @@ func TestEarlySignal(t *testing.T) {
 	}
 }
 
-// TestQuit: SIGQUIT leaves nothing, at once and without a dump.
-func TestQuit(t *testing.T) {
-	shortSkip(t)
-	t.Parallel()
-	clip, dir := longClip(t), t.TempDir()
-	p := vidfilterIn(t, dir, append([]string{"-i", clip, "-o", "out.mp4"}, slow...)...).start()
-	p.await(`"type":"progress"`)
-	p.signal(syscall.SIGQUIT)
-	p.wantExit(131)
-	wantOnly(t, dir)
-	e2e.JSONLines(t, p.stderr.String(), 131)
-}
-
 // wantAudioInStep allows a tenth of a second: a packet of sound is 23 ms, and none is cut in two.
 func wantAudioInStep(t *testing.T, file string) {
 	t.Helper()
@@ -240,17 +222,25 @@ func wantAudioInStep(t *testing.T, file string) {
 	}
 }
 
-func TestSecondSignalLeavesNothing(t *testing.T) {
+// TestSignalsLeaveNothing: a second signal leaves nothing, and neither does SIGQUIT, at once and
+// without a dump.
+func TestSignalsLeaveNothing(t *testing.T) {
 	shortSkip(t)
 	t.Parallel()
-	clip, dir := longClip(t), t.TempDir()
-	p := vidfilterIn(t, dir, append([]string{"-i", clip, "-o", "out.mp4", "--frames-in-flight", "64"}, slow...)...).start()
-	p.await(`"type":"progress"`)
-	p.signal(syscall.SIGINT)
-	p.await("ending the file here")
-	p.signal(syscall.SIGINT)
-	p.wantExit(130)
-	wantOnly(t, dir)
+	clip := longClip(t)
+	for code, signals := range map[int][]syscall.Signal{130: {syscall.SIGINT, syscall.SIGINT}, 131: {syscall.SIGQUIT}} {
+		dir := t.TempDir()
+		p := vidfilterIn(t, dir, append([]string{"-i", clip, "-o", "out.mp4", "--frames-in-flight", "64"}, slow...)...).start()
+		p.await(`"type":"progress"`)
+		p.signal(signals[0])
+		for _, s := range signals[1:] {
+			p.await("ending the file here")
+			p.signal(s)
+		}
+		p.wantExit(code)
+		wantOnly(t, dir)
+		e2e.JSONLines(t, p.said(), code)
+	}
 }
 
 func TestKilledRunIsCleanedUpByTheNext(t *testing.T) {
@@ -272,8 +262,7 @@ func TestKilledRunIsCleanedUpByTheNext(t *testing.T) {
 // Complete frames are kept, and missing data is no damage.
 func TestSignalAtASilentPipe(t *testing.T) {
 	t.Parallel()
-	head, err := os.ReadFile(committedSample(t))
-	e2e.Must(t, err)
+	head := e2e.Read(t, committedSample(t))
 	for name, data := range map[string][]byte{"silent": nil, "a little": head[:100], "half": head[:len(head)/2], "a part": head[:200000]} {
 		for _, named := range []bool{false, true} {
 			t.Run(name+map[bool]string{true: ", named"}[named], func(t *testing.T) {
@@ -305,11 +294,11 @@ func signalAtASilentPipe(t *testing.T, data []byte, named bool) {
 	}
 	p.signal(syscall.SIGINT)
 	if code := p.exit(5 * time.Second); code != 130 {
-		t.Errorf("exit code %d: %s", code, p.stderr.String())
+		t.Errorf("exit code %d: %s", code, p.said())
 	}
 	if len(data) < 1000 {
 		wantOnly(t, dir)
-	} else if s := p.stderr.String(); !strings.Contains(s, "out.mp4 holds the part done so far") {
+	} else if s := p.said(); !strings.Contains(s, "out.mp4 holds the part done so far") {
 		t.Error(s)
 	}
 }
@@ -333,7 +322,7 @@ func TestSignalsEndAStuckWrite(t *testing.T) {
 	if code := p.exit(terminal.Patience + 5*time.Second); code != 130 {
 		t.Errorf("exit code %d", code)
 	}
-	e2e.JSONLines(t, p.stderr.String(), 130)
+	e2e.JSONLines(t, p.said(), 130)
 }
 
 func TestReaderLeavesInTheMiddle(t *testing.T) {
@@ -348,7 +337,7 @@ func TestReaderLeavesInTheMiddle(t *testing.T) {
 	}
 	out.Close()
 	p.wantExit(141)
-	if s := p.stderr.String(); strings.Contains(s, "pipe") {
+	if s := p.said(); strings.Contains(s, "pipe") {
 		t.Error(s)
 	}
 }
@@ -371,11 +360,10 @@ func TestShell(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		e2e.Must(t, os.Mkdir(filepath.Join(dir, "d"), 0o700))
-		p := &program{Cmd: exec.Command("sh", "-c", script, "link.mkv", "-i", longClip(t), "--frames", "2", "-r", "1", "--device", "cpu", "-q"), t: t}
-		p.Dir, p.Stderr = dir, &p.stderr
+		p := programIn(t, dir, "sh", "-c", script, "link.mkv", "-i", longClip(t), "--frames", "2", "-r", "1", "--device", "cpu", "-q")
 		code := p.start().exit(time.Minute)
-		if code != want.code || !strings.Contains(p.stderr.String(), want.says) {
-			t.Errorf("%s: exit code %d: %s", script, code, p.stderr.String())
+		if code != want.code || !strings.Contains(p.said(), want.says) {
+			t.Errorf("%s: exit code %d: %s", script, code, p.said())
 		}
 		if st, err := os.Stat(filepath.Join(dir, "out.mkv")); want.code == 0 && (err != nil || st.Size() == 0) {
 			t.Errorf("%s: %v, %v", script, st, err)
@@ -391,10 +379,9 @@ func TestFileSizeLimit(t *testing.T) {
 	const name = "o\n.mkv" // must come back as such, not as that of the temporary file
 	old := []byte("an old file")
 	e2e.Must(t, os.WriteFile(filepath.Join(dir, name), old, 0o600))
-	p := &program{Cmd: exec.Command("sh", "-c", `ulimit -f 100; exec vidfilter "$@"`, "sh", "-i", longClip(t), "-o", name, "-y"), t: t}
-	p.Dir, p.Stderr = dir, &p.stderr
+	p := programIn(t, dir, "sh", "-c", `ulimit -f 100; exec vidfilter "$@"`, "sh", "-i", longClip(t), "-o", name, "-y")
 	p.start().wantExit(4)
-	if s := p.stderr.String(); !strings.Contains(s, `write "o\n.mkv": file too large`) || !strings.Contains(s, "hint: see ulimit -f") {
+	if s := p.said(); !strings.Contains(s, `write "o\n.mkv": file too large`) || !strings.Contains(s, "hint: see ulimit -f") {
 		t.Error(s)
 	}
 	wantOnly(t, dir, name)
@@ -413,24 +400,21 @@ func TestFullDisk(t *testing.T) {
 		script := `mount -t tmpfs -o size=1m none . || exit 77; cd "$PWD"; echo old >"$1"
 		ulimit -c 0; vidfilter -i "$2" -o "$1" -y --crf 0; code=$?
 		cat "$1"; ls -A; exit $code`
-		shell := exec.Command("unshare", "-m", "sh", "-c", script, "sh", name, longClip(t))
+		p := programIn(t, dir, "unshare", "-m", "sh", "-c", script, "sh", name, longClip(t))
 		if os.Geteuid() != 0 {
-			shell.Args = append([]string{"unshare", "-r"}, shell.Args[1:]...)
+			p.Args = slices.Insert(p.Args, 1, "-r")
 		}
-		p := &program{Cmd: shell, t: t}
-		var out bytes.Buffer
-		p.Dir, p.Stdout, p.Stderr = dir, &out, &p.stderr
 		switch code := p.start().exit(time.Minute); {
-		case code == 77 || code == 1 && strings.Contains(p.stderr.String(), "unshare"):
-			t.Skip("a small file system cannot be mounted here: ", p.stderr.String())
+		case code == 77 || code == 1 && strings.Contains(p.said(), "unshare"):
+			t.Skip("a small file system cannot be mounted here: ", p.said())
 		case code != 4:
-			t.Fatalf("exit code %d: %s", code, p.stderr.String())
+			t.Fatalf("exit code %d: %s", code, p.said())
 		}
-		if s := p.stderr.String(); !strings.Contains(s, `"`+name+`": disk full, 0.`) || !strings.Contains(s, "hint: free some space") {
+		if s := p.said(); !strings.Contains(s, `"`+name+`": disk full, 0.`) || !strings.Contains(s, "hint: free some space") {
 			t.Error(s)
 		}
-		if out.String() != "old\n"+name+"\n" {
-			t.Errorf("left: %q", out.String())
+		if out := p.run.Out.String(); out != "old\n"+name+"\n" {
+			t.Errorf("left: %q", out)
 		}
 		wantOnly(t, dir)
 	}
@@ -445,7 +429,7 @@ func TestClosedDirectory(t *testing.T) {
 	e2e.Must(t, os.Chmod(dir, 0o555))
 	p := vidfilterIn(t, "", "-i", committedSample(t), "-o", filepath.Join(dir, "out.mp4")).start()
 	p.wantExit(4)
-	if s := p.stderr.String(); !strings.Contains(s, "no permission") {
+	if s := p.said(); !strings.Contains(s, "no permission") {
 		t.Error(s)
 	}
 }
@@ -474,15 +458,10 @@ func TestMemoryDoesNotGrow(t *testing.T) {
 // untilWritten waits until there is something in a file of a folder, as long as a busy machine
 // may take for that.
 func untilWritten(dir string) {
-	for range 200 {
+	e2e.Within(10*time.Second, func() bool {
 		files, _ := os.ReadDir(dir)
-		for _, f := range files {
-			if i, err := f.Info(); err == nil && i.Size() > 0 {
-				return
-			}
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
+		return slices.ContainsFunc(files, func(f os.DirEntry) bool { i, err := f.Info(); return err == nil && i.Size() > 0 })
+	})
 }
 
 func TestClosedPipeIsQuiet(t *testing.T) {
@@ -511,14 +490,10 @@ func TestBenchInterrupted(t *testing.T) {
 		p := vidfilterIn(t, dir, "bench", "--device", "cpu", "--only", "end,cpu", "--size", "1080p")
 		p.Env = append(os.Environ(), "TMPDIR="+dir)
 		p.start()
-		for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
-			if clips, _ := filepath.Glob(filepath.Join(dir, "vidfilter-bench-*", "*.mp4")); len(clips) > 0 {
-				break
-			}
-			if time.Now().After(end) {
-				t.Fatal("no clip is made")
-			}
-		}
+		p.run.Until("a clip", func() bool {
+			clips, _ := filepath.Glob(filepath.Join(dir, "vidfilter-bench-*", "*.mp4"))
+			return len(clips) > 0
+		})
 		p.signal(s)
 		p.wantExit(code)
 		wantOnly(t, dir)

@@ -10,12 +10,11 @@ import (
 	"vidfilter/internal/terminal"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 func newVersionCommand(s terminal.Stdio) *cobra.Command {
 	var all bool
-	fs := pflag.NewFlagSet("", pflag.ContinueOnError)
+	fs := cli.NewFlagSet()
 	cli.NewTable(fs, "Options").Flag(&all, "licenses", "", "print the licences of all parts of the program")
 	return withFlags(&cobra.Command{
 		Use: "version [--licenses]", Short: "Print the version, or the licences",

@@ -54,11 +54,11 @@ func (p *Props) OfField(bottom bool) (pipeline.Props, error) {
 // alphaOf returns the alpha beside a frame's samples, or nil. A picture of another size is no alpha
 // of this one.
 func alphaOf(f *pipeline.Frame) *C.AVFrame {
-	p, ok := f.Props().(*Props)
-	if !ok || p == nil || p.alpha == nil || int(p.alpha.width) != f.Width || int(p.alpha.height) != f.Height {
+	alpha := decoded(f).alpha
+	if alpha == nil || int(alpha.width) != f.Width || int(alpha.height) != f.Height {
 		return nil
 	}
-	return p.alpha
+	return alpha
 }
 
 // HasAlpha reports whether alpha comes beside a frame's samples.

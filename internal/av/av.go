@@ -207,3 +207,11 @@ func (p *Props) Again() pipeline.Props {
 
 // Pointer returns the AVFrame that holds the properties, which Props owns.
 func (p *Props) Pointer() unsafe.Pointer { return unsafe.Pointer(p.frame) }
+
+// decoded returns the properties of a frame, which are empty for frames that were not decoded.
+func decoded(f *pipeline.Frame) *Props {
+	if p, ok := f.Props().(*Props); ok && p != nil {
+		return p
+	}
+	return &Props{}
+}

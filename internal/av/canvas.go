@@ -20,6 +20,17 @@ type Canvas struct {
 
 // NewCanvas allocates a canvas, which Close frees.
 func NewCanvas(f pipeline.Format) (*Canvas, error) {
+	frame, err := newPicture(f)
+	if err != nil {
+		return nil, err
+	}
+	c := &Canvas{Frame: frame}
+	c.look(f)
+	return c, nil
+}
+
+// newPicture returns a frame with samples of its own, which the caller frees.
+func newPicture(f pipeline.Format) (*astiav.Frame, error) {
 	frame := astiav.AllocFrame()
 	if frame == nil {
 		return nil, errors.New("out of memory")
@@ -31,9 +42,7 @@ func NewCanvas(f pipeline.Format) (*Canvas, error) {
 		frame.Free()
 		return nil, err
 	}
-	c := &Canvas{Frame: frame}
-	c.look(f)
-	return c, nil
+	return frame, nil
 }
 
 // look points View at the memory that the frame has now.

@@ -15,12 +15,7 @@ import (
 
 // FrameProps returns the AVFrame that holds the properties of a decoded frame, nil for others. It
 // belongs to f.
-func FrameProps(f *pipeline.Frame) unsafe.Pointer {
-	if p, ok := f.Props().(*Props); ok && p != nil {
-		return p.Pointer()
-	}
-	return nil
-}
+func FrameProps(f *pipeline.Frame) unsafe.Pointer { return decoded(f).Pointer() }
 
 // TagColour tags the encoder's output as f is tagged. Samples that were RGB get the tags of to,
 // the YUV format that they are converted to, or of RGB where yuv is false.
@@ -64,6 +59,11 @@ func MatrixOf(space, height int) pipeline.Matrix {
 	case C.AVCOL_SPC_BT2020_NCL, C.AVCOL_SPC_BT2020_CL:
 		return pipeline.BT2020
 	}
+	return usualMatrix(height)
+}
+
+// usualMatrix returns the matrix of YUV without a tag.
+func usualMatrix(height int) pipeline.Matrix {
 	if height >= 720 {
 		return pipeline.BT709
 	}
@@ -84,11 +84,7 @@ func ColorSpace(m pipeline.Matrix) int {
 // AsYUV returns the matrix and range that samples of f have once they are YUV.
 func AsYUV(f pipeline.Format) pipeline.Format {
 	if f.Layout.Info().RGB {
-		f.FullRange = false
-		f.Matrix = pipeline.BT601
-		if f.Height >= 720 {
-			f.Matrix = pipeline.BT709
-		}
+		f.FullRange, f.Matrix = false, usualMatrix(f.Height)
 	}
 	return f
 }

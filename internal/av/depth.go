@@ -4,7 +4,6 @@ package av
 import "C"
 
 import (
-	"errors"
 	"runtime"
 	"unsafe"
 
@@ -77,17 +76,9 @@ func shallowRGB(dst, src *astiav.Frame, from pipeline.Format) (*astiav.Frame, er
 	if !known || l.Arrangement() != pipeline.GBRP || l.Info().Depth == 8 || Depth(dst.PixelFormat()) != 8 || !desc.Flags().Has(wanted) {
 		return nil, nil
 	}
-	f := astiav.AllocFrame()
-	if f == nil {
-		return nil, errors.New("out of memory")
+	f, err := newPicture(pipeline.Format{Layout: pipeline.GBRP, Width: src.Width(), Height: src.Height()})
+	if err == nil {
+		requantises(f, src, from, from)
 	}
-	f.SetWidth(src.Width())
-	f.SetHeight(src.Height())
-	f.SetPixelFormat(PixelFormat(pipeline.GBRP))
-	if err := f.AllocBuffer(0); err != nil {
-		f.Free()
-		return nil, err
-	}
-	requantises(f, src, from, from)
-	return f, nil
+	return f, err
 }

@@ -44,8 +44,8 @@ func Wrap(f *pipeline.Frame) (*astiav.Frame, error) {
 // Describe gives an FFmpeg frame the properties, times and field order of f, for an encoder.
 func Describe(frame *astiav.Frame, f *pipeline.Frame) error {
 	c := (*C.AVFrame)(frame.UnsafePointer())
-	if p, ok := f.Props().(*Props); ok && p != nil {
-		if err := Error(int(C.av_frame_copy_props(c, p.frame))); err != nil {
+	if p := decoded(f).frame; p != nil {
+		if err := Error(int(C.av_frame_copy_props(c, p))); err != nil {
 			return err
 		}
 	}
@@ -107,7 +107,18 @@ type Scaler struct{ c C.vf_scaler }
 // Convert fills dst, converted to its Format, from src, whose samples are of the given matrix and
 // range.
 func (s *Scaler) Convert(dst *pipeline.Frame, src *astiav.Frame, matrix pipeline.Matrix, full bool) error {
-	return s.into(dst.Planes[:dst.NumPlanes()], PixelFormat(dst.Layout), dst.Format, src, matrix, full)
+	var data [4]*C.uint8_t
+	var pitch [4]C.int
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	for i, p := range dst.Planes[:dst.NumPlanes()] {
+		data[i] = (*C.uint8_t)(unsafe.SliceData(p.Data))
+		pin.Pin(data[i])
+		pitch[i] = C.int(p.Pitch)
+	}
+	r := C.vf_scale(&s.c, (*C.AVFrame)(src.UnsafePointer()), sws(matrix), flag(full), &data[0], &pitch[0],
+		C.int(PixelFormat(dst.Layout)), C.int(dst.Width), C.int(dst.Height), sws(dst.Matrix), flag(dst.FullRange))
+	return Error(int(r))
 }
 
 // ConvertTo fills dst, a frame with buffers of its own and its pixel format and size set.
@@ -126,21 +137,6 @@ func (s *Scaler) ConvertTo(dst, src *astiav.Frame, from, to pipeline.Format) err
 	}
 	r := C.vf_scale(&s.c, (*C.AVFrame)(src.UnsafePointer()), sws(from.Matrix), flag(from.FullRange), &d.data[0], &d.linesize[0],
 		d.format, d.width, d.height, sws(to.Matrix), flag(to.FullRange))
-	return Error(int(r))
-}
-
-func (s *Scaler) into(planes []pipeline.Plane, pf astiav.PixelFormat, to pipeline.Format, src *astiav.Frame, matrix pipeline.Matrix, full bool) error {
-	var data [4]*C.uint8_t
-	var pitch [4]C.int
-	var pin runtime.Pinner
-	defer pin.Unpin()
-	for i, p := range planes {
-		data[i] = (*C.uint8_t)(unsafe.SliceData(p.Data))
-		pin.Pin(data[i])
-		pitch[i] = C.int(p.Pitch)
-	}
-	r := C.vf_scale(&s.c, (*C.AVFrame)(src.UnsafePointer()), sws(matrix), flag(full), &data[0], &pitch[0],
-		C.int(pf), C.int(to.Width), C.int(to.Height), sws(to.Matrix), flag(to.FullRange))
 	return Error(int(r))
 }
 

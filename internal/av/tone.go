@@ -13,12 +13,12 @@ import (
 
 // HDR returns the transfer function of a frame that is HDR, "PQ" or "HLG"; "" for SDR.
 func HDR(f *pipeline.Frame) string {
-	p, ok := f.Props().(*Props)
+	p := decoded(f).frame
 	switch {
-	case !ok || p == nil:
-	case p.frame.color_trc == C.AVCOL_TRC_SMPTE2084:
+	case p == nil:
+	case p.color_trc == C.AVCOL_TRC_SMPTE2084:
 		return "PQ"
-	case p.frame.color_trc == C.AVCOL_TRC_ARIB_STD_B67:
+	case p.color_trc == C.AVCOL_TRC_ARIB_STD_B67:
 		return "HLG"
 	}
 	return ""
@@ -26,8 +26,8 @@ func HDR(f *pipeline.Frame) string {
 
 // wide reports whether a frame has the colours of BT.2020.
 func wide(f *pipeline.Frame) bool {
-	p, ok := f.Props().(*Props)
-	return ok && p != nil && p.frame.color_primaries == C.AVCOL_PRI_BT2020
+	p := decoded(f).frame
+	return p != nil && p.color_primaries == C.AVCOL_PRI_BT2020
 }
 
 const (

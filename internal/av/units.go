@@ -19,29 +19,14 @@ import (
 )
 
 // Units returns the units of a frame's coded picture; nil for frames that were not decoded.
-func Units(f *pipeline.Frame) []units.Unit {
-	if p, ok := f.Props().(*Props); ok && p != nil {
-		return p.Units
-	}
-	return nil
-}
+func Units(f *pipeline.Frame) []units.Unit { return decoded(f).Units }
 
 // CodedTransfer returns the transfer function that the stream itself is tagged with, where a unit
 // of the frame prefers another, or 0.
-func CodedTransfer(f *pipeline.Frame) int {
-	if p, ok := f.Props().(*Props); ok && p != nil {
-		return p.Transfer
-	}
-	return 0
-}
+func CodedTransfer(f *pipeline.Frame) int { return decoded(f).Transfer }
 
 // Timecode returns the timecode that the coded pictures of a video give its first frame, or "".
-func Timecode(f *pipeline.Frame) string {
-	if p, ok := f.Props().(*Props); ok && p != nil {
-		return p.Timecode
-	}
-	return ""
-}
+func Timecode(f *pipeline.Frame) string { return decoded(f).Timecode }
 
 // sideKinds are the kinds of side data that are units.
 var sideKinds = []struct {

@@ -90,24 +90,19 @@ func String(p *string, kind string) *Value[string] {
 	})
 }
 
-// Choice is a flag with a fixed set of names.
-func Choice[T any](p *T, all []string, parse func(string) (T, error)) *Value[T] {
-	return Names(NewValue(p, "NAME", func(s string) (T, error) {
-		x, err := parse(s)
-		if err != nil {
-			return x, UnknownName(all, s)
-		}
-		return x, nil
-	}), all)
+// OneOf is a flag with a fixed set of names.
+func OneOf(p *string, all []string) *Value[string] {
+	return Names(NewValue(p, "NAME", NameIn(all)), all)
 }
 
-func OneOf(p *string, all []string) *Value[string] {
-	return Choice(p, all, func(s string) (string, error) {
+// NameIn returns a parser that takes the names.
+func NameIn(all []string) func(string) (string, error) {
+	return func(s string) (string, error) {
 		if slices.Contains(all, s) {
 			return s, nil
 		}
-		return "", errors.New("unknown")
-	})
+		return "", UnknownName(all, s)
+	}
 }
 
 func UnknownName(all []string, s string) error {

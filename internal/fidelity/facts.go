@@ -49,20 +49,26 @@ func (f Facts) Partly(keep func(title string) bool) (part Facts) {
 		if i.Kind == Chapter && !keep(i.Values["title"]) {
 			continue
 		}
-		values := map[string]string{}
-		for k, v := range i.Values {
-			switch {
-			case properties.of(i.Kind, k).counted:
-				values[k] = present
-			case k == "field_order":
-				values[k] = partlyOrdered(v)
-			case k != "start" && k != "timecode":
-				values[k] = v
-			}
-		}
-		part = append(part, Item{i.Kind, i.Name, values})
+		other := i.uncounted()
+		delete(other.Values, "start")
+		delete(other.Values, "timecode")
+		part = append(part, other)
 	}
 	return part
+}
+
+// uncounted returns an item whose units and field orders are there or not, whatever their number.
+func (i Item) uncounted() Item {
+	i.Values = maps.Clone(i.Values)
+	for k, v := range i.Values {
+		switch {
+		case properties.of(i.Kind, k).counted:
+			i.Values[k] = present
+		case k == "field_order":
+			i.Values[k] = partlyOrdered(v)
+		}
+	}
+	return i
 }
 
 // Fields reports which pictures the video has: progressive, top field first, bottom field first.
@@ -77,20 +83,11 @@ func (f Facts) Fields() (some [3]bool) {
 	return some
 }
 
-// Retimed returns the facts for pictures at another rate: units and field orders are there or not,
-// whatever their number.
+// Retimed returns the facts for pictures at another rate, without the numbers of units and of field
+// orders.
 func (f Facts) Retimed() (other Facts) {
 	for _, i := range f {
-		values := maps.Clone(i.Values)
-		for k := range values {
-			switch {
-			case properties.of(i.Kind, k).counted:
-				values[k] = present
-			case k == "field_order":
-				values[k] = partlyOrdered(values[k])
-			}
-		}
-		other = append(other, Item{i.Kind, i.Name, values})
+		other = append(other, i.uncounted())
 	}
 	return other
 }
@@ -183,10 +180,10 @@ func plainKey(key string) string {
 // chapters are chapters.
 func remade(st *C.AVStream) bool {
 	par := st.codecpar
-	return par.codec_type == C.AVMEDIA_TYPE_DATA && (par.codec_tag == tag("tmcd") || par.codec_tag == tag("text"))
+	return par.codec_type == C.AVMEDIA_TYPE_DATA && (par.codec_tag == fourCC("tmcd") || par.codec_tag == fourCC("text"))
 }
 
-func tag(s string) C.uint32_t {
+func fourCC(s string) C.uint32_t {
 	return C.uint32_t(s[0]) | C.uint32_t(s[1])<<8 | C.uint32_t(s[2])<<16 | C.uint32_t(s[3])<<24
 }
 

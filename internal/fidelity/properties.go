@@ -190,34 +190,30 @@ func (s *subject) colourRange() string {
 	return []string{"", "limited", "full"}[value%3]
 }
 
-// tagOf returns a colour tag's name: the picture's if it has one, else the stream's.
-func tagOf[T ~uint32](unset, picture, stream T, name func(T) *C.char) string {
-	if picture == unset {
-		picture = stream
-	}
-	if picture == unset {
+// tag returns the name of a colour tag, "" for one without a meaning.
+func tag(name *C.char) string {
+	switch s := C.GoString(name); s {
+	case "reserved", "unknown", "unspecified":
 		return ""
+	default:
+		return s
 	}
-	if name := C.GoString(name(picture)); name != "reserved" && name != "unknown" {
-		return name
-	}
-	return ""
 }
 
 func (s *subject) primaries() string {
-	var of C.enum_AVColorPrimaries = C.AVCOL_PRI_UNSPECIFIED
-	if f := s.picture(); f != nil {
+	of := s.st.codecpar.color_primaries
+	if f := s.picture(); f != nil && f.color_primaries != C.AVCOL_PRI_UNSPECIFIED {
 		of = f.color_primaries
 	}
-	return tagOf(C.AVCOL_PRI_UNSPECIFIED, of, s.st.codecpar.color_primaries, func(v C.enum_AVColorPrimaries) *C.char { return C.av_color_primaries_name(v) })
+	return tag(C.av_color_primaries_name(of))
 }
 
 func (s *subject) transfer() string {
-	var of C.enum_AVColorTransferCharacteristic = C.AVCOL_TRC_UNSPECIFIED
-	if f := s.picture(); f != nil {
+	of := s.st.codecpar.color_trc
+	if f := s.picture(); f != nil && f.color_trc != C.AVCOL_TRC_UNSPECIFIED {
 		of = f.color_trc
 	}
-	return tagOf(C.AVCOL_TRC_UNSPECIFIED, of, s.st.codecpar.color_trc, func(v C.enum_AVColorTransferCharacteristic) *C.char { return C.av_color_transfer_name(v) })
+	return tag(C.av_color_transfer_name(of))
 }
 
 // matrix is empty for RGB.
@@ -225,11 +221,11 @@ func (s *subject) matrix() string {
 	if s.chroma() == "RGB" {
 		return ""
 	}
-	var of C.enum_AVColorSpace = C.AVCOL_SPC_UNSPECIFIED
-	if f := s.picture(); f != nil {
+	of := s.st.codecpar.color_space
+	if f := s.picture(); f != nil && f.colorspace != C.AVCOL_SPC_UNSPECIFIED {
 		of = f.colorspace
 	}
-	return tagOf(C.AVCOL_SPC_UNSPECIFIED, of, s.st.codecpar.color_space, func(v C.enum_AVColorSpace) *C.char { return C.av_color_space_name(v) })
+	return tag(C.av_color_space_name(of))
 }
 
 // chromaLocation is empty for samples of chroma that lie on luma's, or beside them.
@@ -237,11 +233,11 @@ func (s *subject) chromaLocation() string {
 	if s.chroma() != "4:2:0" {
 		return ""
 	}
-	var of C.enum_AVChromaLocation
-	if f := s.picture(); f != nil {
+	of := s.st.codecpar.chroma_location
+	if f := s.picture(); f != nil && f.chroma_location != C.AVCHROMA_LOC_UNSPECIFIED {
 		of = f.chroma_location
 	}
-	return tagOf(C.AVCHROMA_LOC_UNSPECIFIED, of, s.st.codecpar.chroma_location, func(v C.enum_AVChromaLocation) *C.char { return C.av_chroma_location_name(v) })
+	return tag(C.av_chroma_location_name(of))
 }
 
 // aspect is empty for square samples.

@@ -25,7 +25,7 @@ type Error struct {
 	err         error // of the server or the network
 	kind        error // nil: another kind
 	hint        string
-	passing     bool
+	temporary   bool
 }
 
 // ErrChanged is wrapped by the error of a file that changed while it was read.
@@ -51,7 +51,7 @@ func (e *Error) Unwrap() []error {
 // IsLasting reports whether an error is one of an address that a later try does not mend.
 func IsLasting(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return ok && !e.passing
+	return ok && !e.temporary
 }
 
 const (
@@ -70,20 +70,20 @@ func failure(op, address string, err error) error {
 	if back, ok := errors.AsType[minio.ErrorResponse](err); ok {
 		return ofStore(op, address, back)
 	}
-	e := &Error{op: op, address: address, err: bare(err), passing: true}
+	e := &Error{op: op, address: address, err: bare(err), temporary: true}
 	var certificate *tls.CertificateVerificationError
 	var name *net.DNSError
 	switch {
 	case errors.Is(err, context.Canceled):
 		return err
 	case errors.As(err, &certificate):
-		e.passing, e.hint = false, "the certificate is not valid for this host: add its authority to the system's, or name it in SSL_CERT_FILE"
+		e.temporary, e.hint = false, "the certificate is not valid for this host: add its authority to the system's, or name it in SSL_CERT_FILE"
 	case errors.As(err, new(tls.RecordHeaderError)), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
-		e.passing, e.hint = false, "the server answers without TLS: check the port, and https:// or http://"
+		e.temporary, e.hint = false, "the server answers without TLS: check the port, and https:// or http://"
 	case errors.Is(err, errRefused):
-		e.passing, e.hint = false, "give the address that it leads to, if you trust it"
+		e.temporary, e.hint = false, "give the address that it leads to, if you trust it"
 	case errors.As(err, &name) && name.IsNotFound:
-		e.passing, e.hint = false, "check the spelling of the host "+name.Name
+		e.temporary, e.hint = false, "check the spelling of the host "+name.Name
 	default:
 		e.hint = "check the network, and try again"
 	}
@@ -117,9 +117,9 @@ func ofStatus(op, address string, status int, advice string, err error) *Error {
 			e.hint = "the server refuses access: a signed address may have expired"
 		}
 	case status == http.StatusPreconditionFailed && op == opRead:
-		e.kind, e.err, e.hint, e.passing = ErrChanged, ErrChanged, "try again when it is complete", true
+		e.kind, e.err, e.hint, e.temporary = ErrChanged, ErrChanged, "try again when it is complete", true
 	case status == http.StatusRequestTimeout || status == http.StatusTooManyRequests || status >= 500:
-		e.passing, e.hint = true, "the server is at fault or busy: try again later"
+		e.temporary, e.hint = true, "the server is at fault or busy: try again later"
 	}
 	return e
 }
@@ -134,7 +134,7 @@ func ofStore(op, address string, back minio.ErrorResponse) *Error {
 	e := ofStatus(op, address, back.StatusCode, "these credentials may not "+op+" it: check AWS_ACCESS_KEY_ID and the bucket's policy", said)
 	switch back.Code {
 	case minio.NoSuchBucket:
-		e.kind, e.passing, e.err = fs.ErrNotExist, false, fmt.Errorf("there is no bucket %q", bucket)
+		e.kind, e.temporary, e.err = fs.ErrNotExist, false, fmt.Errorf("there is no bucket %q", bucket)
 		e.hint = "make it, or check its name and AWS_ENDPOINT_URL (" + endpoint() + " is used)"
 	case minio.NoSuchKey:
 		e.kind, e.err = fs.ErrNotExist, fmt.Errorf("there is no %q in the bucket %q", key, bucket)
@@ -142,14 +142,14 @@ func ofStore(op, address string, back minio.ErrorResponse) *Error {
 	case "InvalidAccessKeyId", "SignatureDoesNotMatch":
 		e.kind, e.hint = fs.ErrPermission, "check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
 	case "ExpiredToken", "ExpiredTokenException", "InvalidToken":
-		e.kind, e.passing, e.hint = fs.ErrPermission, false, "the credentials have expired: set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN anew"
+		e.kind, e.temporary, e.hint = fs.ErrPermission, false, "the credentials have expired: set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN anew"
 	case minio.InvalidRegion, "AuthorizationHeaderMalformed", "PermanentRedirect":
-		e.passing, e.hint = false, "set AWS_REGION to the bucket's region"
+		e.temporary, e.hint = false, "set AWS_REGION to the bucket's region"
 	case "RequestTimeTooSkewed":
-		e.passing, e.hint = false, "set this machine's clock"
+		e.temporary, e.hint = false, "set this machine's clock"
 	case minio.PreconditionFailed, "ConditionalRequestConflict":
 		if op == opWrite {
-			e.kind, e.passing, e.err, e.hint = fs.ErrExist, false, errors.New("it exists"), "-y replaces it"
+			e.kind, e.temporary, e.err, e.hint = fs.ErrExist, false, errors.New("it exists"), "-y replaces it"
 		}
 	}
 	if errors.Is(e.kind, fs.ErrPermission) && os.Getenv("AWS_ACCESS_KEY_ID") == "" {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -146,7 +147,7 @@ func (f *fetch) read(ctx context.Context) error {
 			return err
 		}
 	case !now.same(f.info):
-		return f.changed()
+		return &statusError{http.StatusPreconditionFailed}
 	}
 	if _, err := f.file.Seek(start, io.SeekStart); err != nil {
 		return err
@@ -162,12 +163,6 @@ func (f *fetch) read(ctx context.Context) error {
 		return io.ErrUnexpectedEOF
 	}
 	return nil
-}
-
-func (f *fetch) changed() error {
-	e := ofStatus(opRead, f.address, 0, "", ErrChanged)
-	e.kind, e.hint, e.passing = ErrChanged, "try again when it is complete", true
-	return e
 }
 
 // errWrite is wrapped by errors of the copy.

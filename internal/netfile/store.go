@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"io"
+	"io/fs"
 	"mime"
 	"net/http"
 	"net/url"
@@ -257,4 +258,27 @@ func List(ctx context.Context, prefix string) (addresses []string, err error) {
 		addresses = append(addresses, Join(storeScheme+bucket, o.Key))
 	}
 	return addresses, nil
+}
+
+// Exists reports whether there is a file at an address of a store. It fails if these credentials
+// cannot write there, so that no work is done in vain. A file that they may not read counts as
+// missing: Store never replaces it.
+func Exists(ctx context.Context, address string) (bool, error) {
+	s, err := newStored(opWrite, address)
+	if err != nil {
+		return false, err
+	}
+	id, err := s.NewMultipartUpload(ctx, s.bucket, s.key, minio.PutObjectOptions{})
+	if err != nil {
+		return false, failure(opWrite, address, err)
+	}
+	s.abort(ctx, id)
+	_, err = Stat(ctx, address)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
+		return false, nil
+	case err != nil:
+		return false, failure(opWrite, address, err)
+	}
+	return true, nil
 }

@@ -110,7 +110,7 @@ func (w *web) open(ctx context.Context, from int64, known Info) (io.ReadCloser, 
 			return back.Body, now, from, nil
 		}
 	case back.StatusCode == http.StatusRequestedRangeNotSatisfiable:
-		err = ErrChanged
+		err = &statusError{http.StatusPreconditionFailed}
 	default:
 		err = &statusError{back.StatusCode}
 	}

@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -148,9 +147,8 @@ const (
 
 // closeFiles closes files, connections by TCP, and signals to others, if Landlock supports them.
 func closeFiles(p Policy) error {
-	config := landlock.V6.BestEffort()
 	var rules []landlock.Rule
-	add := func(file, folder landlock.AccessFSSet, names []string) error {
+	add := func(file, folder landlock.AccessFSSet, names []string) {
 		for _, name := range names {
 			st, err := os.Stat(name)
 			if err != nil || nameless(name) {
@@ -163,22 +161,19 @@ func closeFiles(p Policy) error {
 			// a kernel's ABI may lack some of them
 			rules = append(rules, landlock.PathAccess(rights, name).IgnoreIfMissing())
 		}
-		return nil
 	}
 	read := append(common[:len(common):len(common)], p.Read...)
 	if p.Network >= Peer {
 		read = append(read, resolving...)
 	}
-	err := errors.Join(
-		add(readFile, readAll, read), add(writeFile, writeFile, p.Write), add(device, device|readAll, p.Devices), add(writeFile, makeFiles, p.Folders),
-	)
-	if err != nil {
-		return err
-	}
+	add(readFile, readAll, read)
+	add(writeFile, writeFile, p.Write)
+	add(device, device|readAll, p.Devices)
+	add(writeFile, makeFiles, p.Folders)
 	for _, port := range p.Ports {
 		rules = append(rules, landlock.ConnectTCP(port))
 	}
-	return config.Restrict(rules...)
+	return landlock.V6.BestEffort().Restrict(rules...)
 }
 
 // nameless reports whether a name, such as /dev/fd/0, leads to a pipe or a socket that no folder

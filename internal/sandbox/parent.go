@@ -199,10 +199,7 @@ func (g *Guard) Signal(s syscall.Signal) { g.send(message{Signal: s}) }
 // End returns the outcome of the child, after it has ended and been waited for: nil if it ended as
 // it meant to, or else a *CrashError. Its output to descriptor 2 is in words.
 func (g *Guard) End(state *os.ProcessState) (words string, err error) {
-	if g == nil {
-		return "", nil
-	}
-	if state == nil { // it was never started
+	if g == nil || state == nil { // state is nil where it was never started
 		return "", nil
 	}
 	g.serving.Wait()

@@ -1,4 +1,4 @@
-// Package sandbox runs the part of the program that touches strangers' files in a process that can
+// Package sandbox runs the part of the program that reads files of others in a process that can
 // do little else. The parent keeps the user's rights and uses them at the child's request. The
 // child gives up its own for good before it opens its input.
 //

@@ -8,14 +8,15 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
-// Bait is the targets that a process tries to reach to prove that it cannot.
-type Bait struct {
+// Targets are what a process tries to reach, to prove that it cannot.
+type Targets struct {
 	Input  string `json:"input"`  // to read, which stays open
 	Output string `json:"output"` // to write, which stays open
 	Secret string `json:"secret"` // a file in the same folder as the two
@@ -25,8 +26,9 @@ type Bait struct {
 	PID    int    `json:"pid"`    // of a process of this user
 }
 
-// Lay makes files in a folder, and servers until closeAll is called.
-func Lay(dir string) (b Bait, closeAll func(), err error) {
+// MakeTargets makes files in a folder, and servers. closeAll ends the servers; call it even after an
+// error.
+func MakeTargets(dir string) (b Targets, closeAll func(), err error) {
 	var open []io.Closer
 	closeAll = func() {
 		for _, c := range open {
@@ -34,7 +36,7 @@ func Lay(dir string) (b Bait, closeAll func(), err error) {
 		}
 	}
 	in := func(name string) string { return filepath.Join(dir, name) }
-	b = Bait{Input: in("input"), Output: in("output"), Secret: in("secret"), Unix: in("socket"), PID: os.Getpid()}
+	b = Targets{Input: in("input"), Output: in("output"), Secret: in("secret"), Unix: in("socket"), PID: os.Getpid()}
 	for _, name := range []string{b.Input, b.Output, b.Secret} {
 		if err := os.WriteFile(name, []byte("bait"), 0o600); err != nil {
 			return b, closeAll, err
@@ -47,21 +49,19 @@ func Lay(dir string) (b Bait, closeAll func(), err error) {
 	open, b.TCP = append(open, tcp), tcp.Addr().String()
 	file, err := net.Listen("unix", b.Unix)
 	if err != nil {
-		closeAll()
 		return b, closeAll, err
 	}
 	open = append(open, file)
 	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
-		closeAll()
 		return b, closeAll, err
 	}
 	open, b.UDP = append(open, udp), udp.LocalAddr().String()
 	return b, closeAll, nil
 }
 
-// Door is something that a process has tried.
-type Door struct {
+// Attempt is something that a process has tried. Its door is open if that succeeded.
+type Attempt struct {
 	Name   string `json:"door"`
 	Wanted bool   `json:"wanted"` // it is to be open
 	Open   bool   `json:"open"`
@@ -69,49 +69,49 @@ type Door struct {
 }
 
 // Wrong reports whether the door is open and should not be, or the other way round.
-func (d Door) Wrong() bool { return d.Open != d.Wanted }
+func (d Attempt) Wrong() bool { return d.Open != d.Wanted }
 
 // attempts are the doors and their targets.
 var attempts = []struct {
 	name   string
 	wanted bool
-	try    func(Bait) error
+	try    func(Targets) error
 }{
-	{"read the input", true, func(b Bait) error { return readSome(b.Input) }},
-	{"write the output", true, func(b Bait) error { return os.WriteFile(b.Output, []byte("x"), 0) }},
-	{"start threads", true, func(Bait) error { return onThreads(8, func() error { return nil }) }},
-	{"read another file", false, func(b Bait) error { return onThreads(8, func() error { return readSome(b.Secret) }) }},
-	{"read the list of users", false, func(Bait) error { return readSome("/etc/passwd") }},
-	{"list a folder", false, func(b Bait) error { _, err := os.ReadDir(filepath.Dir(b.Secret)); return err }},
-	{"write another file", false, func(b Bait) error { return os.WriteFile(b.Secret, nil, 0) }},
-	{"truncate another file", false, func(b Bait) error { return os.Truncate(b.Secret, 0) }},
-	{"make a file", false, func(b Bait) error { return os.WriteFile(b.Secret+".new", nil, 0o600) }},
-	{"link to a file", false, func(b Bait) error { return os.Link(b.Secret, b.Secret+".link") }},
-	{"change a file's mode", false, func(b Bait) error { return os.Chmod(b.Secret, 0o666) }},
-	{"rename a file", false, func(b Bait) error { return os.Rename(b.Secret, b.Secret+".moved") }},
-	{"remove a file", false, func(b Bait) error { return os.Remove(b.Input) }},
-	{"connect by TCP", false, func(b Bait) error { return connect("tcp", b.TCP) }},
-	{"connect by a socket file", false, func(b Bait) error { return connect("unix", b.Unix) }},
-	{"send a datagram", false, func(b Bait) error { return connect("udp", b.UDP) }},
+	{"read the input", true, func(b Targets) error { return readSome(b.Input) }},
+	{"write the output", true, func(b Targets) error { return os.WriteFile(b.Output, []byte("x"), 0) }},
+	{"start threads", true, func(Targets) error { return onThreads(8, func() error { return nil }) }},
+	{"read another file", false, func(b Targets) error { return onThreads(8, func() error { return readSome(b.Secret) }) }},
+	{"read the list of users", false, func(Targets) error { return readSome("/etc/passwd") }},
+	{"list a folder", false, func(b Targets) error { _, err := os.ReadDir(filepath.Dir(b.Secret)); return err }},
+	{"write another file", false, func(b Targets) error { return os.WriteFile(b.Secret, nil, 0) }},
+	{"truncate another file", false, func(b Targets) error { return os.Truncate(b.Secret, 0) }},
+	{"make a file", false, func(b Targets) error { return os.WriteFile(b.Secret+".new", nil, 0o600) }},
+	{"link to a file", false, func(b Targets) error { return os.Link(b.Secret, b.Secret+".link") }},
+	{"change a file's mode", false, func(b Targets) error { return os.Chmod(b.Secret, 0o666) }},
+	{"rename a file", false, func(b Targets) error { return os.Rename(b.Secret, b.Secret+".moved") }},
+	{"remove a file", false, func(b Targets) error { return os.Remove(b.Input) }},
+	{"connect by TCP", false, func(b Targets) error { return connect("tcp", b.TCP) }},
+	{"connect by a socket file", false, func(b Targets) error { return connect("unix", b.Unix) }},
+	{"send a datagram", false, func(b Targets) error { return connect("udp", b.UDP) }},
 	{"listen", false, listen},
 	{"start a program", false, startProgram},
 	{"fork", false, fork},
-	{"signal another process", false, func(b Bait) error { return syscall.Kill(b.PID, 0) }},
+	{"signal another process", false, func(b Targets) error { return syscall.Kill(b.PID, 0) }},
 	{"have the kernel signal another process", false, signalByKernel},
-	{"type into the terminal", false, func(Bait) error { return command(unix.SYS_IOCTL, unix.TIOCSTI) }},
+	{"type into the terminal", false, func(Targets) error { return command(unix.SYS_IOCTL, unix.TIOCSTI) }},
 	{"read another process's memory", false, readMemory},
 	{"trace another process", false, trace},
 	{"change another process's limits", false, limits},
-	{"make a namespace", false, func(Bait) error { return call(unix.SYS_UNSHARE, unix.CLONE_NEWUSER) }},
-	{"load a BPF program", false, func(Bait) error { return call(unix.SYS_BPF, 0) }},
-	{"use io_uring", false, func(Bait) error { return call(unix.SYS_IO_URING_SETUP, 0) }},
-	{"use the kernel's keys", false, func(Bait) error { _, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_USER_KEYRING, true); return err }},
+	{"make a namespace", false, func(Targets) error { return call(unix.SYS_UNSHARE, unix.CLONE_NEWUSER) }},
+	{"load a BPF program", false, func(Targets) error { return call(unix.SYS_BPF, 0) }},
+	{"use io_uring", false, func(Targets) error { return call(unix.SYS_IO_URING_SETUP, 0) }},
+	{"use the kernel's keys", false, func(Targets) error { _, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_USER_KEYRING, true); return err }},
 }
 
-// Try tries every door. A process outside the sandbox damages the bait.
-func Try(b Bait) (doors []Door) {
+// Try tries every door. A process outside the sandbox damages the targets.
+func Try(b Targets) (doors []Attempt) {
 	for _, a := range attempts {
-		d := Door{Name: a.name, Wanted: a.wanted, Open: true}
+		d := Attempt{Name: a.name, Wanted: a.wanted, Open: true}
 		if err := a.try(b); err != nil {
 			d.Open, d.Says = false, err.Error()
 			if no, ok := errors.AsType[syscall.Errno](err); ok {
@@ -139,10 +139,9 @@ func readSome(name string) error {
 // onThreads runs f on n threads at once. It returns an error only if all do: one open thread is an
 // open door.
 func onThreads(n int, f func() error) error {
-	var wg sync.WaitGroup
+	var wg, arrived sync.WaitGroup
 	errs := make([]error, n)
 	ready := make(chan struct{})
-	var arrived sync.WaitGroup
 	arrived.Add(n)
 	for i := range n {
 		wg.Go(func() {
@@ -156,10 +155,8 @@ func onThreads(n int, f func() error) error {
 	arrived.Wait()
 	close(ready)
 	wg.Wait()
-	for _, err := range errs {
-		if err == nil {
-			return nil
-		}
+	if slices.Contains(errs, nil) {
+		return nil
 	}
 	return errs[0]
 }
@@ -184,7 +181,7 @@ func connect(network, address string) error {
 	return err
 }
 
-func listen(Bait) error {
+func listen(Targets) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err == nil {
 		err = l.Close()
@@ -193,7 +190,7 @@ func listen(Bait) error {
 }
 
 // startProgram starts this program, which ends at once: its variable is not from a parent.
-func startProgram(Bait) error {
+func startProgram(Targets) error {
 	p, err := os.StartProcess("/proc/self/exe", []string{"vidfilter"}, &os.ProcAttr{Env: []string{variable + "="}})
 	if err == nil {
 		_, err = p.Wait()
@@ -202,7 +199,7 @@ func startProgram(Bait) error {
 }
 
 // fork makes a process by the bare call, and ends it at once.
-func fork(Bait) error {
+func fork(Targets) error {
 	pid, _, no := syscall.RawSyscall6(syscall.SYS_CLONE, uintptr(syscall.SIGCHLD), 0, 0, 0, 0, 0)
 	switch {
 	case no != 0:
@@ -217,7 +214,7 @@ func fork(Bait) error {
 }
 
 // readMemory tries both ways to the memory of another process.
-func readMemory(b Bait) error {
+func readMemory(b Targets) error {
 	f, err := os.Open(fmt.Sprintf("/proc/%d/mem", b.PID))
 	if err == nil {
 		return f.Close()
@@ -229,7 +226,7 @@ func readMemory(b Bait) error {
 	return err
 }
 
-func trace(b Bait) error {
+func trace(b Targets) error {
 	return onThread(func() error {
 		err := unix.PtraceSeize(b.PID)
 		if err == nil {
@@ -242,13 +239,13 @@ func trace(b Bait) error {
 	})
 }
 
-func limits(b Bait) error {
+func limits(b Targets) error {
 	var now unix.Rlimit
 	return unix.Prlimit(b.PID, unix.RLIMIT_NOFILE, nil, &now)
 }
 
 // signalByKernel makes another process the one that hears of a pipe.
-func signalByKernel(b Bait) error {
+func signalByKernel(b Targets) error {
 	read, write, err := os.Pipe()
 	if err != nil {
 		return err

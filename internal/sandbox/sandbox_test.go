@@ -45,10 +45,10 @@ func TestMain(m *testing.M) {
 }
 
 type errand struct {
-	Name   string
-	Policy sandbox.Policy
-	Bait   sandbox.Bait
-	Path   string
+	Name    string
+	Policy  sandbox.Policy
+	Targets sandbox.Targets
+	Path    string
 }
 
 var errands = map[string]func(*sandbox.Box, errand) error{
@@ -56,7 +56,7 @@ var errands = map[string]func(*sandbox.Box, errand) error{
 		if _, err := sandbox.Enter(e.Policy); err != nil {
 			return err
 		}
-		return box.Ask("doors", sandbox.Try(e.Bait), nil)
+		return box.Ask("doors", sandbox.Try(e.Targets), nil)
 	},
 	"faults": func(box *sandbox.Box, _ errand) error {
 		err := sandbox.Restore(box.Ask("fail", nil, nil), kinds)
@@ -84,7 +84,7 @@ var errands = map[string]func(*sandbox.Box, errand) error{
 		if _, err := sandbox.Enter(e.Policy); err != nil {
 			return err
 		}
-		return box.Ask("network", reached(box, l, e.Bait), nil)
+		return box.Ask("network", reached(box, l, e.Targets), nil)
 	},
 	"folder": func(_ *sandbox.Box, e errand) error {
 		if _, err := sandbox.Enter(e.Policy); err != nil {
@@ -155,7 +155,7 @@ var errKind = errors.New("of a kind")
 var kinds = map[string]error{"kind": errKind, "other": io.ErrClosedPipe}
 
 // reached returns what a child reaches of the network.
-func reached(box *sandbox.Box, l net.Listener, b sandbox.Bait) (open []string) {
+func reached(box *sandbox.Box, l net.Listener, b sandbox.Targets) (open []string) {
 	try := func(name string, err error) {
 		if err == nil {
 			open = append(open, name)
@@ -255,10 +255,10 @@ func succeeds(t *testing.T, p *parent) ending {
 	return e
 }
 
-// lay makes files and servers to reach.
-func lay(t *testing.T) sandbox.Bait {
+// makeTargets makes files and servers to reach.
+func makeTargets(t *testing.T) sandbox.Targets {
 	t.Helper()
-	b, remove, err := sandbox.Lay(t.TempDir())
+	b, remove, err := sandbox.MakeTargets(t.TempDir())
 	e2e.Must(t, err)
 	t.Cleanup(remove)
 	return b
@@ -273,10 +273,10 @@ func needs(t *testing.T, landlock int) {
 
 func TestDoors(t *testing.T) {
 	needs(t, 3)
-	bait := lay(t)
-	p := &parent{errand: errand{Name: "doors", Bait: bait, Policy: sandbox.Policy{Read: []string{bait.Input}, Write: []string{bait.Output}}}}
+	targets := makeTargets(t)
+	p := &parent{errand: errand{Name: "doors", Targets: targets, Policy: sandbox.Policy{Read: []string{targets.Input}, Write: []string{targets.Output}}}}
 	succeeds(t, p)
-	var doors []sandbox.Door
+	var doors []sandbox.Attempt
 	if err := json.Unmarshal(p.answers["doors"], &doors); err != nil || len(doors) < 25 {
 		t.Fatalf("%d doors: %v", len(doors), err)
 	}
@@ -288,14 +288,14 @@ func TestDoors(t *testing.T) {
 	if _, sealed := p.answers[sandbox.Sealed]; !sealed {
 		t.Error("the parent was not told")
 	}
-	if got, err := os.ReadFile(bait.Secret); err != nil || string(got) != "bait" {
+	if got, err := os.ReadFile(targets.Secret); err != nil || string(got) != "bait" {
 		t.Errorf("%q, %v", got, err)
 	}
 }
 
 // The doors are open without a sandbox: each attempt is one that works.
 func TestDoorsOutside(t *testing.T) {
-	for _, d := range sandbox.Try(lay(t)) {
+	for _, d := range sandbox.Try(makeTargets(t)) {
 		switch d.Name {
 		case "trace another process", "make a namespace", "load a BPF program", "use io_uring", "use the kernel's keys":
 			continue // a container may refuse them
@@ -308,8 +308,8 @@ func TestDoorsOutside(t *testing.T) {
 
 func TestNetwork(t *testing.T) {
 	needs(t, 4)
-	bait := lay(t)
-	address, err := net.ResolveTCPAddr("tcp", bait.TCP)
+	targets := makeTargets(t)
+	address, err := net.ResolveTCPAddr("tcp", targets.TCP)
 	e2e.Must(t, err)
 	for _, test := range []struct {
 		policy sandbox.Policy
@@ -321,7 +321,7 @@ func TestNetwork(t *testing.T) {
 		{sandbox.Policy{Network: sandbox.Client}, "accept udp"},
 		{sandbox.Policy{Network: sandbox.Client, Ports: []uint16{uint16(address.Port)}}, "accept tcp udp"},
 	} {
-		p := &parent{errand: errand{Name: "network", Policy: test.policy, Bait: bait}}
+		p := &parent{errand: errand{Name: "network", Policy: test.policy, Targets: targets}}
 		p.do = func(op string, body json.RawMessage) error {
 			if op != "dial" {
 				return nil

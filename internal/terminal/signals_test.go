@@ -28,32 +28,37 @@ func wait(t *testing.T, what string, c <-chan struct{}) {
 	}
 }
 
-func TestFirstSignalEndsCleanly(t *testing.T) {
-	for s, code := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 143} {
+// TestSignals: the first signal ends the file, the second one the job. A job that was through before
+// it saw the signal has succeeded, and an error of ending the file matters more than the signal.
+func TestSignals(t *testing.T) {
+	full := errors.New("disk full")
+	stopped := contract.Done{Interrupted: true, Output: "out.mp4"}
+	for _, c := range []struct {
+		name    string
+		signals []syscall.Signal
+		done    contract.Done
+		err     error
+		code    int
+	}{
+		{"Ctrl-C", []syscall.Signal{syscall.SIGINT}, stopped, nil, 130},
+		{"terminated", []syscall.Signal{syscall.SIGTERM}, stopped, nil, 143},
+		{"hung up", []syscall.Signal{syscall.SIGHUP}, stopped, nil, 143},
+		{"second", []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}, contract.Done{}, errors.New("read: immediate exit requested"), 143},
+		{"too late", []syscall.Signal{syscall.SIGINT}, contract.Done{Output: "out.mp4"}, nil, 0},
+		{"failure", []syscall.Signal{syscall.SIGINT}, stopped, full, contract.ExitCode(full)},
+	} {
 		u, screen := testUI(t, "--quiet")
 		res, err := Interruptible(u, func(ctx context.Context, stop <-chan struct{}) (Result, error) {
 			defer u.Track(func() Snapshot { return Snapshot{} })()
-			kill(t, s)
-			wait(t, "stop", stop)
-			return Result{Done: contract.Done{Interrupted: true, Output: "out.mp4"}}, ctx.Err()
+			for i, s := range c.signals {
+				kill(t, s)
+				wait(t, "stop", []<-chan struct{}{stop, ctx.Done()}[i])
+			}
+			return Result{Done: c.done}, c.err
 		})
-		if code != u.Finish(res, err) || !strings.Contains(screen.String(), "ending the file") {
-			t.Errorf("%v: error %v, said %q", s, err, screen)
+		if code := u.Finish(res, err); code != c.code || !strings.Contains(screen.String(), "ending the file") {
+			t.Errorf("%s: exit code %d, error %v, said %q", c.name, code, err, screen)
 		}
-	}
-}
-
-func TestSecondSignalStops(t *testing.T) {
-	u, _ := testUI(t)
-	res, err := Interruptible(u, func(ctx context.Context, stop <-chan struct{}) (Result, error) {
-		kill(t, syscall.SIGINT)
-		wait(t, "stop", stop)
-		kill(t, syscall.SIGTERM)
-		wait(t, "cancellation", ctx.Done())
-		return Result{}, errors.New("read: immediate exit requested")
-	})
-	if code := u.Finish(res, err); code != 143 {
-		t.Errorf("exit code %d, error %v", code, err)
 	}
 }
 
@@ -97,33 +102,6 @@ func TestThirdSignalDoesNotWait(t *testing.T) {
 		t.Errorf("exit code %d, removed what was written: %v", exited, removed)
 	}
 	e2e.JSONLines(t, screen.String(), 130)
-}
-
-// TestSignalTooLate: the job was through before it saw the signal.
-func TestSignalTooLate(t *testing.T) {
-	u, _ := testUI(t)
-	res, err := Interruptible(u, func(_ context.Context, stop <-chan struct{}) (Result, error) {
-		kill(t, syscall.SIGINT)
-		wait(t, "stop", stop)
-		return Result{Done: contract.Done{Output: "out.mp4"}}, nil
-	})
-	if code := u.Finish(res, err); code != 0 {
-		t.Errorf("exit code %d, error %v", code, err)
-	}
-}
-
-// TestFailureAfterSignal: a disk that is full while the file is ended is the news, not the signal.
-func TestFailureAfterSignal(t *testing.T) {
-	u, _ := testUI(t)
-	full := errors.New("disk full")
-	_, err := Interruptible(u, func(_ context.Context, stop <-chan struct{}) (Result, error) {
-		kill(t, syscall.SIGINT)
-		wait(t, "stop", stop)
-		return Result{Done: contract.Done{Interrupted: true}}, full
-	})
-	if !errors.Is(err, full) {
-		t.Error(err)
-	}
 }
 
 func TestQuestionEndsWithTheSignal(t *testing.T) {

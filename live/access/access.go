@@ -57,7 +57,7 @@ type Options struct {
 type Admission struct {
 	control, view, once digest
 	most                int
-	wrong               *site.Wrongs
+	wrong               *site.BadTokens
 
 	mu      sync.Mutex
 	used    bool // once
@@ -84,7 +84,7 @@ const mostCookies = 64
 func New(o Options) *Admission {
 	return &Admission{
 		control: sum(o.Token), view: sum(ViewToken(o.Token)), once: sum(o.Once), used: o.Once == "",
-		most: o.MaxViewers, wrong: site.NewWrongs(o.Tell), changed: func() {},
+		most: o.MaxViewers, wrong: site.NewBadTokens(o.Tell), changed: func() {},
 	}
 }
 
@@ -149,5 +149,5 @@ func (a *Admission) forget(value string) {
 	a.cookies = slices.DeleteFunc(a.cookies, func(c cookie) bool { return same(sum(value), c.digest) })
 }
 
-// Wrong notes a wrong token; see site.Wrongs.Note.
+// Wrong notes a wrong token; see site.BadTokens.Note.
 func (a *Admission) Wrong(ctx context.Context, from netip.Addr) bool { return a.wrong.Note(ctx, from) }

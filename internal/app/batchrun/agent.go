@@ -29,7 +29,7 @@ import (
 
 // AgentOptions are the options of vidfilter agent.
 type AgentOptions struct {
-	link
+	serverOptions
 	Folder  string
 	Jobs    int
 	Batches int
@@ -44,7 +44,7 @@ func NewAgentOptions() *AgentOptions { return &AgentOptions{Batches: 4} }
 func (o *AgentOptions) Flags() *pflag.FlagSet {
 	fs := cli.NewFlagSet()
 	t := cli.NewTable(fs, "Options")
-	o.link.flags(t)
+	o.serverOptions.flags(t)
 	t.Add(cli.NewValue(&o.Batches, "N", cli.IntIn(1, 64)), "batches", "", "batches at a time (default 4)")
 	t.Add(cli.NewValue(&o.Jobs, "N", cli.IntIn(0, 1024)), "jobs", "", "files and parts at a time, shared by the batches; 0 (default) depends on the machine")
 	t.Add(cli.String(&o.Work, "DIR"), "work", "", "folder for temporary files (default the system's)")
@@ -92,7 +92,7 @@ func newHold() string { return strings.ToLower(rand.Text()[:16]) }
 func RunAgent(o *AgentOptions, s terminal.Stdio) error {
 	ctx, stop := terminal.UntilSignal()
 	defer stop()
-	s.Err = &lines{w: s.Err}
+	s.Err = &lineWriter{w: s.Err}
 	a := &agent{o: o, s: s, log: terminal.NewLogger(s.Err, o.Quiet), told: map[string]string{}}
 	e, err := o.connect(jetstream.Options{Log: a.log}, "agent", shownDone)
 	if err != nil {
@@ -150,7 +150,7 @@ func (a *agent) count(by int) int {
 
 // do runs a batch, the nth of those that run.
 func (a *agent) do(ctx context.Context, r queue.RequestStatus, hold string, n int) {
-	c := &charge{a.requests, r.ID, hold}
+	c := &heldBatch{a.requests, r.ID, hold}
 	b, err := a.batch(r, c, n)
 	table := ""
 	if err == nil {
@@ -158,7 +158,7 @@ func (a *agent) do(ctx context.Context, r queue.RequestStatus, hold string, n in
 		err = a.hold(ctx, c, b.do)
 		table = b.table
 	} else {
-		err = cannot{err}
+		err = cannotRun{err}
 	}
 	said, failed := "done", error(nil)
 	if err != nil {
@@ -167,7 +167,7 @@ func (a *agent) do(ctx context.Context, r queue.RequestStatus, hold string, n in
 	switch {
 	case err != nil && ctx.Err() != nil: // the agent ends
 		failed = c.giveBack("")
-	case errors.As(err, new(cannot)), errors.Is(err, batch.ErrOutside):
+	case errors.As(err, new(cannotRun)), errors.Is(err, batch.ErrOutside):
 		failed = c.giveBack(err.Error())
 		if !a.isNews(r.ID, said) {
 			return
@@ -181,8 +181,8 @@ func (a *agent) do(ctx context.Context, r queue.RequestStatus, hold string, n in
 	}
 }
 
-// cannot is the error of a batch that another agent may be able to run.
-type cannot struct{ error }
+// cannotRun is the error of a batch that another agent may be able to run.
+type cannotRun struct{ error }
 
 // isNews reports whether a reason not to run a batch was not logged before.
 func (a *agent) isNews(id, why string) bool {
@@ -196,7 +196,7 @@ func (a *agent) isNews(id, why string) bool {
 }
 
 // hold holds a batch while run runs it. The context of run ends with the hold.
-func (a *agent) hold(ctx context.Context, c *charge, run func(context.Context) error) error {
+func (a *agent) hold(ctx context.Context, c *heldBatch, run func(context.Context) error) error {
 	var holding sync.WaitGroup
 	defer holding.Wait()
 	ctx, lost := context.WithCancelCause(ctx)
@@ -206,7 +206,7 @@ func (a *agent) hold(ctx context.Context, c *charge, run func(context.Context) e
 }
 
 // batch returns the batch of a request, or why this agent cannot run it.
-func (a *agent) batch(r queue.RequestStatus, c *charge, n int) (*batchJob, error) {
+func (a *agent) batch(r queue.RequestStatus, c *heldBatch, n int) (*batchJob, error) {
 	if err := a.check(r.Request); err != nil {
 		return nil, err
 	}
@@ -215,7 +215,7 @@ func (a *agent) batch(r queue.RequestStatus, c *charge, n int) (*batchJob, error
 		return nil, err
 	}
 	o := NewBatchOptions()
-	o.link, o.Files, o.Progress, o.Quiet = a.o.link, []string{file}, "plain", a.o.Quiet
+	o.serverOptions, o.Files, o.Progress, o.Quiet = a.o.serverOptions, []string{file}, "plain", a.o.Quiet
 	o.acting = &jetstream.Acting{ID: r.ID, Hold: c.hold, Owner: r.User}
 	o.Overwrite, o.RetryFailed, o.Shared, o.Webhook, o.OnDone = r.Overwrite, r.RetryFailed, r.Shared, r.Webhook, a.o.OnDone
 	o.media.Threads = r.Threads
@@ -225,7 +225,7 @@ func (a *agent) batch(r queue.RequestStatus, c *charge, n int) (*batchJob, error
 	o.jobs = max(1, slots(a.o.Jobs, len(gpus), coresPerJob)/n)
 	s := terminal.Stdio{In: strings.NewReader(""), Out: io.Discard, Err: &prefixed{w: a.s.Err, prefix: "vidfilter: " + r.ID + ": "}, Env: withoutOptions(a.s.Env)}
 	b := newBatch(o, s, nil)
-	b.charge = c
+	b.held = c
 	return b, nil
 }
 
@@ -288,13 +288,13 @@ func (a *agent) sameSite(r queue.Request) error {
 	return nil
 }
 
-// lines passes whole writes on, one at a time.
-type lines struct {
+// lineWriter passes whole writes on, one at a time.
+type lineWriter struct {
 	w  io.Writer
 	mu sync.Mutex
 }
 
-func (l *lines) Write(b []byte) (int, error) {
+func (l *lineWriter) Write(b []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.w.Write(b)

@@ -57,16 +57,15 @@ type batchJob struct {
 	gate    tasks.Gate
 	report  *job.Document
 	hooks   *hooks
-	charge  *charge // nil: the queue does not know of the batch
-	table   string  // of the files, at the end
+	held    *heldBatch // nil: the queue does not know of the batch
+	table   string     // of the files, at the end
 	began   time.Time
 	closers []func()
 	giveUp  context.CancelCauseFunc // cancels the run
 
-	mu   sync.Mutex
-	note string // reason for a pause
-	full string // reason for putting tasks back
-
+	mu      sync.Mutex
+	note    string // reason for a pause
+	full    string // reason for putting tasks back
 	outside string // why no task may begin now
 
 	asked []string // the ending and options of which why is the reason to keep a video whole
@@ -94,38 +93,24 @@ func newBatch(o *BatchOptions, s terminal.Stdio, unknown []string) *batchJob {
 // do checks the options, and runs the batch.
 func (b *batchJob) do(ctx context.Context) (err error) {
 	o := b.o
-	if err := o.checkDetach(); err != nil {
-		return err
-	}
-	if b.plan, err = o.expand(ctx, b.s); err != nil {
-		return err
-	}
-	if err := o.fromFile(b.plan.Batch); err != nil {
-		return err
-	}
-	if err := o.statusOptions.check(); err != nil {
-		return err
-	}
-	if err := b.checkRemote(); err != nil {
-		return err
-	}
-	if o.Report != "" {
-		if err := batch.CheckReport(o.Report); err != nil {
-			return cli.BadOption(err)
+	for _, step := range []func() error{
+		o.checkDetach,
+		func() (err error) { b.plan, err = o.expand(ctx, b.s); return err },
+		func() error { return o.fromFile(b.plan.Batch) },
+		o.statusOptions.check,
+		b.checkRemote,
+		o.checkReport,
+		func() error { return o.checkPreviews(b.plan) },
+		func() error { return checkWebhook(o.Webhook) },
+		b.checkAgent,
+	} {
+		if err := step(); err != nil {
+			return err
 		}
-	}
-	if err := o.checkPreviews(b.plan); err != nil {
-		return err
-	}
-	if err := checkWebhook(o.Webhook); err != nil {
-		return err
-	}
-	if err := b.checkAgent(); err != nil {
-		return err
 	}
 	switch {
 	case o.DryRun:
-		return b.sayPlan()
+		return b.printPlan()
 	case o.Detach:
 		return b.detach(ctx)
 	}
@@ -135,6 +120,16 @@ func (b *batchJob) do(ctx context.Context) (err error) {
 	}
 	b.onClose(b.report.Discard)
 	return b.run(ctx)
+}
+
+func (o *BatchOptions) checkReport() error {
+	if o.Report == "" {
+		return nil
+	}
+	if err := batch.CheckReport(o.Report); err != nil {
+		return cli.BadOption(err)
+	}
+	return nil
 }
 
 // openReport checks that the report can be written before any work is done. It must not replace
@@ -236,8 +231,8 @@ func jobOptions(output string, args []string) (all, deciding []string, err error
 	return all, deciding, err
 }
 
-// sayPlan is --dry-run.
-func (b *batchJob) sayPlan() error {
+// printPlan is --dry-run.
+func (b *batchJob) printPlan() error {
 	var out strings.Builder
 	cannot := len(b.plan.Problems)
 	for _, p := range b.plan.Problems {
@@ -325,12 +320,12 @@ func (b *batchJob) run(ctx context.Context) (err error) {
 	if err := b.openQueue(); err != nil {
 		return err
 	}
-	if err := b.takeCharge(ctx); err != nil {
+	if err := b.holdBatch(ctx); err != nil {
 		return err
 	}
-	defer func() { b.endCharge(err) }()
-	if b.charge != nil && b.o.agent == nil {
-		watching.Go(func() { b.charge.keep(ctx, leaseOf(b.engine), b.giveUp) })
+	defer func() { b.releaseBatch(err) }()
+	if b.held != nil && b.o.agent == nil {
+		watching.Go(func() { b.held.keep(ctx, leaseOf(b.engine), b.giveUp) })
 	}
 	b.tidy()
 	if err := b.openStatus(ctx); err != nil {
@@ -366,9 +361,9 @@ func outcome(rows []batch.Row, err error) error {
 	var cause terminal.Interruption
 	switch {
 	case errors.As(err, &cause):
-		return hint.Wrap(cause, goesOn)
+		return hint.Wrap(cause, resumeHint)
 	case errors.Is(err, tasks.ErrCancelled):
-		return hint.Wrap(err, goesOn)
+		return hint.Wrap(err, resumeHint)
 	case err != nil:
 		return err
 	}
@@ -398,7 +393,7 @@ func (b *batchJob) noticeOfBatch(rows []batch.Row, err error) batch.Notice {
 	return n
 }
 
-const goesOn = "the same command goes on where this one stopped"
+const resumeHint = "the same command goes on where this one stopped"
 
 // unwritable marks the error of a read-only folder as one of the output.
 func unwritable(err error) error {
@@ -535,7 +530,7 @@ func (b *batchJob) openQueue() (err error) {
 		options.Failing = func() {
 			b.giveUp(hint.Wrap(
 				fmt.Errorf("%w: the queue in %s cannot be written: its disk is full or failing", target.ErrOutput, state),
-				"make room; "+goesOn,
+				"make room; "+resumeHint,
 			))
 		}
 		dir := filepath.Join(state, "queue")
@@ -598,16 +593,18 @@ func (b *batchJob) work(ctx context.Context) ([]batch.Row, error) {
 	runner.Own = func(id string) (queue.Job, bool) { return b.session.Job(id), b.isMine(id) }
 	failed := make(chan error, 1)
 	working.Go(func() {
-		err := b.engine.Work(worker, b.worker(names, runner), b.tellFull(runner.Handle))
+		err := b.engine.Work(worker, b.worker(names, runner), b.reportFull(runner.Handle))
 		if err != nil {
 			failed <- err
 			stop(err)
 		}
 	})
-	working.Go(func() { b.guard(worker) })
-	working.Go(func() { b.o.Hours.follow(worker, b.waitForHours) })
+	working.Go(func() {
+		guardFolder(worker, &b.gate, b.plan.Root, b.o.MinFree, func(why string) { b.block(&b.note, why) })
+	})
+	working.Go(func() { b.o.Hours.follow(worker, func(why string) { b.block(&b.outside, why) }) })
 	if b.o.remote() {
-		working.Go(func() { tellStrangers(worker, b.engine, b.screen.Logger) })
+		working.Go(func() { reportOldWorkers(worker, b.engine, b.screen.Logger) })
 	}
 	rows, err := b.session.Run(worker, next)
 	b.sweepStore(ctx)
@@ -872,26 +869,8 @@ func (b *batchJob) unqueued(r batch.Row, state queue.State) queue.Status {
 	}
 }
 
-// guard pauses the work while free space is low.
-func (b *batchJob) guard(ctx context.Context) {
-	guardFolder(ctx, &b.gate, b.plan.Root, b.o.MinFree, func(note string) {
-		b.mu.Lock()
-		b.note = note
-		b.mu.Unlock()
-		b.screen.Note(b.blocked())
-	})
-}
-
-// waitForHours shows why no task may begin now, or with "" that it may.
-func (b *batchJob) waitForHours(why string) {
-	b.mu.Lock()
-	b.outside = why
-	b.mu.Unlock()
-	b.screen.Note(b.blocked())
-}
-
-// tellFull shows that a task found the disk full, until one succeeds.
-func (b *batchJob) tellFull(h queue.Handler) queue.Handler {
+// reportFull shows that a task found the disk full, until one succeeds.
+func (b *batchJob) reportFull(h queue.Handler) queue.Handler {
 	return func(ctx context.Context, j queue.Job, t queue.Task, report func(queue.Progress)) (queue.Outcome, error) {
 		out, err := h(ctx, j, t, report)
 		full := ""
@@ -903,12 +882,17 @@ func (b *batchJob) tellFull(h queue.Handler) queue.Handler {
 		} else if err != nil {
 			return out, err
 		}
-		b.mu.Lock()
-		b.full = full
-		b.mu.Unlock()
-		b.screen.Note(b.blocked())
+		b.block(&b.full, full)
 		return out, err
 	}
+}
+
+// block sets one of the reasons why the batch waits, or with "" removes it, and shows the first.
+func (b *batchJob) block(reason *string, why string) {
+	b.mu.Lock()
+	*reason = why
+	b.mu.Unlock()
+	b.screen.Note(b.blocked())
 }
 
 // blocked is the reason why the batch waits, or "".

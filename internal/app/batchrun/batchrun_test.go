@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -131,7 +130,6 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// The job gets the options that were given, in the form --name=value, and none of the batch's own.
 // TestProfileIsCarried: a job has the noise profile itself, for workers that lack the file.
 func TestProfileIsCarried(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "reel.json")
@@ -144,25 +142,16 @@ func TestProfileIsCarried(t *testing.T) {
 	}
 }
 
+// A job gets the options that were given, in the form --name=value, without the batch's own.
 func TestMediaArguments(t *testing.T) {
 	o := NewBatchOptions()
 	fs := o.Flags()
 	e2e.Must(t, fs.Parse(strings.Fields("-o out --jobs 3 --strength 1.50 --crf=20 --luma-only --map 0:1 --map 0:2 films")))
 	o.Take(fs, fs.Args())
-	want := []string{"--strength=1.50", "--luma-only=true", "--crf=20", "--map=0:1", "--map=0:2"}
-	got := map[string]bool{}
-	for _, a := range o.args {
-		got[a] = true
-	}
-	if len(o.args) != len(want) {
+	if want := []string{"--strength=1.50", "--luma-only=true", "--crf=20", "--map=0:1", "--map=0:2"}; !slices.Equal(o.args, want) {
 		t.Errorf("arguments %q, want %q", o.args, want)
 	}
-	for _, a := range want {
-		if !got[a] {
-			t.Errorf("no %s in %q", a, o.args)
-		}
-	}
-	if !reflect.DeepEqual(o.Files, []string{"films"}) || !o.given["jobs"] || o.given["retries"] {
+	if !slices.Equal(o.Files, []string{"films"}) || !o.given["jobs"] || o.given["retries"] {
 		t.Errorf("files %q, given %v", o.Files, o.given)
 	}
 }

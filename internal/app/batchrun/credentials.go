@@ -65,7 +65,7 @@ func RunCredentials(action string, o *CredentialOptions, args []string, s termin
 	case action != "list" && len(args) != 1:
 		return cli.Usagef("as render-07", "%s takes the NAME of one credential", action)
 	}
-	about, _ := readServing(o.State)
+	about, _ := readServeInfo(o.State)
 	a, err := jetstream.OpenAdmin(o.State, about.Listen, pki.Files{CA: about.CA, Cert: about.Cert})
 	if err != nil {
 		return err
@@ -89,7 +89,7 @@ func RunCredentials(action string, o *CredentialOptions, args []string, s termin
 	return nil
 }
 
-func (o *CredentialOptions) act(ctx context.Context, action string, a *jetstream.Admin, name string, about serving, log *slog.Logger) error {
+func (o *CredentialOptions) act(ctx context.Context, action string, a *jetstream.Admin, name string, about serveInfo, log *slog.Logger) error {
 	switch action {
 	case "issue":
 		if o.Role == "" {
@@ -125,7 +125,7 @@ func (o *CredentialOptions) act(ctx context.Context, action string, a *jetstream
 }
 
 // useOf returns the command of a machine with a role.
-func useOf(role pki.Role, about serving, file string) string {
+func useOf(role pki.Role, about serveInfo, file string) string {
 	command := map[pki.Role]string{pki.Worker: "worker", pki.Submitter: "batch FILES -o DIR", pki.Agent: "agent DIR"}[role]
 	if command == "" {
 		command = "jobs"

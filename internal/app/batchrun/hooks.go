@@ -19,6 +19,7 @@ import (
 
 	"vidfilter/batch"
 	"vidfilter/internal/cli"
+	"vidfilter/internal/wake"
 )
 
 // hooks notify other programs when files and the batch end, one notice after another. They delay no
@@ -172,10 +173,8 @@ func (l *lastLine) line() string {
 func (h *hooks) post(ctx context.Context, b []byte) error {
 	again, err := h.postOnce(ctx, b)
 	for pause := h.pause; again && pause < 10*h.pause; pause *= 4 {
-		select {
-		case <-ctx.Done():
+		if wake.Sleep(ctx, pause) != nil {
 			return err
-		case <-time.After(pause):
 		}
 		again, err = h.postOnce(ctx, b)
 	}

@@ -31,7 +31,7 @@ import (
 
 // JobsOptions are the options of vidfilter jobs.
 type JobsOptions struct {
-	link
+	serverOptions
 	Folder        string
 	Watch, JSON   bool
 	State         string
@@ -63,13 +63,13 @@ func (o *JobsOptions) Flags() *pflag.FlagSet {
 	t.Add(cli.NewRepeated(&o.Give, "ID"), "give", "", "hand the job or batch with this ID over to the credential of --to; repeatable")
 	t.Add(cli.String(&o.To, "NAME"), "to", "", "credential that gets the jobs of --give")
 	t.Flag(&o.JSON, "json", "", "print one JSON document")
-	o.link.flags(t)
+	o.serverOptions.flags(t)
 	return fs
 }
 
 // Take checks the options, and takes the folder from the arguments.
 func (o *JobsOptions) Take(args []string) error {
-	if err := o.link.check(); err != nil {
+	if err := o.serverOptions.check(); err != nil {
 		return err
 	}
 	switch {

@@ -18,7 +18,7 @@ import (
 
 // BatchOptions are the options of vidfilter batch: its own, and its jobs'.
 type BatchOptions struct {
-	link
+	serverOptions
 	statusOptions
 	Files []string // as typed
 	Root  string
@@ -92,7 +92,7 @@ func (o *BatchOptions) Flags() *pflag.FlagSet {
 	t.Add(cli.String(&o.OnDone, "CMD"), "on-done", "", "run CMD when a file or the batch ends, with JSON on stdin")
 	t.Add(cli.String(&o.Webhook, "URL"), "webhook", "", "send that JSON to URL")
 	o.statusOptions.flags(t)
-	o.link.flags(t)
+	o.serverOptions.flags(t)
 	t.Add(cli.String(&o.Shared, "DIR"), "shared", "", "folder shared with all workers: no files are sent")
 	t.Flag(&o.Detach, "detach", "", "hand the batch to the queue of --server, and exit: vidfilter agent runs it")
 	t.Flag(&o.Schema, "schema", "", "print the JSON Schema of job files")

@@ -8,7 +8,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"vidfilter/batch"
 	"vidfilter/internal/cli"
@@ -36,9 +37,8 @@ func (b *batchJob) previews(ctx context.Context, rows []batch.Row) {
 	folder := strings.TrimSuffix(b.o.Report, filepath.Ext(b.o.Report)) + ".previews"
 	program := programOf(b.o.Sandbox, b.s.Env, 1, 0)
 	program.Service, program.Stall = nil, b.o.Stall // the command has a sandbox of its own
-	places := make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))
-	var writing sync.WaitGroup
-	defer writing.Wait()
+	var writing errgroup.Group
+	writing.SetLimit(max(1, runtime.GOMAXPROCS(0)/2))
 	for i := range rows {
 		r := &rows[i]
 		if r.After == 0 {
@@ -51,9 +51,7 @@ func (b *batchJob) previews(ctx context.Context, rows []batch.Row) {
 			r.Preview = link
 			continue
 		}
-		places <- struct{}{}
-		writing.Go(func() {
-			defer func() { <-places }()
+		writing.Go(func() error {
 			rec, err := batch.ReadRecord(b.plan.Root, r.Output)
 			if err == nil && rec != nil {
 				err = os.MkdirAll(filepath.Dir(page), 0o777)
@@ -68,8 +66,10 @@ func (b *batchJob) previews(ctx context.Context, rows []batch.Row) {
 			default:
 				r.Preview = link
 			}
+			return nil
 		})
 	}
+	_ = writing.Wait() // errors are reported, and have no other effect
 }
 
 // newer reports whether a file is newer than another.

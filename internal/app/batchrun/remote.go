@@ -17,7 +17,7 @@ import (
 // absolute.
 func (b *batchJob) checkRemote() (err error) {
 	o := b.o
-	if err := o.link.check(); err != nil || o.Shared == "" {
+	if err := o.serverOptions.check(); err != nil || o.Shared == "" {
 		return err
 	}
 	if !o.remote() {

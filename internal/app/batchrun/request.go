@@ -68,14 +68,14 @@ func (b *batchJob) request() (queue.Request, error) {
 	return r, err
 }
 
-// charge is a batch that this process runs for the queue.
-type charge struct {
+// heldBatch is a batch that this process runs for the queue.
+type heldBatch struct {
 	requests queue.Requests
 	id, hold string
 }
 
 // keep holds the batch until ctx ends. It calls lost if the process must stop.
-func (c *charge) keep(ctx context.Context, lease time.Duration, lost func(error)) {
+func (c *heldBatch) keep(ctx context.Context, lease time.Duration, lost func(error)) {
 	for range wake.Every(ctx, lease/3) {
 		err := c.requests.Hold(ctx, c.id, c.hold)
 		switch {
@@ -102,8 +102,8 @@ func holdOf(state string) (string, error) {
 	return hold, durable.WriteSecret(name, []byte(hold))
 }
 
-// takeCharge makes this process the one that runs the batch, unless an agent does so already.
-func (b *batchJob) takeCharge(ctx context.Context) error {
+// holdBatch makes this process the one that runs the batch, unless an agent does so already.
+func (b *batchJob) holdBatch(ctx context.Context) error {
 	requests := requestsOf(b.engine)
 	if requests == nil || b.o.Watch != "" || b.o.agent != nil {
 		return nil
@@ -126,16 +126,16 @@ func (b *batchJob) takeCharge(ctx context.Context) error {
 	case err != nil:
 		return err
 	}
-	b.charge = &charge{requests, r.ID, hold}
+	b.held = &heldBatch{requests, r.ID, hold}
 	return nil
 }
 
-func (l *link) heldError(id string, err error) error {
+func (l *serverOptions) heldError(id string, err error) error {
 	return hint.Wrap(err, fmt.Sprintf("vidfilter jobs --follow %s shows it, and --cancel %[1]s ends it", id))
 }
 
 // end reports the end of the batch to the queue. err is its error.
-func (c *charge) end(err error, table string) error {
+func (c *heldBatch) end(err error, table string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	end := queue.Ending{State: queue.Done, Exit: contract.ExitCode(err), Table: table}
@@ -157,16 +157,16 @@ func (c *charge) end(err error, table string) error {
 }
 
 // giveBack lets another agent run the batch. why is "" if this one could go on with it.
-func (c *charge) giveBack(why string) error {
+func (c *heldBatch) giveBack(why string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	return c.requests.ReturnRequest(ctx, c.id, c.hold, why)
 }
 
-// endCharge cancels the jobs of a batch that was cancelled, and reports the end to the queue. For
+// releaseBatch cancels the jobs of a batch that was cancelled, and reports the end to the queue. For
 // an agent's batch the agent does.
-func (b *batchJob) endCharge(err error) {
-	if b.charge == nil {
+func (b *batchJob) releaseBatch(err error) {
+	if b.held == nil {
 		return
 	}
 	var failed error
@@ -174,7 +174,7 @@ func (b *batchJob) endCharge(err error) {
 		failed = b.cancelJobs()
 	}
 	if b.o.agent == nil {
-		failed = errors.Join(failed, b.charge.end(err, b.table))
+		failed = errors.Join(failed, b.held.end(err, b.table))
 	}
 	if failed != nil {
 		b.screen.Warn("the queue does not know that the batch has ended", "error", failed)
@@ -187,7 +187,7 @@ func (b *batchJob) cancelJobs() error {
 	defer cancel()
 	all, err := tasks.Jobs(ctx, b.engine)
 	for id, s := range all {
-		if queue.BatchOf(id) == b.charge.id && !s.State.Ended() {
+		if queue.BatchOf(id) == b.held.id && !s.State.Ended() {
 			err = errors.Join(err, b.engine.Cancel(ctx, id, queue.WithBatch))
 		}
 	}

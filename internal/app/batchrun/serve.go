@@ -94,7 +94,7 @@ func RunServe(o *ServeOptions, s terminal.Stdio) error {
 
 func (o *ServeOptions) run(ctx context.Context, s terminal.Stdio) error {
 	log := terminal.NewLogger(s.Err, o.Quiet)
-	serving{}.remove(o.State) // left by a killed server
+	serveInfo{}.remove(o.State) // left by a killed server
 	if o.Quota.Store == 0 {
 		if _, total, err := durable.Space(o.State); err == nil {
 			o.Quota.Store = total / 10 * 9
@@ -116,7 +116,7 @@ func (o *ServeOptions) run(ctx context.Context, s terminal.Stdio) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	sweeping.Go(func() { o.sweep(ctx, server.Engine()) })
-	about := serving{URL: serverURL(server.Addr(), o.Hosts), Listen: server.Addr().String(), PID: os.Getpid(),
+	about := serveInfo{URL: serverURL(server.Addr(), o.Hosts), Listen: server.Addr().String(), PID: os.Getpid(),
 		Creds: server.Creds(pki.Worker), Submitter: server.Creds(pki.Submitter), Prefix: o.Prefix, CA: o.CA, Cert: o.Cert}
 	if o.status.Status != "" {
 		var end func()

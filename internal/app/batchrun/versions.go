@@ -18,8 +18,8 @@ import (
 // lookAround is the interval between looks for other versions.
 const lookAround = 15 * time.Second
 
-// tellVersions reports waiting jobs of a protocol that this version does not know.
-func tellVersions(ctx context.Context, e queue.Engine, log *slog.Logger) {
+// reportVersions reports waiting jobs of a protocol that this version does not know.
+func reportVersions(ctx context.Context, e queue.Engine, log *slog.Logger) {
 	otherVersions(ctx, func() (map[string]int, error) {
 		all, err := tasks.Jobs(ctx, e)
 		waiting := map[string]int{}
@@ -36,8 +36,8 @@ func tellVersions(ctx context.Context, e queue.Engine, log *slog.Logger) {
 	})
 }
 
-// tellStrangers reports workers that take no part of this batch, since their protocol is another.
-func tellStrangers(ctx context.Context, e queue.Engine, log *slog.Logger) {
+// reportOldWorkers reports workers that take no part of this batch, since their protocol is another.
+func reportOldWorkers(ctx context.Context, e queue.Engine, log *slog.Logger) {
 	otherVersions(ctx, func() (map[string]int, error) {
 		all, err := e.Workers(ctx)
 		there := map[string]int{}

@@ -26,7 +26,7 @@ import (
 
 // WorkerOptions are the options of vidfilter worker.
 type WorkerOptions struct {
-	link
+	serverOptions
 	limits
 	Hours   hours
 	Jobs    int
@@ -42,7 +42,7 @@ type WorkerOptions struct {
 func (o *WorkerOptions) Flags() *pflag.FlagSet {
 	fs := cli.NewFlagSet()
 	t := cli.NewTable(fs, "Options")
-	o.link.flags(t)
+	o.serverOptions.flags(t)
 	t.Add(cli.NewValue(&o.Jobs, "N", cli.IntIn(0, 1024)), "jobs", "", "parts at a time; 0 (default) depends on the machine")
 	t.Add(cli.NewValue(&o.Hours, "TIMES", parseHours), "hours", "", hoursText)
 	o.limits.flags(t)
@@ -117,7 +117,7 @@ func (o *WorkerOptions) run(ctx context.Context, s terminal.Stdio) error {
 	defer watching.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	watching.Go(func() { tellVersions(ctx, e, log) })
+	watching.Go(func() { reportVersions(ctx, e, log) })
 	watching.Go(func() {
 		guardFolder(ctx, r.Program.Gate, work, o.MinFree, func(note string) { log.Warn(note) })
 	})
@@ -131,7 +131,7 @@ func (o *WorkerOptions) run(ctx context.Context, s terminal.Stdio) error {
 		log.Info(job.WithoutSandbox)
 	}
 	log.Info(fmt.Sprintf("%s: %s of vidfilter %s at once", w.Name, text.Count(w.Slots, "part"), cli.Version()))
-	if err := e.Work(ctx, w, tellTasks(r.Handle, log)); err != nil || ctx.Err() != nil {
+	if err := e.Work(ctx, w, reportTasks(r.Handle, log)); err != nil || ctx.Err() != nil {
 		return err
 	}
 	log.Info("drained: its tasks are done, and it takes no more")
@@ -154,8 +154,8 @@ func drain(e queue.Engine, log *slog.Logger) error {
 	return nil
 }
 
-// tellTasks reports a worker's tasks.
-func tellTasks(h queue.Handler, log *slog.Logger) queue.Handler {
+// reportTasks reports a worker's tasks.
+func reportTasks(h queue.Handler, log *slog.Logger) queue.Handler {
 	return func(ctx context.Context, j queue.Job, t queue.Task, report func(queue.Progress)) (queue.Outcome, error) {
 		begun := time.Now()
 		out, err := h(ctx, j, t, report)

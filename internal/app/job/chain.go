@@ -39,6 +39,16 @@ func accept(all []kernels.Stage, l pipeline.Layout) bool {
 	return true
 }
 
+// first returns the first of some filters that is of a type.
+func first[T kernels.Stage](all []kernels.Stage) (found T, some bool) {
+	for _, s := range all {
+		if found, some = s.(T); some {
+			break
+		}
+	}
+	return found, some
+}
+
 // window returns how many frames of the source a result depends on.
 func (o *Options) window() (w pipeline.Window) {
 	for _, s := range o.filters() {

@@ -20,7 +20,7 @@ import (
 var deepCodec, _ = video.CodecNamed("hevc")
 
 // fitCodec chooses another codec of the format if the default one does not take pictures of the
-// source's size, and says so.
+// source's size, and reports it.
 func (j *job) fitCodec() {
 	width, height := j.outputSize()
 	if j.o.ownCodec || formats.Of(j.o.Format).Family == formats.Picture || video.CodecOf(j.o.Encoder).Takes(width, height) {
@@ -61,7 +61,7 @@ func (o *Options) deepCodec() video.Codec {
 }
 
 // settleCodec chooses HEVC for a progressive video of more than 8 bits or in HDR, which few players
-// take in H.264, and says so.
+// take in H.264, and reports it.
 func (j *job) settleCodec() {
 	j.fitCodec()
 	source := j.in.Video().CodecParameters()

@@ -67,7 +67,7 @@ func SegmentsOf(o *SegmentOptions, fs *pflag.FlagSet, env []string) (any, error)
 	if err := check(fs); err != nil {
 		return nil, err
 	}
-	if err := EnterSandbox(func(string) {}, sandbox.Policy{}, o.decodeOptions(), o.Input); err != nil {
+	if err := EnterSandbox(sandbox.Policy{}, o.decodeOptions(), o.Input); err != nil {
 		return nil, err
 	}
 	ctx := context.Background()
@@ -139,11 +139,7 @@ func CutPart(o *SegmentOptions, s terminal.Stdio) error {
 func cutOut(ctx context.Context, o *SegmentOptions, u *terminal.UI, stop <-chan struct{}) error {
 	ctx, unwatch := untilStop(ctx, stop)
 	defer unwatch()
-	policy := target.Refuse
-	if o.Overwrite {
-		policy = target.Replace
-	}
-	out, err := target.Prepare(o.Output, policy, []string{o.Input})
+	out, err := target.Prepare(o.Output, ReplaceIf(o.Overwrite), []string{o.Input})
 	if err != nil {
 		return err
 	}
@@ -156,7 +152,7 @@ func cutOut(ctx context.Context, o *SegmentOptions, u *terminal.UI, stop <-chan 
 		return cli.Usagef("name a file", "cut writes to a file")
 	}
 	also := sandbox.Policy{Write: []string{out.Path()}}
-	if err := EnterSandbox(func(string) {}, also, o.decodeOptions(), o.Input); err != nil {
+	if err := EnterSandbox(also, o.decodeOptions(), o.Input); err != nil {
 		return err
 	}
 	cut, err := decode.OpenCut(ctx, o.Input, o.decodeOptions())

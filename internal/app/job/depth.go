@@ -49,10 +49,9 @@ func (o *Options) checkDepth() error {
 // filter before the denoiser changes all samples, and rounding them to 8 bits would be noise. A
 // user's graph chooses bits itself.
 func (o *Options) deepens() bool {
-	var steadies, denoises bool
+	_, denoises := first[kernels.Denoise](o.filters())
+	steadies := false
 	for _, s := range o.filters() {
-		_, is := s.(kernels.Denoise)
-		denoises = denoises || is
 		switch s.Filter().Place {
 		case kernels.PlaceBefore, kernels.PlaceAfter:
 			return false
@@ -71,7 +70,7 @@ func (o *Options) filteredDepth(f pipeline.Format) int {
 	const most, between = 16, 12
 	has, want := f.Layout.Info().Depth, max(o.depth(), o.leastDepth())
 	ends := f.FullRange || f.Layout.Info().RGB
-	denoises := slices.ContainsFunc(o.filters(), func(s kernels.Stage) bool { _, is := s.(kernels.Denoise); return is })
+	_, denoises := first[kernels.Denoise](o.filters())
 	least := has
 	if o.deepens() {
 		least = max(has, between)

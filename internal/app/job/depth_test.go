@@ -42,9 +42,7 @@ func TestDepth(t *testing.T) {
 					continue // a job of 10 bits shows as much
 				}
 				out := filepath.Join(dir, device+depth+".mkv")
-				if code, said := runJob(t, append(args, "--depth", depth, "--device", device, "-o", out)...); code != 0 {
-					t.Fatalf("%s: %s bits on %s: exit code %d:\n%s", name, depth, device, code, said)
-				}
+				mustRun(t, append(args, "--depth", depth, "--device", device, "-o", out)...)
 				results[device+depth] = out
 			}
 			// The devices may put a value on either side of a step.
@@ -112,9 +110,7 @@ func TestDeepens(t *testing.T) {
 		}
 		job := func(in, out string, with ...string) string {
 			args := slices.Concat(quiet, []string{"-i", in, "-o", filepath.Join(dir, out), "--codec", "ffv1", "--deflicker", "--quality", "fast", "--field-order", c.fields}, with)
-			if code, said := runJob(t, args...); code != 0 {
-				t.Fatalf("%s: exit code %d:\n%s", c.layout, code, said)
-			}
+			mustRun(t, args...)
 			return filepath.Join(dir, out)
 		}
 		shallow, deep := video("8.y4m", c.layout, 8, 0.08), video("12.y4m", c.deep, 12, 0.08)
@@ -150,8 +146,7 @@ func TestDeepensFor(t *testing.T) {
 		"--deflicker": true, "--footage film": true, "": false, "--repair auto": false, "-r 2 --deflicker": false,
 		"--deflicker --before vflip": false, "--deflicker --after vflip": false, "--deflicker --scale 0.5": true,
 	} {
-		o, err := Parse(base(strings.Fields(args)...), nil)
-		e2e.Must(t, err)
+		o := parsed(t, base(strings.Fields(args)...)...)
 		if got := o.filteredDepth(pipeline.Format{Layout: pipeline.YUV420P}) == 12; got != want || o.deepens() != want {
 			t.Errorf("%s: %t", args, got)
 		}
@@ -167,9 +162,7 @@ func TestDepthKeepsWhite(t *testing.T) {
 		out := filepath.Join(t.TempDir(), "out.mkv")
 		in := filepath.Join(t.TempDir(), "in.y4m") // of mono, whose range is full
 		e2e.Must(t, os.WriteFile(in, []byte("YUV4MPEG2 W64 H64 F25:1 Ip A1:1 Cmono\nFRAME\n"+strings.Repeat("\xff", 64*64)), 0o666))
-		if code, said := runJob(t, slices.Concat(quiet, []string{"-i", in, "-o", out}, strings.Fields(args))...); code != 0 {
-			t.Fatalf("%s: exit code %d:\n%s", args, code, said)
-		}
+		mustRun(t, slices.Concat(quiet, []string{"-i", in, "-o", out}, strings.Fields(args))...)
 		clip := openClip(t, out, nil, hostPool(t), nil)
 		f := next(t, clip)
 		least := 255.
@@ -189,9 +182,7 @@ func TestCompareGray(t *testing.T) {
 	in, scores := drawn(t, "in.y4m", "mono", 64, 48, 2), map[string]float64{}
 	for _, depth := range []string{"8", "10"} {
 		out := filepath.Join(t.TempDir(), "out.mkv")
-		if code, said := runJob(t, slices.Concat(quiet, []string{"-i", in, "-o", out, "--codec", "ffv1", "-r", "2", "--depth", depth})...); code != 0 {
-			t.Fatalf("%s bits: exit code %d:\n%s", depth, code, said)
-		}
+		mustRun(t, append(quiet, "-i", in, "-o", out, "--codec", "ffv1", "-r", "2", "--depth", depth)...)
 		scores[depth] = psnr(t, in, out)
 	}
 	if math.Abs(scores["8"]-scores["10"]) > 0.8 {
@@ -262,8 +253,7 @@ func TestDepthExcludes(t *testing.T) {
 		"--depth auto": {}, "--format mkv --codec ffv1 --depth auto": {}, "--codec hevc": {}, "--codec hevc --depth 12": {12, 0},
 		"--codec hevc --depth auto --pixel-format yuv444p": {}, "--depth 10 --pixel-format yuv420p10le": {10, 0},
 	} {
-		o, err := Parse(base(strings.Fields(args)...), nil)
-		e2e.Must(t, err)
+		o := parsed(t, base(strings.Fields(args)...)...)
 		if got := [2]int{o.depth(), o.leastDepth()}; got != want {
 			t.Errorf("%s: %v, want %v", args, got, want)
 		}

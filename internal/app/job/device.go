@@ -79,10 +79,8 @@ func (j *job) decodeOptions(filters kernels.Backend) (o decode.Options, d *gpu.D
 	must := how == "nvdec"
 	b, onGPU := filters.(coder)
 	switch {
-	case how == "none", !must && (!onGPU || j.o.passes() && j.encoding == nil || j.o.Join != ""):
+	case how == "none", j.o.Join != "", !must && (!onGPU || j.o.passes() && j.encoding == nil): // a join decodes nothing
 		return o, nil, nil
-	case j.o.Join != "":
-		return o, nil, nil // there is no decoding
 	case !onGPU:
 		return o, nil, hint.Says("--hwaccel nvdec decodes on the GPU that filters, and the job filters on the CPU", "--hwaccel auto does without", gpu.ErrDevice)
 	}
@@ -223,20 +221,16 @@ func (o *Options) onDevice() (n int) {
 	return n
 }
 
-// tellGPU reports GPU times with --verbose.
-func (j *job) tellGPU() {
+// reportGPU reports GPU times with --verbose.
+func (j *job) reportGPU() {
 	b, ok := j.backend.(timer)
-	if !ok {
+	if !ok || b.Stats().Frames == 0 {
 		return
 	}
-	s := b.Stats()
-	if s.Frames == 0 {
-		return
-	}
-	in, kernel, out := s.PerFrame(j.o.onDevice())
+	t := j.gpuTimes()
 	j.ui.Debugf("cold start: %v", b.ColdStart())
 	j.ui.Debugf("a frame on the GPU: copy in %s, kernel %s, copy out %s; overlap %.2f",
-		milliseconds(in), milliseconds(kernel), milliseconds(out), s.Overlap())
+		milliseconds(t.CopyIn), milliseconds(t.Kernel), milliseconds(t.CopyOut), t.Overlap)
 }
 
 func milliseconds(d time.Duration) string {

@@ -38,8 +38,7 @@ func TestMeasureFields(t *testing.T) {
 		{"none", "nowhere.mkv", "--deinterlace", "auto", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o, err := Parse(append([]string{"-i", c.input, "-o", "out.mkv"}, strings.Fields(c.args)...), nil)
-			e2e.Must(t, err)
+			o := parsed(t, append([]string{"-i", c.input, "-o", "out.mkv"}, strings.Fields(c.args)...)...)
 			pool := pipeline.NewPool(kernels.Host{}, 1)
 			defer pool.Close()
 			said := ""

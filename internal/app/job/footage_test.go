@@ -26,10 +26,8 @@ func TestFootages(t *testing.T) {
 		for _, c := range f.Options {
 			args = append(args, "--"+c.Name+"="+c.Value)
 		}
-		want, err := Parse(base(args...), nil)
-		e2e.Must(t, err)
-		got, err := Parse(base("--footage", f.Name), nil)
-		e2e.Must(t, err)
+		want := parsed(t, base(args...)...)
+		got := parsed(t, base("--footage", f.Name)...)
 		if line := fmt.Sprintf("--footage %s: %s", f.Name, typed(f.Options)); got.FootageLine() != line {
 			t.Errorf("%q, want %q", got.FootageLine(), line)
 		}

@@ -58,8 +58,8 @@ func (j *job) measureGrain(f pipeline.Filter) pipeline.Filter {
 	return j.grain
 }
 
-// tellGrain reports missing grain.
-func (j *job) tellGrain() {
+// reportGrain reports missing grain.
+func (j *job) reportGrain() {
 	if j.grain != nil && len(j.grain.Segments()) == 0 && !j.stopped() {
 		j.ui.Warn("no film grain is described: the pictures are RGB")
 	}

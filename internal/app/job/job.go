@@ -60,26 +60,25 @@ type job struct {
 	extras   []string // see decode.Input.Extras, of parts
 	inFlight int      // frames that may wait for the encoder
 
-	in       *decode.Input
-	to       turned // of in, by the filters
-	trial    bool   // filters are opened to try them on a blank picture
-	tried    work   // at good quality, by settleQuality; 0: not measured
-	out      *encode.Output
-	unwatch  func() // ends untilStop
-	rest     func() // ends progress reports to the parent, unless nil
-	meters   pipeline.Meters
-	ahead    *pipeline.Meters // of parts whose frames wait for the encoder, or nil
-	side     int              // how many of them are filtered at once
-	noise    *noiseSeen
-	flicker  *flickerSeen
-	repaired *repairs
-	damage   map[string]int64 // of parts
+	in      *decode.Input
+	to      filterOutput // of in
+	trial   bool         // filters are opened to try them on a blank picture
+	tried   work         // at good quality, by settleQuality; 0: not measured
+	out     *encode.Output
+	unwatch func() // ends untilStop
+	rest    func() // ends progress reports to the parent, unless nil
+	meters  pipeline.Meters
+	ahead   *pipeline.Meters // of parts whose frames wait for the encoder, or nil
+	side    int              // how many of them are filtered at once
+	damage  map[string]int64 // of parts
+
+	*reported
 
 	fallBack sync.Once // reports once that the CPU decodes a part
 
-	copied  atomic.Int64 // frames copied from parts
-	vain    atomic.Int64 // frames coded that are not in the output
-	written atomic.Bool  // every frame is in the output
+	copied    atomic.Int64 // frames copied from parts
+	discarded atomic.Int64 // frames coded that are not in the output
+	written   atomic.Bool  // every frame is in the output
 
 	lost    atomic.Pointer[string] // a property that filters dropped at the end
 	started time.Time
@@ -88,7 +87,7 @@ type job struct {
 // Run filters a file. The output gets its name once it is complete. Closing stop ends it early
 // and cleanly.
 func Run(ctx context.Context, o *Options, u *terminal.UI, stop <-chan struct{}) (terminal.Result, error) {
-	j := &job{o: o, ui: u, stop: stop, noise: &noiseSeen{}, flicker: &flickerSeen{}, repaired: &repairs{}, started: time.Now()}
+	j := &job{o: o, ui: u, stop: stop, reported: &reported{}, started: time.Now()}
 	defer j.close()
 	LogTo(u)
 	if err := j.open(ctx); err != nil {
@@ -118,11 +117,11 @@ func (j *job) write(ctx context.Context) error {
 	if err := j.settleQuality(ctx); err != nil {
 		return j.orStopped(err)
 	}
-	j.tellSlow()
+	j.reportSlow()
 	err := j.writeVideo(ctx)
 	if late, is := errors.AsType[*video.LateFieldsError](err); is && j.again() && !j.stopped() {
 		j.ui.Info(late.Error() + ": encoding the video again, as an interlaced one")
-		j.vain.Store(j.meters.Encode.Frames())
+		j.discarded.Store(j.meters.Encode.Frames())
 		if j.late = late; j.undecided != nil {
 			j.o, j.undecided = j.undecided, nil
 		}
@@ -148,7 +147,7 @@ func (j *job) writeVideo(ctx context.Context) error {
 	err := j.runParts(ctx, d)
 	if a, failed := errors.AsType[partFailed](err); failed && !j.stopped() && ctx.Err() == nil {
 		j.ui.Info(fmt.Sprintf("the video is no sum of its parts (%v): encoding it again as one stream", a))
-		j.vain.Store(j.meters.Encode.Frames())
+		j.discarded.Store(j.meters.Encode.Frames())
 		if err := j.reopen(ctx); err != nil {
 			return err
 		}
@@ -297,7 +296,7 @@ func (j *job) openOutput() (err error) {
 
 // reopen begins the input and the output again.
 func (j *job) reopen(ctx context.Context) error {
-	j.noise, j.flicker, j.repaired, j.ahead, j.extras, j.damage = &noiseSeen{}, &flickerSeen{}, &repairs{}, nil, nil, nil
+	j.reported, j.ahead, j.extras, j.damage = &reported{}, nil, nil, nil
 	j.out.Close()
 	j.in.Close()
 	if j.decoding != nil {
@@ -400,12 +399,12 @@ func (j *job) run(ctx context.Context) error {
 	err = pipeline.Run(ctx, j.in, []pipeline.Filter{f}, j.out, pipeline.Options{
 		Depth: max(1, j.inFlight/2), Stop: j.stop, Meters: &j.meters,
 	})
-	j.tellGPU()
-	j.tellNoise()
+	j.reportGPU()
+	j.reportNoise()
 	if err == nil {
-		j.tellFlicker()
-		j.tellRepairs()
-		j.tellGrain()
+		j.reportFlicker()
+		j.reportRepairs()
+		j.reportGrain()
 	}
 	switch {
 	case err != nil && j.stopped() && j.meters.Encode.Frames() == 0:

@@ -95,7 +95,9 @@ func (j *job) unit() astiav.Rational {
 }
 
 // frameCount returns the frames written so far.
-func (j *job) frameCount() int64 { return j.meters.Encode.Frames() + j.copied.Load() - j.vain.Load() }
+func (j *job) frameCount() int64 {
+	return j.meters.Encode.Frames() + j.copied.Load() - j.discarded.Load()
+}
 
 // join writes the video of filtered parts with everything else that the input holds. It follows
 // the input's video packets without decoding them, to keep the order of streams and to notice

@@ -63,8 +63,8 @@ func (s *noiseSeen) summary() *contract.Noise {
 
 const otherNoise = "--noise-from TIME,X,Y,W,H (a flat part that stands still)"
 
-// tellNoise reports the noise, how certain it is, and the options to use if it looks wrong.
-func (j *job) tellNoise() {
+// reportNoise reports the noise, how certain it is, and the options to use if it looks wrong.
+func (j *job) reportNoise() {
 	n := j.noise.summary()
 	if n == nil {
 		return
@@ -111,8 +111,8 @@ func (j *job) gray() bool {
 	return native && l.Info().Gray()
 }
 
-// tellSlow reports the expected speed, if the denoiser on the CPU is slower than the video plays.
-func (j *job) tellSlow() {
+// reportSlow reports the expected speed, if the denoiser on the CPU is slower than the video plays.
+func (j *job) reportSlow() {
 	b, ok := j.backend.(forecaster)
 	p, denoises := j.o.denoiser()
 	if !ok || !denoises {

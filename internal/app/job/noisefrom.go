@@ -62,10 +62,8 @@ const mostProfile = 1 << 20
 // profileText returns the noise profile that a value names, or the value: it may be the profile
 // itself, as in the jobs of a batch, which then need no file.
 func profileText(s string) string {
-	if b, err := readProfile(s); err == nil {
-		if m, err := noise.ParseProfile(b); err == nil {
-			return compact(m)
-		}
+	if m, err := parseProfile(s); err == nil {
+		return compact(*m)
 	}
 	return s
 }
@@ -88,11 +86,11 @@ func readProfile(name string) ([]byte, error) {
 }
 
 func parseProfile(s string) (*noise.Model, error) {
+	var m noise.Model
 	b, err := readProfile(s)
-	if err != nil {
-		return nil, cli.Usagef("vidfilter info --noise --save FILE writes a noise profile", "%v", err)
+	if err == nil {
+		m, err = noise.ParseProfile(b)
 	}
-	m, err := noise.ParseProfile(b)
 	if err != nil {
 		return nil, cli.Usagef("vidfilter info --noise --save FILE writes a noise profile", "%v", err)
 	}

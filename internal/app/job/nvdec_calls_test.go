@@ -32,9 +32,7 @@ func TestNVDECCalls(t *testing.T) {
 	args := []string{"-i", clip, "-r", "1", "--device", "cuda", "--codec", "ffv1", "--sandbox", "off", "--progress", "none", "-o"}
 	if testdriver.OnDevice(t, "") { // the child of any of these calls goes on here
 		if !e2e.Exists(want) {
-			if code, said := runJob(t, append(args, want, "--hwaccel", "none")...); code != 0 {
-				t.Errorf("exit code %d:\n%s", code, said)
-			}
+			mustRun(t, append(args, want, "--hwaccel", "none")...)
 			return
 		}
 		got := filepath.Join(t.TempDir(), "got.mkv")
@@ -89,8 +87,7 @@ func TestNVDECHangs(t *testing.T) {
 				return
 			}
 			out := filepath.Join(t.TempDir(), "out.mkv")
-			o, err := Parse(slices.Concat(quiet, []string{"-i", clip, "-o", out, "-r", "1", "--codec", "ffv1", "--parts", cmp.Or(c.parts, "1")}), nil)
-			e2e.Must(t, err)
+			o := parsed(t, append(quiet, "-i", clip, "-o", out, "-r", "1", "--codec", "ffv1", "--parts", cmp.Or(c.parts, "1"))...)
 			frames := 0
 			if c.ends {
 				frames = 30

@@ -325,9 +325,15 @@ func frameDifference(f, g *pipeline.Frame) string {
 // runJob runs a job and returns its exit code and what it said.
 func runJob(t *testing.T, args ...string) (code int, said string) {
 	t.Helper()
-	o, err := Parse(args, nil)
-	e2e.Must(t, err)
-	return runOptions(o)
+	return runOptions(parsed(t, args...))
+}
+
+// mustRun is runJob for a job that must succeed.
+func mustRun(t *testing.T, args ...string) {
+	t.Helper()
+	if code, said := runJob(t, args...); code != 0 {
+		t.Fatalf("%q: exit code %d:\n%s", args, code, said)
+	}
 }
 
 func runOptions(o *Options) (code int, said string) {
@@ -362,14 +368,14 @@ func sameVideos(t *testing.T, a, b string) {
 	}
 }
 
-// A job with NVDEC gives what one without gives, whatever becomes of NVDEC.
+// A job with NVDEC, which is used by default, gives what one without gives, whatever becomes of
+// NVDEC. Only -v reports that NVDEC is not used. That it goes no further is always reported.
 func TestJobWithNVDEC(t *testing.T) {
 	folder := t.TempDir()
 	for _, c := range []struct {
 		name, clip, decoder string
 		args                string
-		code                int
-		says                string // with -v
+		says                string // "" for nothing about decoders, without -v
 	}{
 		{name: "bilateral", clip: "h264.mp4", args: "-r 1", says: "decoding h264 on the GPU"},
 		{name: "deep", clip: "hevc10.mp4", args: "-r 1", says: "decoding hevc on the GPU"},
@@ -388,6 +394,11 @@ func TestJobWithNVDEC(t *testing.T) {
 		{name: "refresh", clip: "refresh.mkv", decoder: "corrupt=20", args: "-r 1", says: "the video seems to be damaged: decoding on the CPU from here on"},
 		{name: "cropped to the limit", clip: "h264.mp4", args: "-r 1 --max-pixels 28120", says: "decoding h264 on the GPU"},
 		{name: "last", clip: "hevc.mp4", decoder: "corrupt=30", args: "-r 1", says: "the video seems to be damaged: decoding on the CPU from here on"},
+		{name: "quantisers by default", clip: "h264.mp4", args: "--quality fast --frames 4"},
+		{name: "unsupported", clip: "h264.mp4", decoder: "none=1", args: "-r 1"},
+		{name: "not begun", clip: "hevc.mp4", decoder: "create=1", args: "-r 1"},
+		{name: "cpu", clip: "h264.mp4", args: "-r 1 --device cpu"},
+		{name: "unmarked", clip: "vp9.webm", decoder: "corrupt=17", args: "-r 1"}, // NVDEC marks none of VP9
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			clip, ok := onNVDEC(t, folder, c.clip, c.decoder)
@@ -395,17 +406,18 @@ func TestJobWithNVDEC(t *testing.T) {
 				return
 			}
 			dir := t.TempDir()
-			args := append([]string{"-i", clip, "--codec", "ffv1", "-v", "--sandbox", "off", "--progress", "none", "--no-audio"}, strings.Fields(c.args)...)
-			code, said := runJob(t, append(args, "--hwaccel", "auto", "-o", filepath.Join(dir, "auto.mkv"))...)
-			if code != c.code || !strings.Contains(said, c.says) {
-				t.Fatalf("exit code %d, want %d; it says\n%s\nwithout %q", code, c.code, said, c.says)
+			args := append([]string{"-i", clip, "--codec", "ffv1", "--sandbox", "off", "--progress", "none", "--no-audio"}, strings.Fields(c.args)...)
+			if c.says != "" {
+				args = append(args, "-v")
+			}
+			code, said := runJob(t, append(args, "-o", filepath.Join(dir, "auto.mkv"))...)
+			if code != 0 || !strings.Contains(said, c.says) || c.says == "" && strings.Contains(said, "decoding") {
+				t.Fatalf("exit code %d; it says\n%s\nwant %q", code, said, c.says)
 			}
 			if n := strings.Count(said, "from here on"); n > 1 {
 				t.Errorf("it says %d times that it goes on without:\n%s", n, said)
 			}
-			if code, said := runJob(t, append(args, "--hwaccel", "none", "-o", filepath.Join(dir, "none.mkv"))...); code != c.code {
-				t.Fatalf("without NVDEC, exit code %d:\n%s", code, said)
-			}
+			mustRun(t, append(args, "--hwaccel", "none", "-o", filepath.Join(dir, "none.mkv"))...)
 			sameVideos(t, filepath.Join(dir, "none.mkv"), filepath.Join(dir, "auto.mkv"))
 		})
 	}
@@ -437,41 +449,6 @@ func TestSameFileWithNVDEC(t *testing.T) {
 	}
 }
 
-// By default NVDEC decodes where it can. That it cannot is not said; that it goes no further is.
-func TestNVDECByDefault(t *testing.T) {
-	folder := t.TempDir()
-	for _, c := range []struct {
-		name, clip, decoder, args string
-		says                      string // "" for nothing about decoders
-	}{
-		{"decodes", "h264.mp4", "", "-r 1 -v", "decoding h264 on the GPU"},
-		{"quantisers", "h264.mp4", "", "--quality fast --frames 4", ""},
-		{"unsupported", "h264.mp4", "none=1", "-r 1", ""},
-		{"create", "hevc.mp4", "create=1", "-r 1", ""},
-		{"cpu", "h264.mp4", "", "-r 1 --device cpu", ""},
-		{"unmarked", "vp9.webm", "corrupt=17", "-r 1", ""}, // NVDEC marks none of VP9
-		{"corrupt", "h264.mp4", "corrupt=17", "-r 1", "decoding on the CPU from here on"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			clip, ok := onNVDEC(t, folder, c.clip, c.decoder)
-			if !ok {
-				return
-			}
-			dir := t.TempDir()
-			args := slices.Concat([]string{"-i", clip, "--codec", "ffv1", "--sandbox", "off", "--progress", "none"}, strings.Fields(c.args))
-			want, got := filepath.Join(dir, "none.mkv"), filepath.Join(dir, "default.mkv")
-			if code, said := runJob(t, append(args, "-o", want, "--hwaccel", "none")...); code != 0 {
-				t.Fatalf("exit code %d:\n%s", code, said)
-			}
-			code, said := runJob(t, append(args, "-o", got)...)
-			if code != 0 || !strings.Contains(said, c.says) || c.says == "" && strings.Contains(said, "decoding") {
-				t.Errorf("exit code %d; it says\n%s\nwant %q", code, said, c.says)
-			}
-			sameVideos(t, want, got)
-		})
-	}
-}
-
 // With --hwaccel nvdec it is an error that NVDEC does not begin, and none that it goes no further.
 func TestMustNVDEC(t *testing.T) {
 	folder := t.TempDir()
@@ -496,8 +473,7 @@ func TestMustNVDEC(t *testing.T) {
 				return
 			}
 			out := filepath.Join(t.TempDir(), "out.mkv")
-			o, err := Parse(slices.Concat(quiet, []string{"-i", clip, "-r", "1", "--codec", "ffv1", "--hwaccel", "nvdec", "--parts", parts, "-o", out}), nil)
-			e2e.Must(t, err)
+			o := parsed(t, append(quiet, "-i", clip, "-r", "1", "--codec", "ffv1", "--hwaccel", "nvdec", "--parts", parts, "-o", out)...)
 			if c.code != 0 {
 				checkRefusal(t, c.name, o, c.code, c.says)
 				return

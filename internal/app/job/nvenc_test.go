@@ -125,11 +125,9 @@ func TestNVENC(t *testing.T) {
 		clips[layout] = drawn(t, layout+".y4m", layout, width, height, frames)
 	}
 	hdr := filepath.Join(t.TempDir(), "hdr.mp4")
-	if code, said := runJob(t, append(quiet, "-i", clips["420p10"], "-o", hdr, "-r", "0", "--codec", "hevc", "--preset", "ultrafast", "--encoder-params",
+	mustRun(t, append(quiet, "-i", clips["420p10"], "-o", hdr, "-r", "0", "--codec", "hevc", "--preset", "ultrafast", "--encoder-params",
 		"colorprim=bt2020:transfer=smpte2084:colormatrix=bt2020nc:range=limited:chromaloc=2:max-cll=1000,400:"+
-			"master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1)")...); code != 0 {
-		t.Fatal(said)
-	}
+			"master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1)")...)
 	for _, c := range []struct {
 		name, clip, args, to string
 		codec                string
@@ -509,18 +507,23 @@ func TestNVENCRefuses(t *testing.T) {
 	} {
 		t.Setenv(testdriver.EncoderVariable, c.encoder)
 		out := filepath.Join(t.TempDir(), "out.mp4")
-		o, err := Parse(slices.Concat(quiet, []string{"-i", c.clip, "-o", out, "-r", "1", "--hwaccel", "nvenc"}, strings.Fields(c.args)), nil)
-		e2e.Must(t, err)
+		o := parsed(t, slices.Concat(quiet, []string{"-i", c.clip, "-o", out, "-r", "1", "--hwaccel", "nvenc"}, strings.Fields(c.args))...)
 		checkRefusal(t, c.encoder+" "+c.args, o, c.code, c.says)
 	}
+}
+
+// errorOf runs a job and returns its error.
+func errorOf(o *Options) error {
+	u := o.OpenUI(terminal.Stdio{Err: io.Discard, Out: io.Discard})
+	defer u.Close("")
+	_, err := Run(context.Background(), o, u, nil)
+	return err
 }
 
 // checkRefusal runs a job that must fail with a message and advice, and leave nothing.
 func checkRefusal(t *testing.T, name string, o *Options, code int, says string) {
 	t.Helper()
-	u := o.OpenUI(nowhere)
-	_, err := Run(context.Background(), o, u, nil)
-	u.Close("")
+	err := errorOf(o)
 	if got := contract.ExitCode(err); got != code || !strings.Contains(fmt.Sprintf("%v; %s", err, hint.Of(err)), says) || hint.Of(err) == "" {
 		t.Errorf("%s: exit code %d, want %d: %v (%s); want %q and advice", name, got, code, err, hint.Of(err), says)
 	}
@@ -540,12 +543,8 @@ func TestNVENCFaults(t *testing.T) {
 	run := func(encoder string) (out string, err error) {
 		t.Setenv(testdriver.EncoderVariable, encoder)
 		out = filepath.Join(t.TempDir(), "out.mp4")
-		o, err := Parse(append(quiet, "-i", clip, "-o", out, "-r", "1", "--hwaccel", "nvenc", "--preset", "ultrafast"), nil)
-		e2e.Must(t, err)
-		u := o.OpenUI(nowhere)
-		defer u.Close("")
-		_, err = Run(context.Background(), o, u, nil)
-		return out, err
+		o := parsed(t, append(quiet, "-i", clip, "-o", out, "-r", "1", "--hwaccel", "nvenc", "--preset", "ultrafast")...)
+		return out, errorOf(o)
 	}
 	_, err := run("log=" + log)
 	e2e.Must(t, err)
@@ -578,11 +577,8 @@ func TestNVENCWithoutMemory(t *testing.T) {
 				return
 			}
 			out := filepath.Join(t.TempDir(), "out.mp4")
-			o, err := Parse(append(quiet, "-i", drawn(t, "clip.y4m", "420", 160, 96, 6), "-o", out, "-r", "1", "--hwaccel", "nvenc"), nil)
-			e2e.Must(t, err)
-			u := o.OpenUI(nowhere)
-			_, err = Run(context.Background(), o, u, nil)
-			u.Close("")
+			o := parsed(t, append(quiet, "-i", drawn(t, "clip.y4m", "420", 160, 96, 6), "-o", out, "-r", "1", "--hwaccel", "nvenc")...)
+			err := errorOf(o)
 			t.Log(err)
 			if err != nil && (contract.ExitCode(err) != contract.ExitDevice || !strings.Contains(err.Error(), "out of memory") || !strings.Contains(hint.Of(err), "memory") || e2e.Exists(out)) {
 				t.Errorf("exit code %d: %v, hint %q", contract.ExitCode(err), err, hint.Of(err))
@@ -596,6 +592,3 @@ func TestNVENCWithoutMemory(t *testing.T) {
 		})
 	}
 }
-
-// nowhere takes what jobs say.
-var nowhere = terminal.Stdio{Err: io.Discard, Out: io.Discard}

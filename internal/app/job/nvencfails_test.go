@@ -51,8 +51,7 @@ func TestNVENCHangs(t *testing.T) {
 				t.Setenv(testdriver.EncoderVariable, "hang="+c.encoder)
 			}
 			out := filepath.Join(t.TempDir(), "out.mp4")
-			o, err := Parse(slices.Concat(quiet, []string{"-i", clip, "-o", out, "-r", "1", "--hwaccel"}, strings.Fields(c.args)), nil)
-			e2e.Must(t, err)
+			o := parsed(t, slices.Concat(quiet, []string{"-i", clip, "-o", out, "-r", "1", "--hwaccel"}, strings.Fields(c.args))...)
 			frames := 0
 			if c.encoder == "nvEncDestroyBitstreamBuffer" {
 				frames = 12
@@ -95,8 +94,7 @@ func TestNVENCCauses(t *testing.T) {
 		{"call=2", clip, ""},
 	} {
 		t.Setenv(testdriver.EncoderVariable, c.encoder)
-		o, err := Parse([]string{"--sandbox", "off", "--progress", "json", "-i", c.clip, "-o", filepath.Join(t.TempDir(), "out.mp4"), "-r", "1", "--hwaccel", "nvenc"}, nil)
-		e2e.Must(t, err)
+		o := parsed(t, "--sandbox", "off", "--progress", "json", "-i", c.clip, "-o", filepath.Join(t.TempDir(), "out.mp4"), "-r", "1", "--hwaccel", "nvenc")
 		var said strings.Builder
 		u := o.OpenUI(terminal.Stdio{Err: &said, Out: io.Discard})
 		code := u.Finish(Run(context.Background(), o, u, nil))

@@ -53,9 +53,7 @@ func TestNVENCInSandbox(t *testing.T) {
 		t.Fatalf("exit code %d", code)
 	}
 	apart := filepath.Join(t.TempDir(), "apart.mp4")
-	if code, said := runJob(t, append(quiet, "-i", clip, "-o", apart, "-r", "1", "--hwaccel", "nvenc")...); code != 0 {
-		t.Fatal(said)
-	}
+	mustRun(t, append(quiet, "-i", clip, "-o", apart, "-r", "1", "--hwaccel", "nvenc")...)
 	if got, want := psnr(t, out, clip), psnr(t, apart, clip); got < 30 || got < want-0.1 || whatIsIn(t, out).frames != 12 {
 		t.Errorf("%.1f dB, without the sandbox %.1f dB", got, want)
 	}

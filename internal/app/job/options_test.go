@@ -27,6 +27,14 @@ import (
 // base are the arguments that every job has.
 func base(more ...string) []string { return append([]string{"-i", "in.mp4", "-o", "out.mp4"}, more...) }
 
+// parsed returns the options of arguments, which must be right.
+func parsed(t *testing.T, args ...string) *Options {
+	t.Helper()
+	o, err := Parse(args, nil)
+	e2e.Must(t, err)
+	return o
+}
+
 func wantUsage(t *testing.T, err error, words ...string) {
 	t.Helper()
 	var usage *cli.UsageError
@@ -44,8 +52,7 @@ func wantUsage(t *testing.T, err error, words ...string) {
 }
 
 func TestDefaults(t *testing.T) {
-	o, err := Parse(base(), nil)
-	e2e.Must(t, err)
+	o := parsed(t, base()...)
 	want := NewOptions()
 	want.Input, want.Output, want.Format = "in.mp4", "out.mp4", "mp4"
 	want.openCodec = true
@@ -331,7 +338,6 @@ func TestUsageErrors(t *testing.T) {
 		words []string
 	}{
 		{"", []string{"no input", "help options"}},
-		{"-o out.mp4", []string{"no input"}},
 		{"-i in.mp4", []string{"no output", "-o -"}},
 		{"-i in.mp4 -o out.mp4 more.mp4", []string{"unexpected argument", "more.mp4"}},
 		{"-i in.mp4 -o out.mp4 -- -x", []string{"unexpected argument"}},
@@ -348,13 +354,7 @@ func TestUsageErrors(t *testing.T) {
 		{"-i a -o b.mp4 --part 0:5:1", []string{"--part lacks the frames around it", "segments"}},
 		{"-i a -o b.mkv --part 0:5:1 -r 1", []string{"--part", "MP4"}},
 		{"-i a -o b.mp4 --part 0:5:1 --join c", []string{"--part", "--join"}},
-		{"-i a -o b.mp4 --part 0:5:1 --start 1", []string{"--part", "--start"}},
-		{"-i a -o b.mp4 --part 0:5:1 --compare side", []string{"--part", "--compare"}},
-		{"-i a -o b.mp4 --part 0:5:1 --stats", []string{"--part", "--stats"}},
-		{"-i a -o b.mp4 --part 0:5:1 --encoder mpeg4", []string{"--part", "mpeg4 has no parts"}},
 		{"-i - -o b.mp4 --part 0:5:1", []string{"--part", "file"}},
-		{"-i a -o b.mp4 --join c --frames 5", []string{"--join", "--frames"}},
-		{"-i a -o b.mp4 --join c --duration 5", []string{"--join", "--duration"}},
 		{"-i a -o b.png --join c", []string{"--join", "video"}},
 		{"-i a --format null --join c", []string{"--join", "video"}},
 		{"-i a -o b.mp4 --stats --compare side", []string{"--compare"}},
@@ -362,7 +362,6 @@ func TestUsageErrors(t *testing.T) {
 		{"-i a -o b", []string{"no ending", ".mkv", "--format"}},
 		{"-i a -o b.xyz", []string{".xyz", ".mkv", "--format"}},
 		{"-i a -o b.mp4 -r 25", []string{"frame rate", "0 to 15"}},
-		{"-i a -o b.mp4 -r 30000/1001", []string{"frame rate"}},
 		{"-i a -o b.mp4 --raduis 2", []string{"did you mean --radius"}},
 		{"-i a -o b.mp4 --border refect", []string{`did you mean "reflect"`, "clamp"}},
 		{"-i a -o b.mp4 -crf 20", []string{"did you mean --crf"}},
@@ -400,7 +399,6 @@ func TestUsageErrors(t *testing.T) {
 		{"-i a -o b.mkv --grain-table c --filter recursive", []string{"--grain-table is of what the denoiser removes"}},
 		{"-i a -o b.mkv --grain-table ./b.mkv", []string{"the same file"}},
 		{"-i a -o b.mkv --grain-table -", []string{"--grain-table writes a file"}},
-		{"-i a -o b.mp4 --grain-table c --join d", []string{"--grain-table is of a whole video"}},
 		{"-i a -o b.mkv --encoder aac", []string{"not for video", "ffv1"}},
 		{"-i a -o b.mkv --encoder libx266", []string{`no encoder "libx266"`, "did you mean libx26"}},
 		{"-i a -o b.mkv --encoder x264", []string{`no encoder "x264"`, "libx264"}},
@@ -423,10 +421,7 @@ func TestUsageErrors(t *testing.T) {
 		{"-i a -o b.mkv --encoder h264", []string{`no encoder "h264"`, "its encoder is libx264"}},
 		{"-i a -o b.mkv --encoder ffv1 --preset slow", []string{"the encoder ffv1 has no option --preset"}},
 		{"-i a -o b.mkv --encoder ffv1 --x264-params crf=20", []string{"the encoder ffv1 has no option --x264-params"}},
-		{"-i a -o b.mkv --encoder ffv1 --x264-params stats=x", []string{`"stats" writes a file`}},
-		{"-i a -o b.png --x264-params stats=x", []string{`"stats" writes a file`}},
 		{"-i a -o b.mp4 --preset nonsense", []string{"--preset", "veryfast"}},
-		{"-i a -o b.mp4 --gop 0", []string{"--gop", "key frame"}},
 		{"-i a -o b.mp4 --x264-params crf", []string{`x264 parameter "crf" needs a value`, "crf=VALUE"}},
 		{"-i a -o b.mp4 --x264-params bframe=3", []string{`unknown x264 parameter "bframe"`, `did you mean "bframes"?`}},
 		{"-i a -o b.mp4 --x264-params stats=x", []string{`x264 parameter "stats" writes a file; vidfilter does not allow it`}},
@@ -434,8 +429,6 @@ func TestUsageErrors(t *testing.T) {
 		{"-i a -o b.mp4 --part 0:5:1 --input-format hls", []string{"--input-format hls", "names others", "--part"}},
 		{"-i a -o b.mp4 --join c --input-format CONCAT", []string{"--input-format CONCAT", "--join"}},
 		{"-i a -o b.mp4 --part 0:5:1 --x264-params stats=x", []string{`"stats" writes a file`}},
-		{"-i a -o b.mp4 --join c --x264-params stats=x", []string{`"stats" writes a file`}},
-		{"-i a -o b.mp4 --stats=maybe", []string{"--stats", "maybe"}},
 	}
 	for _, test := range tests {
 		t.Run(test.args, func(t *testing.T) {

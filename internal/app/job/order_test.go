@@ -46,8 +46,7 @@ func TestPartsInOrder(t *testing.T) {
 			dir := t.TempDir()
 			run := func(name string, indexes []int, more ...string) (file []byte, said string) {
 				path := filepath.Join(dir, name+"."+c.to)
-				o, err := Parse(slices.Concat(quiet, []string{"-i", clip, "-o", path}, strings.Fields(c.args), more), nil)
-				e2e.Must(t, err)
+				o := parsed(t, slices.Concat(quiet, []string{"-i", clip, "-o", path}, strings.Fields(c.args), more)...)
 				o.Device = filters.DeviceChoice{Kind: "cuda", Indexes: indexes}
 				code, said := runOptions(o)
 				if code != 0 {
@@ -103,8 +102,7 @@ func TestPartsByDefault(t *testing.T) {
 		"--format null --encoder rawvideo -r 1 --parts 1":       "as one stream: --parts 1",
 		"--format null --encoder rawvideo -r 1 --device cuda:0": "filtering 6 parts, 4 side by side",
 	} {
-		o, err := Parse(slices.Concat(quiet, []string{"-i", clip, "-o", "-"}, strings.Fields(args)), nil)
-		e2e.Must(t, err)
+		o := parsed(t, slices.Concat(quiet, []string{"-i", clip, "-o", "-"}, strings.Fields(args))...)
 		if code, said := runOptions(o); code != 0 || !strings.Contains(said, want) {
 			t.Errorf("%s: exit code %d:\n%s", args, code, said)
 		}
@@ -125,8 +123,7 @@ func TestPartsOnTheirGPU(t *testing.T) {
 	for _, args := range []string{"-r 1", "-r 0"} {
 		for gpus, throughHost := range map[int]bool{1: false, 2: true} {
 			e2e.Put(t, log, nil)
-			o, err := Parse(slices.Concat(quiet, []string{"-i", clip, "-o", filepath.Join(t.TempDir(), "out.mp4"), "--hwaccel", "nvenc", "--parts", "4"}, strings.Fields(args)), nil)
-			e2e.Must(t, err)
+			o := parsed(t, slices.Concat(quiet, []string{"-i", clip, "-o", filepath.Join(t.TempDir(), "out.mp4"), "--hwaccel", "nvenc", "--parts", "4"}, strings.Fields(args))...)
 			o.Device = filters.DeviceChoice{Kind: "cuda", Indexes: []int{0, 1}[:gpus]}
 			if code, said := runOptions(o); code != 0 || !strings.Contains(said, "4 side by side") {
 				t.Fatalf("exit code %d:\n%s", code, said)
@@ -151,8 +148,7 @@ func TestEncoderFailsInOrder(t *testing.T) {
 	}
 	for _, call := range []string{"60", "90"} {
 		t.Setenv(testdriver.EncoderVariable, "call="+call)
-		o, err := Parse(slices.Concat(quiet, []string{"-i", clip, "-o", filepath.Join(t.TempDir(), "out.mp4"), "-r", "1", "--hwaccel", "nvenc", "--parts", "5", "--frames-in-flight", "2"}), nil)
-		e2e.Must(t, err)
+		o := parsed(t, append(quiet, "-i", clip, "-o", filepath.Join(t.TempDir(), "out.mp4"), "-r", "1", "--hwaccel", "nvenc", "--parts", "5", "--frames-in-flight", "2")...)
 		checkRefusal(t, "call "+call, o, contract.ExitDevice, "NVENC")
 	}
 }

@@ -225,13 +225,6 @@ type partFailed struct{ error }
 
 func (a partFailed) Unwrap() error { return a.error }
 
-func asApart(err error) error {
-	if err == nil {
-		return nil
-	}
-	return partFailed{err}
-}
-
 // runParts filters parts of the video side by side and writes them in order, with everything else
 // that the input holds.
 func (j *job) runParts(ctx context.Context, d division) error {
@@ -269,12 +262,12 @@ func (j *job) runParts(ctx context.Context, d division) error {
 	}
 	untrack()
 	if !errors.As(err, new(partFailed)) {
-		j.tellGPU()
-		j.tellNoise()
-		j.tellFlicker()
-		j.tellRepairs()
+		j.reportGPU()
+		j.reportNoise()
+		j.reportFlicker()
+		j.reportRepairs()
 	}
-	j.vain.Store(j.meters.Encode.Frames() - j.out.Frames())
+	j.discarded.Store(j.meters.Encode.Frames() - j.out.Frames())
 	if j.stopped() && j.out.Frames() == 0 {
 		return terminal.Interruption{} // it has no result to keep
 	}
@@ -307,12 +300,15 @@ func (j *job) codeParts(ctx context.Context, d division) error {
 		return err
 	}
 	err := sideBySide(ctx, j, s, d.workers, 0, work, func(ctx context.Context) error { return j.writePackets(ctx, s) })
+	if err != nil {
+		return err
+	}
 	for _, c := range coders {
-		if err == nil {
-			err = asApart(j.out.Join(c))
+		if err := j.out.Join(c); err != nil {
+			return partFailed{err}
 		}
 	}
-	return err
+	return nil
 }
 
 // filterParts filters parts side by side and has one encoder take their frames, which have a

@@ -72,8 +72,7 @@ func TestPartsWithNVDEC(t *testing.T) {
 			run := func(name string, indexes []int, more ...string) (file, said, calls string) {
 				file = filepath.Join(dir, name+".mp4")
 				args := slices.Concat(quiet, []string{"-i", clip, "-o", file, "--parts", "2", "--crf", "0", "--preset", "ultrafast"}, strings.Fields(c.args), more)
-				o, err := Parse(args, nil)
-				e2e.Must(t, err)
+				o := parsed(t, args...)
 				o.Device = filters.DeviceChoice{Kind: "cuda", Indexes: indexes}
 				if log != "" {
 					e2e.Put(t, log, nil)
@@ -140,8 +139,7 @@ func TestStopInDamagedPart(t *testing.T) {
 	kept := 0
 	for after := 200 * time.Millisecond; kept == 0 && after < time.Minute; after *= 2 {
 		out := filepath.Join(t.TempDir(), "out.mov")
-		o, err := Parse(slices.Concat(quiet, []string{"-i", clip, "-o", out, "--device", "cpu", "-r", "1", "--preset", "slower", "--x264-params", "bframes=0:rc-lookahead=0", "--parts", "2"}), nil)
-		e2e.Must(t, err)
+		o := parsed(t, append(quiet, "-i", clip, "-o", out, "--device", "cpu", "-r", "1", "--preset", "slower", "--x264-params", "bframes=0:rc-lookahead=0", "--parts", "2")...)
 		stop := make(chan struct{})
 		timer := time.AfterFunc(after, func() { close(stop) })
 		var said strings.Builder

@@ -480,7 +480,7 @@ func (o *Options) mayRetime() bool {
 
 // run filters frames of a passage in a job.
 func (p *previewer) run(ctx context.Context, o *Options, from *passage, frames []*pipeline.Frame, to *taker) (*contract.Noise, error) {
-	j := &job{o: o, ui: p.ui, backend: p.backend, frames: p.pool, in: from.in, noise: &noiseSeen{}, flicker: &flickerSeen{}, repaired: &repairs{}}
+	j := &job{o: o, ui: p.ui, backend: p.backend, frames: p.pool, in: from.in, reported: &reported{}}
 	defer func() {
 		j.backend, j.frames, j.in = nil, nil, nil // of the previewer
 		j.close()

@@ -37,7 +37,7 @@ func IsSandboxOff(flag string, env []string) bool { return SandboxMode(flag, env
 // EnterSandbox leaves this process, if it is a child of one that has the user's rights, no more
 // than reading inputs, what also allows, and what the driver of a GPU needs, if it is loaded. No
 // input may have been read before.
-func EnterSandbox(tell func(string), also sandbox.Policy, o decode.Options, inputs ...string) error {
+func EnterSandbox(also sandbox.Policy, o decode.Options, inputs ...string) error {
 	if sandbox.Inside() == nil {
 		return nil
 	}
@@ -45,9 +45,10 @@ func EnterSandbox(tell func(string), also sandbox.Policy, o decode.Options, inpu
 	if err != nil {
 		return hint.Wrap(err, "--sandbox off does without, and decodes with all rights of this user")
 	}
-	tell("sandbox: " + k.String())
-	for _, open := range k.Missing() {
-		tell("sandbox: " + open)
+	if o.Log != nil {
+		for _, line := range append([]string{k.String()}, k.Missing()...) {
+			o.Log.Debug("sandbox: " + line)
+		}
 	}
 	return nil
 }
@@ -58,7 +59,7 @@ func (o *Options) EnterSandbox(u *terminal.UI, also sandbox.Policy, inputs ...st
 		u.Info(WithoutSandbox)
 		return nil
 	}
-	return EnterSandbox(func(s string) { u.Debug(s) }, also, o.DecodeOptions(u), inputs...)
+	return EnterSandbox(also, o.DecodeOptions(u), inputs...)
 }
 
 // ofSandbox adds advice to an error of a GPU's driver that may come of the sandbox.

@@ -34,10 +34,7 @@ func TestSlowest(t *testing.T) {
 		{"", 3, 1, 1, "decoding"},
 		{"", 0, 0, 0, ""},
 	} {
-		o, err := Parse(strings.Fields("-i a.mkv -o b.mkv "+c.args), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := parsed(t, strings.Fields("-i a.mkv -o b.mkv "+c.args)...)
 		j := &job{o: o, backend: cpu}
 		if got := j.slowest(terminal.Snapshot{DecodeBusy: c.decode, FilterBusy: c.filter, EncodeBusy: c.encode}); got != c.want {
 			t.Errorf("%s %v: got %q, want %q", c.args, c, got, c.want)

@@ -26,6 +26,14 @@ func CheckPipes(o *Options, s terminal.Stdio) error {
 	return nil
 }
 
+// ReplaceIf returns the policy of commands that never ask: -y replaces an existing output.
+func ReplaceIf(overwrite bool) target.Policy {
+	if overwrite {
+		return target.Replace
+	}
+	return target.Refuse
+}
+
 // OverwritePolicy decides about an existing output: -y replaces it, a person at a terminal is
 // asked, otherwise it is refused. stop ends a pending question.
 func (o *Options) OverwritePolicy(u *terminal.UI, stop <-chan struct{}) target.Policy {

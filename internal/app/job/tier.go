@@ -34,7 +34,7 @@ var trialPlaces = []float64{0.5, 0.25, 0.75}
 // work is the processor time of a frame.
 type work struct{ filter, encode time.Duration }
 
-// settleQuality replaces --quality auto by the tier that the job uses on the CPU, and says so.
+// settleQuality replaces --quality auto by the tier that the job uses on the CPU, and reports it.
 // Processor time decides, which depends little on the load of the machine.
 func (j *job) settleQuality(ctx context.Context) error {
 	if !j.choosesQuality() {
@@ -113,17 +113,17 @@ func (w work) rate(faster float64) float64 {
 
 // tryGood measures the job at good quality on frames of several places.
 func (j *job) tryGood(ctx context.Context) (w work, err error) {
-	defer func(o *Options, n *noiseSeen, f *flickerSeen, r *repairs, lost *string) {
-		j.o, j.noise, j.flicker, j.repaired, j.grain, j.trial = o, n, f, r, nil, false
+	defer func(o *Options, before *reported, lost *string) {
+		j.o, j.reported, j.grain, j.trial = o, before, nil, false
 		j.lost.Store(lost)
-	}(j.o, j.noise, j.flicker, j.repaired, j.lost.Load())
+	}(j.o, j.reported, j.lost.Load())
 	own := *j.o
 	kernels.Edit(&own.Filters, func(p *kernels.Denoise) { p.Quality = kernels.Good })
-	j.o, j.flicker, j.repaired, j.trial = &own, &flickerSeen{}, &repairs{}, true
+	j.o, j.trial = &own, true
 	_, length := j.in.Estimate()
 	n := 0
 	for _, place := range trialPlaces {
-		j.noise = &noiseSeen{}
+		j.reported = &reported{}
 		at, err := j.tryAt(ctx, j.o.Start+time.Duration(place*float64(length)))
 		if err != nil {
 			return w, err
@@ -275,7 +275,7 @@ func (o *SegmentOptions) partsQuality(ctx context.Context, frames *pipeline.Pool
 	}
 	defer in.Close()
 	quiet := terminal.NewUI(terminal.Stdio{Err: io.Discard}, terminal.UIOptions{ScreenOptions: terminal.ScreenOptions{Quiet: true}})
-	j := &job{o: &o.Options, ui: quiet, backend: cpu, frames: frames, in: in, flicker: &flickerSeen{}}
+	j := &job{o: &o.Options, ui: quiet, backend: cpu, frames: frames, in: in, reported: &reported{}}
 	if err := j.foresee(ctx); err != nil {
 		return "", err
 	}

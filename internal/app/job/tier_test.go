@@ -63,18 +63,17 @@ func TestTrialOfQuality(t *testing.T) {
 		{input: noisy, args: "--deinterlace single --repair --after hflip --start 0.2 --codec ffv1"},
 		{input: clean},
 	} {
-		o, err := Parse(append([]string{"-i", c.input, "-o", "out.mkv"}, strings.Fields(c.args)...), nil)
-		e2e.Must(t, err)
+		o := parsed(t, append([]string{"-i", c.input, "-o", "out.mkv"}, strings.Fields(c.args)...)...)
 		in, err := decode.Open(t.Context(), c.input, frames, o.decoding(nil))
 		e2e.Must(t, err)
-		j := &job{o: o, ui: terminal.NewUI(terminal.Stdio{Err: &strings.Builder{}}, terminal.UIOptions{}), backend: cpu, frames: frames, in: in, noise: &noiseSeen{}, flicker: &flickerSeen{}, repaired: &repairs{}}
+		j := &job{o: o, ui: terminal.NewUI(terminal.Stdio{Err: &strings.Builder{}}, terminal.UIOptions{}), backend: cpu, frames: frames, in: in, reported: &reported{}}
 		e2e.Must(t, j.foresee(t.Context()))
 		w, err := j.tryGood(t.Context())
 		if err != nil || w.filter <= 0 || w.encode <= 0 {
 			t.Errorf("%q: %+v, %v", c.args, w, err)
 		}
 		if j.o != o || j.noise.frames != 0 || j.grain != nil || j.trial || frames.InUse() != 0 {
-			t.Errorf("%q: the trial leaves %+v behind, and %d frames", c.args, j.noise, frames.InUse())
+			t.Errorf("%q: the trial leaves %+v behind, and %d frames", c.args, &j.noise, frames.InUse())
 		}
 		if j.choosesQuality() { // it is too short
 			t.Errorf("%q: it is measured", c.args)

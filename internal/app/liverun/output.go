@@ -129,16 +129,8 @@ func (l *liveRun) listenRTSP(at address, token string) (err error) {
 
 // untilInputEnds ends a session that cannot be played again, behind its recording.
 func (l *liveRun) untilInputEnds(ctx context.Context, recorded <-chan struct{}) error {
-	for {
-		st, changed := l.session.State()
-		if st.Status == live.Ended || st.Status == live.Failed {
-			break
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return nil
-		}
+	if !await(ctx, l.session, func(st live.State) bool { return st.Status == live.Ended || st.Status == live.Failed }) {
+		return nil
 	}
 	select {
 	case <-recorded:

@@ -77,7 +77,11 @@ func (r *recording) run(ctx context.Context, changed func()) {
 	defer ending.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	ending.Go(func() { r.untilEnded(ctx, cancel) })
+	ending.Go(func() {
+		if await(ctx, r.session, func(st live.State) bool { return st.Status == live.Ended }) {
+			cancel() // queued pictures still come
+		}
+	})
 	last, first := time.Now(), true
 	for {
 		pair, err := r.watch.Next(ctx)
@@ -111,22 +115,6 @@ func (r *recording) run(ctx context.Context, changed func()) {
 		return
 	}
 	_ = r.finish()
-}
-
-// untilEnded ends the recording when the video ends.
-func (r *recording) untilEnded(ctx context.Context, end func()) {
-	for {
-		st, changed := r.session.State()
-		if st.Status == live.Ended {
-			end() // queued pictures still come
-			return
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return
-		}
-	}
 }
 
 // put records a picture. A file's picture gets the file's time and is recorded once, with the
@@ -223,17 +211,11 @@ func (r *recording) full(err error) {
 	r.err = err
 }
 
-// ended reports whether the file is there, or never will be.
-func (r *recording) ended() bool {
+// outcome reports whether the file is there, or never will be, and the error so far.
+func (r *recording) outcome() (ended bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.done
-}
-
-func (r *recording) outcome() error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.err
+	return r.done, r.err
 }
 
 func (r *recording) fail(err error) {
@@ -245,8 +227,8 @@ func (r *recording) fail(err error) {
 
 // finish names the recording. Later calls return the same error.
 func (r *recording) finish() error {
-	if r.ended() {
-		return r.outcome()
+	if ended, err := r.outcome(); ended {
+		return err
 	}
 	name, err := r.complete()
 	r.mu.Lock()

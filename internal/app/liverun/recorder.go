@@ -108,7 +108,7 @@ func (r *recorder) run(rec *recording) (over <-chan struct{}) {
 		defer close(end)
 		defer cancel()
 		rec.run(ctx, r.changed)
-		if err := rec.outcome(); err != nil {
+		if _, err := rec.outcome(); err != nil {
 			r.mu.Lock()
 			r.errs = append(r.errs, err)
 			r.mu.Unlock()
@@ -123,7 +123,11 @@ func (r *recorder) do(what string) error {
 	defer r.changed()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	busy := r.latest != nil && !r.latest.ended()
+	busy := false
+	if r.latest != nil {
+		ended, _ := r.latest.outcome()
+		busy = !ended
+	}
 	switch {
 	case what == "start":
 		return r.start(busy)

@@ -34,25 +34,19 @@ import (
 
 // Run filters a camera until a signal. unknown are warnings about the environment.
 func Run(o *Options, fs *pflag.FlagSet, s terminal.Stdio, unknown []string) error {
-	if err := cli.ApplyEnvironment(fs, s.Env); err != nil {
-		return err
-	}
-	if err := o.CheckFilter(fs); err != nil {
-		return err
+	for _, check := range []func() error{
+		func() error { return cli.ApplyEnvironment(fs, s.Env) },
+		func() error { return o.CheckFilter(fs) },
+		o.check,
+		func() error { return o.checkOutputs(fs) },
+		func() error { return o.checkPage(fs) },
+		func() error { return o.checkPipes(s) },
+	} {
+		if err := check(); err != nil {
+			return err
+		}
 	}
 	o.filterGiven = job.FilterGiven(fs)
-	if err := o.check(); err != nil {
-		return err
-	}
-	if err := o.checkOutputs(fs); err != nil {
-		return err
-	}
-	if err := o.checkPage(fs); err != nil {
-		return err
-	}
-	if err := o.checkPipes(s); err != nil {
-		return err
-	}
 	ctx, stop := terminal.UntilSignal()
 	defer stop()
 	l := &liveRun{o: o, ui: o.OpenUI(s), in: s.In, out: s.Out, env: s.Env, tokenGiven: cli.FromEnvironment(fs.Lookup("token"))}
@@ -297,15 +291,20 @@ func (l *liveRun) begun(ctx context.Context) {
 	const moment = 2 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, moment)
 	defer cancel()
+	await(ctx, l.session, func(st live.State) bool { return st.Status != live.Starting })
+}
+
+// await waits for a state of the session that is wanted. It returns false if ctx ends before.
+func await(ctx context.Context, s *live.Session, wanted func(live.State) bool) bool {
 	for {
-		st, changed := l.session.State()
-		if st.Status != live.Starting {
-			return
+		st, changed := s.State()
+		if wanted(st) {
+			return true
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return
+			return false
 		}
 	}
 }
@@ -327,18 +326,13 @@ func (l *liveRun) outcome(cause, served error) error {
 // follow reports changes of the input's state.
 func (l *liveRun) follow(ctx context.Context) {
 	var before live.State
-	for {
-		st, changed := l.session.State()
+	await(ctx, l.session, func(st live.State) bool {
 		if st.Status != before.Status || st.Message != before.Message {
 			l.tell(st, before)
 			before = st
 		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return
-		}
-	}
+		return false
+	})
 }
 
 func (l *liveRun) tell(st, before live.State) {

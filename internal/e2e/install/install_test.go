@@ -77,8 +77,7 @@ func (m machine) put(t *testing.T, folder string, files ...string) {
 
 func (m machine) read(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(m.dir, name))
-	e2e.Must(t, err)
+	text := e2e.Read(t, filepath.Join(m.dir, name))
 	return string(text)
 }
 

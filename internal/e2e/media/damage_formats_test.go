@@ -21,8 +21,6 @@ var damageFormats = []damageFormat{
 	{unit: "packet", endings: []string{".ts", ".m2ts"}, parse: func(f seedFile) []unit { return tsPackets(f.data) }, more: tsMutations},
 	{unit: "pack", endings: []string{".mpg"}, parse: func(f seedFile) []unit { return psPacks(f.data) }, more: packMutations},
 	{unit: "triplet", endings: []string{".mxf"}, parse: func(f seedFile) []unit { return mxfTriplets(f.data) }},
-	{unit: "RealMedia chunk", endings: []string{".rm"}, parse: func(f seedFile) []unit { return rmChunks(f.data) }},
-	{unit: "GXF packet", endings: []string{".gxf"}, parse: func(f seedFile) []unit { return gxfPackets(f.data) }},
 	{unit: "block", endings: []string{".dv"}, parse: func(f seedFile) []unit {
 		return fixed(f.data, 0, 80, func(b []byte) string { return string('0' + b[0]>>5) })
 	}},

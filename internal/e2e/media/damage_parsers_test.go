@@ -186,13 +186,6 @@ func flvTags(b []byte) []unit {
 }
 
 func oggPages(b []byte) []unit {
-	table := make([]uint32, 256)
-	for i := range table {
-		for c, n := uint32(i)<<24, 0; n < 8; n++ {
-			c = c<<1 ^ c>>31*0x04c11db7
-			table[i] = c
-		}
-	}
 	return chain(b, 0, func(b []byte) (int, int, string) {
 		if len(b) < 27 {
 			return 0, 0, ""
@@ -208,11 +201,7 @@ func oggPages(b []byte) []unit {
 			return
 		}
 		le32(b[22:], 0)
-		c := uint32(0)
-		for _, x := range b {
-			c = c<<8 ^ table[byte(c>>24)^x]
-		}
-		le32(b[22:], int(c))
+		le32(b[22:], int(checksum(0, b)))
 	})
 }
 
@@ -266,24 +255,6 @@ func mxfTriplets(b []byte) (all []unit) {
 		at = end
 	}
 	return all
-}
-
-func rmChunks(b []byte) []unit {
-	return chain(b, 0, func(b []byte) (int, int, string) {
-		if len(b) < 10 {
-			return 0, 0, ""
-		}
-		return 8, int(binary.BigEndian.Uint32(b[4:])), string(b[:4])
-	}, func(b []byte, n int) { be32(b[4:], n+8) }, nil)
-}
-
-func gxfPackets(b []byte) []unit {
-	return chain(b, 0, func(b []byte) (int, int, string) {
-		if len(b) < 16 {
-			return 0, 0, ""
-		}
-		return 16, int(binary.BigEndian.Uint32(b[6:])), fmt.Sprintf("%x", b[5])
-	}, func(b []byte, n int) { be32(b[6:], n+16) }, nil)
 }
 
 func pngChunks(b []byte) []unit {
@@ -461,14 +432,18 @@ func sealTable(b []byte) {
 	if end > 188 || end-4 < at || bytes.HasPrefix(b[at:], []byte{0, 0, 1}) {
 		return
 	}
-	c := ^uint32(0)
-	for _, x := range b[at : end-4] {
+	be32(b[end-4:], int(checksum(^uint32(0), b[at:end-4])))
+}
+
+// checksum is the one of Ogg, from 0 on, and of MPEG-2, from all ones on.
+func checksum(c uint32, b []byte) uint32 {
+	for _, x := range b {
 		c ^= uint32(x) << 24
 		for range 8 {
 			c = c<<1 ^ c>>31*0x04c11db7
 		}
 	}
-	be32(b[end-4:], int(c))
+	return c
 }
 
 // clocks moves all times, or those from a random packet on. by counts in 1/90000 s.

@@ -314,7 +314,7 @@ func decodedHashes(in string) (hashes []string, said string) {
 	out, stderr, _ := e2e.Output("ffmpeg", "-v", "error", "-nostdin", "-threads", "1", "-i", in, "-map", "0:V:0", "-fps_mode", "passthrough", "-f", "framemd5", "-")
 	for line := range strings.Lines(string(out)) {
 		if !strings.HasPrefix(line, "#") {
-			hashes = append(hashes, line[strings.LastIndex(line, " ")+1:])
+			hashes = append(hashes, strings.TrimSpace(line[strings.LastIndex(line, ",")+1:]))
 		}
 	}
 	return hashes, string(stderr)

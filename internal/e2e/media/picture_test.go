@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -257,8 +256,7 @@ func TestRotationAndAspect(t *testing.T) {
 		t.Run(to, func(t *testing.T) {
 			e2e.Start(t, to == "mp4")
 			clip(t, "upright.mp4", pictures+bframes+yuv+"-vf setsar=16/11")
-			data, err := os.ReadFile(filepath.Join(e2e.Work, "upright.mp4"))
-			e2e.Must(t, err)
+			data := e2e.Read(t, filepath.Join(e2e.Work, "upright.mp4"))
 			turnTrack(t, data)
 			src := put(t, "rotated.mp4", data)
 			if turned(t, src) == 0 {
@@ -348,8 +346,7 @@ func TestHDR(t *testing.T) {
 func TestClosedCaptions(t *testing.T) {
 	e2e.Start(t, false)
 	src := clip(t, "captions.h264", pictures+h264+yuv)
-	data, err := os.ReadFile(src)
-	e2e.Must(t, err)
+	data := e2e.Read(t, src)
 	// A user data SEI of ATSC A/53 with two pairs of bytes, in front of the first picture.
 	nal := []byte{0, 0, 0, 1, 6, 4, 17, 0xb5, 0, 0x31, 'G', 'A', '9', '4', 3, 0xc2, 0xff, 0xfc, 0x94, 0x20, 0xfc, 0x94, 0x2c, 0xff, 0x80}
 	at := strings.Index(string(data), "\x00\x00\x00\x01\x65")
@@ -407,8 +404,7 @@ func joinedParts(t *testing.T, name string, parts ...string) string {
 	t.Helper()
 	var all []byte
 	for _, p := range parts {
-		data, err := os.ReadFile(p)
-		e2e.Must(t, err)
+		data := e2e.Read(t, p)
 		all = append(all, data...)
 	}
 	return put(t, name, all)
@@ -501,8 +497,7 @@ func TestMixedFieldsWhole(t *testing.T) {
 	if c := segments(t, src, "--length", "0.1"); len(c.Parts) < 2 {
 		t.Errorf("%+v", c)
 	}
-	data, err := os.ReadFile(src)
-	e2e.Must(t, err)
+	data := e2e.Read(t, src)
 	for at, n := 0, 0; n < 10; n++ { // the flags of the first pictures
 		at += bytes.Index(data[at:], []byte("icpf")) + 4
 		data[at+12] &^= 3 << 2
@@ -538,8 +533,7 @@ func TestStatedChanges(t *testing.T) {
 // which is named before.
 func TestCrop(t *testing.T) {
 	e2e.Start(t, true)
-	data, err := os.ReadFile(clip(t, "uncropped.mov", "-f lavfi -i testsrc2=s=96x64:r=25:d=0.2 "+h264+yuv+"-aspect 2:1"))
-	e2e.Must(t, err)
+	data := e2e.Read(t, clip(t, "uncropped.mov", "-f lavfi -i testsrc2=s=96x64:r=25:d=0.2 "+h264+yuv+"-aspect 2:1"))
 	src := put(t, "cropped.mov", withClap(data, 80, 60))
 	for _, ending := range []string{"mov", "mp4", "mkv"} {
 		out, said := filter(t, src, ending, "")
@@ -619,8 +613,7 @@ func TestFormatChanges(t *testing.T) {
 				if ending == "ts" {
 					args += fmt.Sprintf(" -output_ts_offset %g -muxdelay 0", 5+0.4*float64(i))
 				}
-				part, err := os.ReadFile(clip(t, fmt.Sprintf("part-%d.%s", i, ending), args))
-				e2e.Must(t, err)
+				part := e2e.Read(t, clip(t, fmt.Sprintf("part-%d.%s", i, ending), args))
 				data = append(data, part...)
 			}
 			src := put(t, "changes."+ending, data)
@@ -730,8 +723,7 @@ func TestOrientation(t *testing.T) {
 	for orientation := byte(2); orientation <= 8; orientation++ {
 		t.Run(fmt.Sprint(orientation), func(t *testing.T) {
 			e2e.Start(t, orientation == 6)
-			data, err := os.ReadFile(clip(t, "upright.jpg", odd("38x24", "0.04")+"-frames:v 1 -update 1 -pix_fmt yuvj420p"))
-			e2e.Must(t, err)
+			data := e2e.Read(t, clip(t, "upright.jpg", odd("38x24", "0.04")+"-frames:v 1 -update 1 -pix_fmt yuvj420p"))
 			segment := []byte("\xff\xe1\x00\x22Exif\x00\x00II*\x00\x08\x00\x00\x00\x01\x00\x12\x01\x03\x00\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00")
 			segment[28] = orientation
 			src := put(t, fmt.Sprintf("turned-%d.jpg", orientation), bytes.Join([][]byte{data[:2], segment, data[2:]}, nil))

@@ -14,6 +14,7 @@ func TestLosslessKeepsBits(t *testing.T) {
 		{"420", "yuv420p", "-c:v ffv1"}, {"420-odd", "yuv420p", "-vf crop=255:47:0:0:exact=1 -c:v ffv1"}, {"422", "yuv422p", "-c:v ffv1"},
 		{"444", "yuv444p", "-c:v ffv1 -colorspace bt709"}, {"nv12", "nv12", "-c:v rawvideo"}, {"full", "yuv420p", "-c:v ffv1 -color_range pc"},
 		{"fields", "yuv420p", "-vf setfield=tff -c:v ffv1 -colorspace bt2020nc"}, {"gray", "gray", "-c:v ffv1"},
+		{"full-444", "yuv444p", "-c:v ffv1 -color_range pc"},
 	} {
 		for _, lossless := range []string{"--encoder ffv1", "--crf 0"} {
 			if lossless == "--crf 0" && c.name == "420-odd" {

@@ -206,10 +206,8 @@ func cutsAreAlike(t *testing.T, src string, c cuts, parts []string, with string)
 		cut := output("mov")
 		run(t, e2e.Program, "cut", "-i", src, "-o", cut, "--part="+r)
 		again, _ := filter(t, cut, "mp4", "--part="+r+" "+with)
-		a, err := os.ReadFile(parts[i])
-		e2e.Must(t, err)
-		b, err := os.ReadFile(again)
-		e2e.Must(t, err)
+		a := e2e.Read(t, parts[i])
+		b := e2e.Read(t, again)
 		if !bytes.Equal(a, b) {
 			t.Errorf("part %d of a cut is another one", i)
 		}

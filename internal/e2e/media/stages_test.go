@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -85,10 +84,8 @@ func TestStagesAroundDenoiser(t *testing.T) {
 func TestStagesOfLateFields(t *testing.T) {
 	e2e.Start(t, false)
 	const h264 = " -c:v libx264 -preset ultrafast -pix_fmt yuv420p -f h264"
-	film, err := os.ReadFile(clip(t, "turns-film.h264", "-f lavfi -i testsrc2=s=96x64:r=25:d=0.4"+h264))
-	e2e.Must(t, err)
-	tape, err := os.ReadFile(clip(t, "turns-tape.h264", "-f lavfi -i testsrc2=s=96x64:r=50:d=0.4 -vf interlace -flags +ildct+ilme"+h264))
-	e2e.Must(t, err)
+	film := e2e.Read(t, clip(t, "turns-film.h264", "-f lavfi -i testsrc2=s=96x64:r=25:d=0.4"+h264))
+	tape := e2e.Read(t, clip(t, "turns-tape.h264", "-f lavfi -i testsrc2=s=96x64:r=50:d=0.4 -vf interlace -flags +ildct+ilme"+h264))
 	put(t, "turns-both.h264", slices.Concat(film, tape))
 	put(t, "turns-back.h264", slices.Concat(film, tape, film))
 	for _, c := range []struct {

@@ -14,7 +14,7 @@ var local = netip.MustParseAddr("127.0.0.1")
 func TestWrong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []string
-		w := NewWrongs(func(s string) { told = append(told, s) })
+		w := NewBadTokens(func(s string) { told = append(told, s) })
 		begin := time.Now()
 		for range 20 {
 			if !w.Note(t.Context(), local) {
@@ -42,7 +42,7 @@ func TestWrong(t *testing.T) {
 // However many come from wherever, few are remembered and few wait.
 func TestWrongFlood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := NewWrongs(nil)
+		w := NewBadTokens(nil)
 		a := netip.MustParseAddr("2001:db8::")
 		for i := range 3 * mostKnown {
 			b := a.As16()

@@ -16,8 +16,8 @@ import (
 	"vidfilter/internal/wake"
 )
 
-// serving says where a queue is: STATE/serve.json, for scripts, while it runs.
-type serving struct {
+// serveInfo describes a queue: STATE/serve.json, for scripts, while it runs.
+type serveInfo struct {
 	URL    string `json:"url"`
 	Listen string `json:"listen"`
 	Creds  string `json:"creds"` // of workers
@@ -32,9 +32,9 @@ type serving struct {
 	Cert   string `json:"cert,omitempty"`
 }
 
-const servingFile = "serve.json"
+const serveInfoFile = "serve.json"
 
-func (s serving) write(dir string) error {
+func (s serveInfo) write(dir string) error {
 	for _, name := range []*string{&s.Creds, &s.Submitter, &s.CA, &s.Cert} {
 		if abs, err := filepath.Abs(*name); err == nil && *name != "" {
 			*name = abs
@@ -44,32 +44,32 @@ func (s serving) write(dir string) error {
 	if err != nil {
 		return err
 	}
-	return durable.WriteFile(filepath.Join(dir, servingFile), append(b, '\n'))
+	return durable.WriteFile(filepath.Join(dir, serveInfoFile), append(b, '\n'))
 }
 
 // tell prints what a new machine needs.
-func (s serving) tell(log *slog.Logger) {
+func (s serveInfo) tell(log *slog.Logger) {
 	log.Info("queue: " + s.URL + "; a new machine needs a credential of its own, and a worker there:")
 	log.Info("  vidfilter serve credentials issue NAME --role worker --state " + filepath.Dir(s.Creds))
 	log.Info("  vidfilter worker --server " + s.URL + " --creds NAME.creds")
 	log.Info("ready made: " + s.Creds + " for workers, " + s.Submitter + " for batches")
 }
 
-// readServing returns the description of the running server; ok is false if it does not run.
-func readServing(dir string) (s serving, ok bool) {
-	b, err := os.ReadFile(filepath.Join(dir, servingFile))
+// readServeInfo returns the description of the running server; ok is false if it does not run.
+func readServeInfo(dir string) (s serveInfo, ok bool) {
+	b, err := os.ReadFile(filepath.Join(dir, serveInfoFile))
 	if err != nil || json.Unmarshal(b, &s) != nil {
-		return serving{}, false
+		return serveInfo{}, false
 	}
 	lock, err := durable.Lock(filepath.Join(dir, "lock"), 0)
 	if err == nil { // left by a killed server
 		lock.Close()
-		return serving{}, false
+		return serveInfo{}, false
 	}
 	return s, true
 }
 
-func (s serving) remove(dir string) { _ = os.Remove(filepath.Join(dir, servingFile)) }
+func (s serveInfo) remove(dir string) { _ = os.Remove(filepath.Join(dir, serveInfoFile)) }
 
 // serverURL is the address for other machines. A wildcard address is replaced by a host name.
 func serverURL(at net.Addr, hosts []string) string {

@@ -24,8 +24,8 @@ const (
 	quiet       = 10 * time.Second
 )
 
-// Wrongs remembers where wrong tokens come from.
-type Wrongs struct {
+// BadTokens remembers where wrong tokens come from.
+type BadTokens struct {
 	tell func(string)
 
 	mu      sync.Mutex
@@ -40,18 +40,18 @@ type wrong struct {
 	last  time.Time
 }
 
-// NewWrongs returns one that reports wrong tokens to the person at the terminal, if tell is not
+// NewBadTokens returns one that reports wrong tokens to the person at the terminal, if tell is not
 // nil.
-func NewWrongs(tell func(line string)) *Wrongs {
+func NewBadTokens(tell func(line string)) *BadTokens {
 	if tell == nil {
 		tell = func(string) {}
 	}
-	return &Wrongs{tell: tell, known: map[netip.Prefix]*wrong{}}
+	return &BadTokens{tell: tell, known: map[netip.Prefix]*wrong{}}
 }
 
 // Note notes a wrong token from an address, and returns when the answer may go out. It is false if
 // too many answers wait and this one should close the connection.
-func (w *Wrongs) Note(ctx context.Context, from netip.Addr) bool {
+func (w *BadTokens) Note(ctx context.Context, from netip.Addr) bool {
 	delay, line := w.note(from, time.Now())
 	if line != "" {
 		w.tell(line)
@@ -67,7 +67,7 @@ func (w *Wrongs) Note(ctx context.Context, from netip.Addr) bool {
 }
 
 // queue counts an answer that waits in or out.
-func (w *Wrongs) queue(n int) bool {
+func (w *BadTokens) queue(n int) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if n > 0 && w.waiting >= mostWaiting {
@@ -78,7 +78,7 @@ func (w *Wrongs) queue(n int) bool {
 }
 
 // note counts a wrong token, and returns the delay of its answer and a line to print, or "".
-func (w *Wrongs) note(from netip.Addr, now time.Time) (delay time.Duration, line string) {
+func (w *BadTokens) note(from netip.Addr, now time.Time) (delay time.Duration, line string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	at := network(from)
@@ -108,7 +108,7 @@ func (w *Wrongs) note(from netip.Addr, now time.Time) (delay time.Duration, line
 }
 
 // makeRoom forgets the address that has been quiet for longest if too many are known.
-func (w *Wrongs) makeRoom(now time.Time) {
+func (w *BadTokens) makeRoom(now time.Time) {
 	if len(w.known) < mostKnown {
 		return
 	}

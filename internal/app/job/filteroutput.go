@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"vidfilter/internal/cli"
 	"vidfilter/internal/fidelity"
@@ -12,8 +11,8 @@ import (
 	"vidfilter/pipeline"
 )
 
-// turned describes the pictures that the job's filters make of the input's, by its header.
-type turned struct {
+// filterOutput describes the pictures that the job's filters make of the input's, by its header.
+type filterOutput struct {
 	width, height int
 	depth         int    // 0: that of the input
 	progressive   bool   // frames that may be interlaced are not any more
@@ -44,8 +43,8 @@ func (j *job) through(ctx context.Context, f *pipeline.Frame) (first *pipeline.F
 	if len(stages) == 0 {
 		return f, false, nil
 	}
-	defer func(seen *flickerSeen) { j.flicker = seen }(j.flicker)
-	j.flicker = &flickerSeen{} // the job filters this frame again and counts it then
+	defer func(before *reported) { j.reported = before }(j.reported)
+	j.reported = &reported{} // the job filters this frame again and counts it then
 	chain := j.chainOf(j.backend, stages, 1)
 	defer chain.Close()
 	filter, err := chain.Open()
@@ -102,7 +101,7 @@ func (j *job) filtered(ctx context.Context, f *pipeline.Frame) (*pipeline.Frame,
 // first frame, which may be another.
 func (j *job) foresee(ctx context.Context) error {
 	v := j.in.Video().CodecParameters()
-	j.to = turned{width: v.Width(), height: v.Height()}
+	j.to = filterOutput{width: v.Width(), height: v.Height()}
 	if len(j.o.around()) == 0 {
 		return nil
 	}
@@ -142,7 +141,8 @@ func (j *job) foresee(ctx context.Context) error {
 
 // doublesFields reports whether a filter makes a frame from each field.
 func (o *Options) doublesFields() bool {
-	return slices.ContainsFunc(o.filters(), func(s kernels.Stage) bool { d, is := s.(kernels.Deinterlace); return is && !d.Single })
+	d, deinterlaces := first[kernels.Deinterlace](o.filters())
+	return deinterlaces && !d.Single
 }
 
 // isHalf reports whether a is half of b.
@@ -151,7 +151,7 @@ func isHalf(a, b pipeline.Ratio) bool {
 }
 
 // describe compares the first result for a frame at time 0 with that.
-func (t *turned) describe(v pipeline.Video, f pipeline.Format, out *pipeline.Frame, more bool) {
+func (t *filterOutput) describe(v pipeline.Video, f pipeline.Format, out *pipeline.Frame, more bool) {
 	switch {
 	case more || out.PTS != 0 || out.Video.TimeBase != v.TimeBase || out.Video.Rate != v.Rate:
 		t.retimed, t.changed = retimes, retimes

@@ -9,8 +9,8 @@ import (
 	"vidfilter/internal/cli"
 )
 
-// link says how to reach a queue on another machine.
-type link struct {
+// serverOptions are the options of a queue on another machine.
+type serverOptions struct {
 	Server, Creds string
 	CA, Cert, Key string
 	Prefix        string
@@ -20,7 +20,7 @@ type link struct {
 	acting *jetstream.Acting // for the owner of a batch; nil: for ourselves
 }
 
-func (l *link) flags(t cli.Table) {
+func (l *serverOptions) flags(t cli.Table) {
 	t.Add(cli.String(&l.Server, "URL"), "server", "", "queue of vidfilter serve or a NATS cluster")
 	t.Add(cli.String(&l.Creds, "FILE"), "creds", "", "credentials of serve, or of a NATS account")
 	t.Add(cli.String(&l.CA, "FILE"), "tls-ca", "", "CA of the cluster's certificate")
@@ -44,7 +44,7 @@ func parseLease(s string) (time.Duration, error) {
 }
 
 // check refuses options that need --server.
-func (l *link) check() error {
+func (l *serverOptions) check() error {
 	if l.remote() {
 		return nil
 	}
@@ -60,7 +60,7 @@ func (l *link) check() error {
 }
 
 // remote reports whether the queue is on another machine.
-func (l *link) remote() bool { return l.Server != "" }
+func (l *serverOptions) remote() bool { return l.Server != "" }
 
 // needs says which roles do for what.
 var needs = map[string][]pki.Role{
@@ -72,7 +72,7 @@ var needs = map[string][]pki.Role{
 
 // connect opens the queue. what is our name in the server's lists, and most is how many jobs that
 // are done or cancelled are heard of, 0 for all.
-func (l *link) connect(o jetstream.Options, what string, most int) (queue.Engine, error) {
+func (l *serverOptions) connect(o jetstream.Options, what string, most int) (queue.Engine, error) {
 	if l.acting != nil {
 		what = "agent"
 	}
