@@ -7,13 +7,15 @@ const (
 
 	lowest = 4 // u+v up to which texture that moves hides noise
 
+	mostRise = 4 // of the variance, from the lowest frequency to the mean of a block
+
 	enoughBlocks = 40  // in either group
 	mostSlope    = 0.3 // the part of a mismatch that two differences may have in common
 )
 
 // covariance is the noise of a plane, measured by the triples of a window.
 type covariance struct {
-	variance [diagonals + 1]float64 // by u+v, from 1 on
+	variance [diagonals + 1]float64 // by u+v
 	base     float64                // sigma
 	factor   float64                // of the variance: the part that a codec has taken out
 	fall     float64                // from the low to the high frequencies, in octaves of variance
@@ -55,6 +57,7 @@ func (t *threes) covariance(c int, pairs float64) (v covariance) {
 		above = max(s, above)                               // noise does not rise with frequency
 		v.variance[d] = above
 	}
+	v.variance[0] = min(max(t.low.shared[0]/float64(t.low.n), v.variance[1]), mostRise*v.variance[1])
 	v.base = math.Sqrt(v.band(1, diagonals))
 	v.fall = math.Log2((v.band(2, 4) + 0.01) / (v.band(9, 14) + 0.01))
 	v.weigh(c, pairs)
@@ -152,7 +155,7 @@ func (m *Model) follow(t *Triple) covariance {
 		m.Sigma[c] = math.Sqrt(mix(m.Sigma[c]*m.Sigma[c], level, v.part))
 		m.grained[c] = v.part * ramp(math.Sqrt(level), 1, 1.5) * (1 - ramp(math.Sqrt(level), 3.5, 5))
 		for k, old := range m.Spectrum[c] {
-			s := v.factor * v.variance[max(k/8+k%8, 1)]
+			s := v.factor * v.variance[k/8+k%8]
 			m.Spectrum[c][k] = float32(mix(float64(old), max(s, leastShare*level+leastVariance), v.part))
 		}
 	}

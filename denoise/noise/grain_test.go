@@ -145,6 +145,37 @@ func TestQuantisedGrain(t *testing.T) {
 	}
 }
 
+// TestMeansOfGrain: the grain of blocks' means is measured, and changes of light add little to it.
+func TestMeansOfGrain(t *testing.T) {
+	const blur, sigma = 2, 4
+	light := func(level func(t int) float64) painter {
+		return func(c, t int, x, y float64) float64 {
+			if c > 0 {
+				return 128
+			}
+			return land(c, x, y) - level(t)
+		}
+	}
+	truth := newGrain(blur, 1).spectrum()
+	for name, c := range map[string]struct {
+		painter
+		least, most float64 // of the true ratio of the mean's variance to the lowest frequency's
+	}{
+		"pan":     {pan(1.7, 0.6), 0.8, 1.2},
+		"fade":    {light(func(t int) float64 { return 1.5 * float64(t) }), 0.4, 1.2},
+		"flicker": {light(func(t int) float64 { return float64(t * 7 % 5) }), 0.8, 1.9},
+	} {
+		t.Run(name, func(t *testing.T) {
+			list := models(coarse(draw(320, 192, 10, c.painter), [2]float64{blur, blur}, [2]float64{sigma, sigma}))
+			s := &list[len(list)-1].Spectrum[0]
+			ratio := float64(s[0] / s[1] / float32(truth[0]/truth[1]))
+			if ratio < c.least || ratio > c.most {
+				t.Errorf("%.2f times the true ratio, want %.1f to %.1f", ratio, c.least, c.most)
+			}
+		})
+	}
+}
+
 // TestPyramidOfGrain: a codec that keeps more of some frames does not hide that there is grain.
 func TestPyramidOfGrain(t *testing.T) {
 	clip := coarse(draw(320, 192, 17, pan(1.7, 0.6)), [2]float64{0.5, 1}, [2]float64{5, 0})

@@ -153,6 +153,7 @@ func (m *memo) compare(pic *plane.Views, c int, v vector) {
 	next := &m.after
 	next.read(p, clamp(m.x+v.x, 0, p.Width-8), clamp(m.y+v.y, 0, p.Height-8))
 	next.dct()
+	next[0] = (m.own[0] - next[0]) * (math.Sqrt2 / 2)
 	var e1, e2, product, texture float32
 	for k := 1; k < 64; k++ {
 		own, d1 := m.own[k], m.before[k]
