@@ -19,7 +19,7 @@ const (
 	eachWhole   = 3   // the same if pictures stay whole
 	stripPart   = 8   // of the width
 	stripLeast  = 256 // pixels
-	stripFrames = 12  // that are coded
+	stripFrames = 20  // that are coded: of fewer, the sizes are too small
 )
 
 // measureCost adds the job's cost for frames of a passage, the i-th of n.
