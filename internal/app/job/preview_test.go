@@ -37,7 +37,7 @@ func TestPreview(t *testing.T) {
 	}
 }
 
-// TestPreviewEqual: the pictures are those of the job, also where another job measured the noise.
+// TestPreviewEqual: the pictures equal the job's frames, also where another job measured the noise.
 func TestPreviewEqual(t *testing.T) {
 	args := []string{"-i", "../../../samples/noisy.mp4", "--device=cpu", "--depth=8"}
 	parse := func(more ...string) *Options {

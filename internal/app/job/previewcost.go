@@ -50,7 +50,7 @@ func (p *previewer) measureCost(ctx context.Context, o *Options, from *passage, 
 }
 
 // strips returns parts of the frames up to the one of the moment, and how many of them the job
-// codes. The others are those that it reads around them.
+// codes. The job reads the others around them.
 func (p *previewer) strips(o *Options, from *passage, x, width int) (all []*pipeline.Frame, coded int, err error) {
 	end := min(max(from.target+1, stripFrames), len(from.frames))
 	first, w := max(0, end-stripFrames), o.window()
