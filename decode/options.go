@@ -56,6 +56,10 @@ type Options struct {
 	Part      *Range
 	VideoOnly bool // leave out every other stream
 
+	// Sketch leaves out what costs the decoder time: pictures that no other depends on, and the
+	// smoothing of block edges.
+	Sketch bool
+
 	onVideo   func(*astiav.Packet) error // gets each packet of the video
 	undecoded bool                       // they are not decoded
 

@@ -53,6 +53,10 @@ func (d *videoDecoder) openCodec() error {
 	if err := d.coded.CodecParameters().ToCodecContext(d.dec); err != nil {
 		return &Error{Op: "decode", Path: d.path, Err: err}
 	}
+	if d.opts.Sketch {
+		c := (*C.AVCodecContext)(d.dec.UnsafePointer())
+		c.skip_frame, c.skip_loop_filter = C.AVDISCARD_NONREF, C.AVDISCARD_ALL
+	}
 	return d.start(d.opts.Threads, (*C.AVStream)(av.StreamPtr(d.coded)).time_base)
 }
 

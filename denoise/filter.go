@@ -46,10 +46,11 @@ func (o Options) Reads() pipeline.Window {
 // Filter denoises a stream of frames. It holds back as many as a result depends on after its own.
 // Frames of another format, or woven of fields where those before were not, begin anew.
 type Filter struct {
-	engine Engine
-	pool   *pipeline.Pool
-	opts   Options
-	seen   func(m noise.Model, clean bool) // may be nil
+	engine   Engine
+	pool     *pipeline.Pool
+	opts     Options
+	seen     func(m noise.Model, clean bool) // may be nil
+	steadies func()                          // may be nil
 
 	keepContext bool // context frames have results
 
@@ -96,6 +97,9 @@ func NewFilter(e Engine, pool *pipeline.Pool, o Options) *Filter {
 // OnNoise has the noise of the samples of each frame reported, before it is taken out. A clean
 // frame is left as it is.
 func (f *Filter) OnNoise(seen func(m noise.Model, clean bool)) { f.seen = seen }
+
+// OnSteady has each frame reported that is filtered at another brightness, as its scene flickers.
+func (f *Filter) OnSteady(seen func()) { f.steadies = seen }
 
 // KeepContext also has context frames filtered; see pipeline.ContextKeeper.
 func (f *Filter) KeepContext() { f.keepContext = true }
@@ -258,6 +262,9 @@ func (f *Filter) steady(e *entry) {
 	}
 	if e.flicker = f.lights.Flicker(e.reading); e.flicker.Gain != 1 {
 		e.steadied = steadied(e.yuv, e.flicker.Gain)
+		if f.steadies != nil {
+			f.steadies()
+		}
 	}
 }
 

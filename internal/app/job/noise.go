@@ -20,12 +20,18 @@ type noiseSeen struct {
 	sure          float64 // a sum
 	coarse        int     // frames with coarse noise
 	least, most   float64 // of luma
+
+	latest noise.Model
+	steady bool // a frame was filtered at another brightness
 }
 
 // watch adds the noise of every frame that a filter denoises.
 func (s *noiseSeen) watch(f pipeline.Filter) {
 	if d, ok := f.(interface{ OnNoise(func(noise.Model, bool)) }); ok {
 		d.OnNoise(s.add)
+	}
+	if d, ok := f.(interface{ OnSteady(func()) }); ok {
+		d.OnSteady(s.addSteady)
 	}
 }
 
@@ -46,6 +52,13 @@ func (s *noiseSeen) add(m noise.Model, clean bool) {
 		s.clean++
 	}
 	s.frames++
+	s.latest = m
+}
+
+func (s *noiseSeen) addSteady() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.steady = true
 }
 
 // summary returns nil if no frame was seen.

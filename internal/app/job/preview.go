@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"vidfilter/decode"
+	"vidfilter/denoise/noise"
 	"vidfilter/encode/video"
 	"vidfilter/internal/av"
 	"vidfilter/internal/contract"
@@ -137,6 +138,7 @@ func (p *previewer) scan(ctx context.Context, n int) (all []moment, err error) {
 	if all, err = p.moments(ctx, o, briefFrames); err != nil || len(all) > 0 {
 		return all, err
 	}
+	o.Sketch = true
 	if all, err = p.seekMoments(ctx, o, true); err != nil || len(all) >= n {
 		return all, err
 	}
@@ -172,7 +174,7 @@ func (p *previewer) seekMoments(ctx context.Context, o decode.Options, keyed boo
 	return all, nil
 }
 
-// moments decodes some frames, and sets the video's length if it was decoded whole.
+// moments decodes some frames, and sets the video's length if all were decoded.
 func (p *previewer) moments(ctx context.Context, o decode.Options, most int64) (all []moment, err error) {
 	whole := most > 0
 	in, err := decode.Open(ctx, p.before.Input, p.pool, o)
@@ -210,7 +212,7 @@ func (p *previewer) moments(ctx context.Context, o decode.Options, most int64) (
 		}
 		all = append(all, m)
 	}
-	if whole {
+	if whole && !o.Sketch {
 		p.result.Frames, p.result.Length = int64(len(all)), last
 	}
 	return all, nil
@@ -300,13 +302,14 @@ func (p *previewer) sample(ctx context.Context, m moment, i, n int) error {
 	if m.keyed || p.result.Frames > fewFrames { // else one decoder goes through the video
 		p.closePassages()
 	}
+	var h heard
 	for k, o := range append([]*Options{p.before}, p.jobs...) {
 		from, err := p.passage(ctx, o, m)
 		if err != nil {
 			return err
 		}
-		to := &taker{at: from.at()}
-		noise, err := p.run(ctx, o, from, from.frames, to)
+		to, as := &taker{at: from.at()}, h.known(o)
+		noise, err := p.run(ctx, as, from, from.around(as), to)
 		if err != nil {
 			return err
 		}
@@ -315,17 +318,57 @@ func (p *previewer) sample(ctx context.Context, m moment, i, n int) error {
 			continue
 		}
 		if k == 1 {
-			s.Noise = noise
+			s.Noise = noise.summary()
 		}
 		s.After = append(s.After, to.picture)
+		h.hear(as, noise)
 		if o.Input == p.before.Input {
-			if err := p.measureCost(ctx, o, from, &p.costs[k-1], i, n); err != nil {
+			if err := p.measureCost(ctx, h.known(o), from, &p.costs[k-1], i, n); err != nil {
 				return err
 			}
 		}
 	}
 	p.result.Samples = append(p.result.Samples, s)
 	return nil
+}
+
+// heard is the noise that a job measured in the frame of a moment.
+type heard struct {
+	by    *Options // nil: none
+	model noise.Model
+}
+
+// hear keeps the noise that a job measured, if the result depends on no other measurement.
+func (h *heard) hear(o *Options, n *noiseSeen) {
+	if _, alone, measures := o.measuring(); measures && alone && n.frames == 1 && !n.steady {
+		h.by, h.model = o, n.latest
+	}
+}
+
+// known returns a job that has the same result without measuring the noise, or the job.
+func (h *heard) known(o *Options) *Options {
+	before, alone, measures := o.measuring()
+	if h.by == nil || !measures || !alone {
+		return o
+	}
+	if like, _, _ := h.by.measuring(); !reflect.DeepEqual(before, like) {
+		return o
+	}
+	own := *o
+	own.know(&h.model)
+	return &own
+}
+
+// measuring returns the filters before the denoiser of a job that measures the noise of each frame,
+// and whether the denoiser's results are read one at a time.
+func (o *Options) measuring() (before []kernels.Stage, alone, measures bool) {
+	for i, s := range o.filters() {
+		if d, is := s.(kernels.Denoise); is && d.Noise == 0 && d.Known == nil {
+			reads := func(s kernels.Stage) bool { return s.Window() != pipeline.Window{} }
+			return o.filters()[:i], !slices.ContainsFunc(o.filters()[i+1:], reads), true
+		}
+	}
+	return nil, false, false
 }
 
 // passage is the frame of a moment with the frames around it, decoded once for all jobs that read
@@ -354,6 +397,17 @@ func (p *previewer) closePassages() {
 // at returns the time of the frame of the moment.
 func (s *passage) at() time.Duration {
 	return timeOf(s.frames[s.target].PTS, s.frames[s.target].Video.TimeBase)
+}
+
+// around returns the frames that the result of a job at the moment depends on.
+func (s *passage) around(o *Options) []*pipeline.Frame {
+	if o.mayRetime() {
+		return s.frames
+	}
+	w := o.window()
+	from := max(0, s.target-w.Before)
+	from -= from % max(1, w.Step)
+	return s.frames[from:min(s.target+w.After+1, len(s.frames))]
 }
 
 // readsLike reports whether two jobs read the same frames.
@@ -479,7 +533,7 @@ func (o *Options) mayRetime() bool {
 }
 
 // run filters frames of a passage in a job.
-func (p *previewer) run(ctx context.Context, o *Options, from *passage, frames []*pipeline.Frame, to *taker) (*contract.Noise, error) {
+func (p *previewer) run(ctx context.Context, o *Options, from *passage, frames []*pipeline.Frame, to *taker) (*noiseSeen, error) {
 	j := &job{o: o, ui: p.ui, backend: p.backend, frames: p.pool, in: from.in, reported: &reported{}}
 	defer func() {
 		j.backend, j.frames, j.in = nil, nil, nil // of the previewer
@@ -507,7 +561,7 @@ func (p *previewer) run(ctx context.Context, o *Options, from *passage, frames [
 	}
 	p.result.HDR = cmp.Or(p.result.HDR, to.hdr)
 	to.cost.filter = j.meters.Filter.Busy()
-	return j.noise.summary(), nil
+	return &j.noise, nil
 }
 
 // replay is a source of frames, which it borrows.
@@ -559,7 +613,6 @@ const early = time.Millisecond // times are rounded
 
 func (t *taker) Put(ctx context.Context, f *pipeline.Frame) (err error) {
 	defer f.Release()
-	t.cost.frames++
 	if t.coder != nil {
 		started := time.Now()
 		err = t.coder.Put(ctx, f.Retain())

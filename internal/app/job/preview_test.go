@@ -37,6 +37,33 @@ func TestPreview(t *testing.T) {
 	}
 }
 
+// TestPreviewEqual: the pictures equal the job's frames, also where another job measured the noise.
+func TestPreviewEqual(t *testing.T) {
+	args := []string{"-i", "../../../samples/noisy.mp4", "--device=cpu", "--depth=8"}
+	parse := func(more ...string) *Options {
+		o, err := Parse(append(slices.Clone(args), more...), nil)
+		e2e.Must(t, err)
+		return o
+	}
+	quiet := terminal.NewUI(terminal.Stdio{}, terminal.UIOptions{})
+	weak, strong := parse("-o=x.mkv", "--strength=0.5"), parse("-o=x.mkv", "--strength=1.5")
+	got, err := PreviewOf(t.Context(), weak.Unfiltered(), []*Options{weak, strong}, 2, quiet)
+	e2e.Must(t, err)
+	whole := filepath.Join(t.TempDir(), "out.mkv")
+	if code, said := runJob(t, append(args, "-o="+whole, "--strength=1.5", "--codec=ffv1", "-q")...); code != 0 {
+		t.Fatal(said)
+	}
+	done := parse("-o=x.mkv")
+	done.Input = whole
+	want, err := PreviewOf(t.Context(), weak.Unfiltered(), []*Options{done.Unfiltered()}, 2, quiet)
+	e2e.Must(t, err)
+	for i, s := range got.Samples {
+		if d := difference(s.After[1], want.Samples[i].After[0]); s.At != want.Samples[i].At || d > 0 {
+			t.Errorf("at %v and %v: the picture differs from the job's by %.3f levels", s.At, want.Samples[i].At, d)
+		}
+	}
+}
+
 // TestPreviewHDR: pictures of HDR are mapped, and Preview.HDR is set.
 func TestPreviewHDR(t *testing.T) {
 	picture := func(hdr, options string) image.Image {

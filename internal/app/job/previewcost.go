@@ -12,44 +12,66 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Costs are measured in a strip of each sample, as high as the picture and in another place each
-// time, since parts of many pictures are as good a sample as fewer whole ones.
+// Costs are measured in a strip of every second sample, as high as the picture and in another place
+// each time, since parts of many pictures are as good a sample as fewer whole ones.
 const (
-	stripPart  = 8   // of the width
-	stripLeast = 256 // pixels
-	eachWhole  = 3   // distance of measured samples if pictures stay whole
+	eachStrip   = 2   // distance of measured samples
+	eachWhole   = 3   // the same if pictures stay whole
+	stripPart   = 8   // of the width
+	stripLeast  = 256 // pixels
+	stripFrames = 20  // that are coded: of fewer, the sizes are too small
 )
 
-// measureCost adds the job's cost for the frames of a passage, the i-th of n.
+// measureCost adds the job's cost for frames of a passage, the i-th of n.
 func (p *previewer) measureCost(ctx context.Context, o *Options, from *passage, sum *cost, i, n int) error {
-	full := from.frames[0].Width
+	full, each := from.frames[0].Width, eachStrip
 	width := max(stripLeast, full/stripPart&^15)
 	if width > full || o.bound() {
-		width = full
+		width, each = full, eachWhole
 	}
-	if width == full && i%eachWhole != 0 {
+	if i%each != 0 {
 		return nil
 	}
-	var frames []*pipeline.Frame
+	i, n = i/each, (n+each-1)/each
+	frames, coded, err := p.strips(o, from, (full-width)*(2*i+1)/(2*n)&^15, width)
 	defer func() { releaseAll(frames) }()
-	for _, f := range from.frames {
-		if f.Format != from.frames[0].Format {
-			break
-		}
-		s, err := p.strip(f, (f.Width-width)*(2*i+1)/(2*n)&^15, width)
-		if err != nil {
-			return err
-		}
-		frames = append(frames, s)
+	if err != nil {
+		return err
 	}
 	to := &taker{codes: true}
 	if _, err := p.run(ctx, o, from, frames, to); err != nil {
 		return err
 	}
 	c := to.cost.times(float64(full) / float64(width))
-	c.decode = time.Duration(float64(from.decode) / float64(max(1, from.read)) * float64(len(frames)))
+	c.frames = coded
+	c.decode = time.Duration(float64(from.decode) / float64(max(1, from.read)) * float64(coded))
 	*sum = sum.with(c)
 	return nil
+}
+
+// strips returns parts of the frames up to the one of the moment, and how many of them the job
+// codes. The job reads the others around them.
+func (p *previewer) strips(o *Options, from *passage, x, width int) (all []*pipeline.Frame, coded int, err error) {
+	end := min(max(from.target+1, stripFrames), len(from.frames))
+	first, w := max(0, end-stripFrames), o.window()
+	if o.mayRetime() { // all that are read are coded
+		w = pipeline.Window{}
+	}
+	for k := max(0, first-w.Before); k < min(end+w.After, len(from.frames)); k++ {
+		f := from.frames[k]
+		if f.Format != from.frames[first].Format {
+			continue
+		}
+		s, err := p.strip(f, x, width)
+		if err != nil {
+			return all, coded, err
+		}
+		if s.Context = k < first || k >= end; !s.Context {
+			coded++
+		}
+		all = append(all, s)
+	}
+	return all, coded, nil
 }
 
 // bound reports whether a part of the picture is not filtered and coded as in the whole picture.
@@ -82,7 +104,7 @@ func (p *previewer) strip(f *pipeline.Frame, x, width int) (*pipeline.Frame, err
 
 // cost is the time and size of frames in a job.
 type cost struct {
-	frames                 int
+	frames                 int // of the input
 	key, other             coded
 	decode, filter, encode time.Duration
 }
@@ -133,11 +155,11 @@ func (c cost) whole(p *Preview, b kernels.Backend) (j PreviewJob) {
 		frame = max(c.filter, c.decode+c.encode)
 	}
 	j.Time = time.Duration(float64(frame) / float64(c.frames) * float64(p.Frames))
+	packets := float64(p.Frames) * float64(c.key.packets+c.other.packets) / float64(c.frames)
+	keys := 1 + packets/keyDistance
 	if c.other.packets == 0 { // of an encoder with keyframes alone
-		j.Bytes = int64(c.key.mean() * float64(p.Frames))
-		return j
+		keys = packets
 	}
-	keys := 1 + float64(p.Frames)/keyDistance
-	j.Bytes = int64(c.key.mean()*keys + c.other.mean()*max(0, float64(p.Frames)-keys))
+	j.Bytes = int64(c.key.mean()*keys + c.other.mean()*max(0, packets-keys))
 	return j
 }

@@ -62,7 +62,7 @@ var fits = []struct {
 func Write(w io.Writer, p Page) error { return write(w, p, MostBytes) }
 
 func write(w io.Writer, p Page, most int) error {
-	var coded [][]template.URL // of samples: before, then after
+	var coded [][]template.HTMLAttr // of samples: before, then after
 	samples := p.Samples
 	for i := 0; i < len(fits); i++ {
 		samples = middles(p.Samples, fits[i].part)
@@ -96,8 +96,8 @@ func write(w io.Writer, p Page, most int) error {
 	type sample struct {
 		Sample
 		Width, Height int
-		First         template.URL
-		Others        []template.URL
+		First         template.HTMLAttr
+		Others        []template.HTMLAttr
 	}
 	var shown []sample
 	for i, s := range samples {
@@ -114,21 +114,21 @@ func write(w io.Writer, p Page, most int) error {
 
 // codeAll codes the pictures of samples. It stops when they take more than a limit, having coded a
 // part.
-func codeAll(samples []Sample, quality, limit int) (coded [][]template.URL, size int, part float64, err error) {
+func codeAll(samples []Sample, quality, limit int) (coded [][]template.HTMLAttr, size int, part float64, err error) {
 	for i, s := range samples {
-		var urls []template.URL
+		var sources []template.HTMLAttr
 		for k, m := range append([]image.Image{s.Before}, s.After...) {
-			u, err := dataURL(m, quality)
+			u, err := source(m, quality)
 			if err != nil {
 				return nil, 0, 0, err
 			}
-			urls = append(urls, u)
+			sources = append(sources, u)
 			if size += len(u); size > limit {
 				each := float64(len(s.After) + 1)
 				return nil, size, (float64(i) + float64(k+1)/each) / float64(len(samples)), nil
 			}
 		}
-		coded = append(coded, urls)
+		coded = append(coded, sources)
 	}
 	return coded, size, 1, nil
 }
@@ -157,10 +157,11 @@ func middles(samples []Sample, part float64) (all []Sample) {
 	return all
 }
 
-func dataURL(m image.Image, quality int) (template.URL, error) {
+// source returns the attribute that holds a picture, as the page has it.
+func source(m image.Image, quality int) (template.HTMLAttr, error) {
 	var b bytes.Buffer
 	if err := jpeg.Encode(&b, m, &jpeg.Options{Quality: quality}); err != nil {
 		return "", fmt.Errorf("code a picture: %w", err)
 	}
-	return template.URL("data:image/jpeg;base64," + base64.StdEncoding.EncodeToString(b.Bytes())), nil
+	return template.HTMLAttr(`src="data:image/jpeg;base64,` + base64.StdEncoding.EncodeToString(b.Bytes()) + `"`), nil
 }

@@ -46,6 +46,9 @@ func TestPageFits(t *testing.T) {
 		if cut := strings.Contains(page, "The middle of the frames"); cut != (c.most <= 50_000) {
 			t.Errorf("%d bytes: the page says that pictures are cut: %v", c.most, cut)
 		}
+		if !strings.Contains(page, ` src="data:image/jpeg;base64,/9j/`) || strings.Contains(page, "&#43;") {
+			t.Errorf("%d bytes: a picture is not in the page as it was counted", c.most)
+		}
 		if whole == 0 {
 			whole = b.Len()
 		} else if c.most == 300_000 && (b.Len() > c.most || b.Len() < c.most/2) {
