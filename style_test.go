@@ -81,19 +81,42 @@ func holdWords(t *testing.T, of, text string, most func(name string, page, comme
 	}
 }
 
-// TestPlainWords holds each page to the rates of oddWords.
-func TestPlainWords(t *testing.T) {
-	pages, err := filepath.Glob("*.md")
-	for _, pattern := range []string{"docs/*.md", "docs/notes/*.md", "deploy/*.md"} {
+// pages returns the names of the Markdown files for people, from the top of the tree.
+func pages(t *testing.T) (all []string) {
+	t.Helper()
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/notes/*.md", "deploy/*.md"} {
 		more, err := filepath.Glob(pattern)
-		if pages = append(pages, more...); err != nil || len(more) == 0 {
+		if all = append(all, more...); err != nil || len(more) == 0 {
 			t.Errorf("%d files are %s, %v", len(more), pattern, err)
 		}
 	}
-	e2e.Must(t, err)
-	for _, page := range pages {
+	return all
+}
+
+// TestPlainWords holds each page to the rates of oddWords.
+func TestPlainWords(t *testing.T) {
+	for _, page := range pages(t) {
 		prose := notProse.ReplaceAllString(string(e2e.Read(t, page)), " ")
 		holdWords(t, page, prose, func(_ string, page, _ float64) float64 { return page })
+	}
+}
+
+// TestTableWidth holds rows of tables in pages to 120 columns.
+func TestTableWidth(t *testing.T) {
+	seen := 0
+	for _, page := range pages(t) {
+		for n, line := range strings.Split(string(e2e.Read(t, page)), "\n") {
+			if !strings.HasPrefix(line, "|") {
+				continue
+			}
+			seen++
+			if wide := utf8.RuneCountInString(line); wide > 120 {
+				t.Errorf("%s:%d: a row of %d columns", page, n+1, wide)
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("no page has a table")
 	}
 }
 

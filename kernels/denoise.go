@@ -54,7 +54,7 @@ var denoiseFilter = &Filter{Name: "denoise", Place: PlaceMain, Zero: Denoise{}, 
 		Binding: Bind(func(p *Denoise) *float64 { return &p.Chroma }),
 	},
 	{
-		Name: "quality", Title: "Quality", Basic: true, Kind: Name, Names: qualityNames, Help: "auto is good on a GPU, and on the CPU where that keeps up with the encoder; else fast",
+		Name: "quality", Title: "Quality", Basic: true, Kind: Name, Names: qualityNames, Help: "auto is good on GPUs and beside slow encoders, else fast",
 		Binding: Bind(func(p *Denoise) *Quality { return &p.Quality }),
 	},
 	{
