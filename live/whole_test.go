@@ -11,11 +11,6 @@ import (
 	"vidfilter/kernels"
 )
 
-// wholeInput is a file of which every picture is needed.
-func wholeInput(h *hand) Input {
-	return h.input(File)
-}
-
 // WatchAll delivers every picture in order, however slow the watcher, and all of them by the end
 // of the file. Watch delivers the newest meanwhile.
 func TestWatchAll(t *testing.T) {

@@ -103,7 +103,8 @@ func filterOn(b *gpu.Backend) sandbox.Attempt {
 	return d
 }
 
-// examine makes the targets and has a child try to reach them; without a sandbox this process tries.
+// examine makes the targets and has a child try to reach them; without a sandbox this process
+// tries.
 func (a *app) examine(guarded bool) (findings, error) {
 	dir, err := os.MkdirTemp("", "vidfilter-doctor-")
 	if err != nil {

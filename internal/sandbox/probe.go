@@ -26,8 +26,8 @@ type Targets struct {
 	PID    int    `json:"pid"`    // of a process of this user
 }
 
-// MakeTargets makes files in a folder, and servers. closeAll ends the servers; call it even after an
-// error.
+// MakeTargets makes files in a folder, and servers. closeAll ends the servers; call it even after
+// an error.
 func MakeTargets(dir string) (b Targets, closeAll func(), err error) {
 	var open []io.Closer
 	closeAll = func() {

@@ -28,8 +28,9 @@ func wait(t *testing.T, what string, c <-chan struct{}) {
 	}
 }
 
-// TestSignals: the first signal ends the file, the second one the job. A job that was through before
-// it saw the signal has succeeded, and an error of ending the file matters more than the signal.
+// TestSignals: the first signal ends the file, the second one the job. A job that was through
+// before it saw the signal has succeeded, and an error of ending the file matters more than the
+// signal.
 func TestSignals(t *testing.T) {
 	full := errors.New("disk full")
 	stopped := contract.Done{Interrupted: true, Output: "out.mp4"}

@@ -36,8 +36,9 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		site.Harden(w.Header(), s.policy(r))
 		w.Header().Set("Referrer-Policy", "same-origin") // with none, forms lack their origin
 		if !s.sameOrigin(r) {
-			// Pages of other sites may use the paths added by Handle if their requests hold the token.
-			// A cookie, which the browser would add by itself, gives them nothing, so any site may try.
+			// Pages of other sites may use the paths added by Handle if their requests hold the
+			// token. A cookie, which the browser would add by itself, gives them nothing, so any
+			// site may try.
 			if _, shared := s.extra(r.URL.Path); !shared {
 				site.Refuse(w, http.StatusForbidden, "another site asks for this: open the page itself")
 				return

@@ -163,8 +163,8 @@ func (c *heldBatch) giveBack(why string) error {
 	return c.requests.ReturnRequest(ctx, c.id, c.hold, why)
 }
 
-// releaseBatch cancels the jobs of a batch that was cancelled, and reports the end to the queue. For
-// an agent's batch the agent does.
+// releaseBatch cancels the jobs of a batch that was cancelled, and reports the end to the queue.
+// For an agent's batch the agent does.
 func (b *batchJob) releaseBatch(err error) {
 	if b.held == nil {
 		return

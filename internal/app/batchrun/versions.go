@@ -36,7 +36,8 @@ func reportVersions(ctx context.Context, e queue.Engine, log *slog.Logger) {
 	})
 }
 
-// reportOldWorkers reports workers that take no part of this batch, since their protocol is another.
+// reportOldWorkers reports workers that take no part of this batch, since their protocol is
+// another.
 func reportOldWorkers(ctx context.Context, e queue.Engine, log *slog.Logger) {
 	otherVersions(ctx, func() (map[string]int, error) {
 		all, err := e.Workers(ctx)
