@@ -61,7 +61,7 @@ func TestSourceIsWritten(t *testing.T) {
 	same(t, out, want)
 }
 
-// A source that disappears is retried; the job fails with that reason unless it returns.
+// A job whose source disappears is retried. It fails for that reason unless the file returns.
 func TestSourceGone(t *testing.T) {
 	e2e.Start(t, false)
 	in, out := folder(t, "a.mp4", "b.mkv"), filepath.Join(t.TempDir(), "out")

@@ -129,7 +129,7 @@ func TestJobsOfNobody(t *testing.T) {
 	begin(t, "jobs").end(2)
 }
 
-// After a kill the records list the jobs, and none is shown as running.
+// After a kill the records list the jobs and show no job as running.
 func TestJobsAfterKill(t *testing.T) {
 	e2e.Start(t, true)
 	out := cutShort(t, folder(t, "a.mp4", "short.mp4"))

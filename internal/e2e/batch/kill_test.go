@@ -90,7 +90,7 @@ func (k *killing) round(most int) {
 	e2e.Contains(t, run(t, 0, k.in, "-o", out), fmt.Sprintf("%d skipped", len(k.want)))
 }
 
-// comes waits for a random moment, and says whether it came before the end.
+// comes waits for a random moment and reports whether it came before the end.
 func (k *killing) comes(b *batch, out string) bool {
 	var moment func() bool
 	begun := time.Now()
@@ -207,7 +207,7 @@ func guard(t *testing.T, out string, want map[string]string) (stop func()) {
 	return func() { close(quit); watching.Wait() }
 }
 
-// records fails the test unless every record says done.
+// records fails the test unless all records are done.
 func records(t *testing.T, out string, n int) {
 	t.Helper()
 	found := 0

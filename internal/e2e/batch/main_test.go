@@ -121,7 +121,7 @@ func contents(t *testing.T, dir string) map[string]string {
 	return all
 }
 
-// untouched records a folder; the returned function fails the test if it has changed.
+// untouched returns a function that fails the test if the folder has changed.
 func untouched(t *testing.T, dir string) func() {
 	t.Helper()
 	before := files(t, dir)

@@ -120,14 +120,14 @@ func TestNameTaken(t *testing.T) {
 	}
 }
 
-// A batch says that its tasks have no sandbox.
+// A batch warns that its tasks have no sandbox.
 func TestSandboxOff(t *testing.T) {
 	e2e.Start(t, true)
 	b := begin(t, job(folder(t, "short.mp4"), "-o", filepath.Join(t.TempDir(), "out"), "--sandbox", "off")...)
 	e2e.Contains(t, b.end(0), "--sandbox off: the input is decoded with all rights", "1 done")
 }
 
-// --dry-run prints the plan and touches nothing.
+// --dry-run prints the plan and changes no file.
 func TestDryRun(t *testing.T) {
 	e2e.Start(t, true)
 	in, out := folder(t, "short.mp4", "a.mp4"), filepath.Join(t.TempDir(), "out")

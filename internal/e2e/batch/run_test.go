@@ -118,7 +118,7 @@ func run(t *testing.T, code int, args ...string) string {
 	return begin(t, job(args...)...).end(code)
 }
 
-// undisturbed returns what a whole batch makes.
+// undisturbed returns a whole batch's outputs.
 func undisturbed(t *testing.T, args ...string) map[string]string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "alone")

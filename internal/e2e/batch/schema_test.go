@@ -44,7 +44,7 @@ func (p property) good(name string) string {
 	return ""
 }
 
-// bad returns a value that the option does not take: none takes an empty text.
+// bad returns a value that the option refuses, such as an empty text.
 func (p property) bad(name string) string {
 	if samples[name] != "" {
 		return "''"

@@ -72,8 +72,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// The denoiser reads frames across the borders of parts, and there is no seam. That holds for a
-// batch that is killed between parts, too.
+// The denoiser reads frames across the borders of parts and leaves no seam, also in a batch that is
+// killed between parts.
 func TestDenoisedParts(t *testing.T) {
 	e2e.Start(t, true)
 	in, dir := folder(t, "a.mp4"), t.TempDir()
@@ -92,8 +92,8 @@ func TestDenoisedParts(t *testing.T) {
 	}
 }
 
-// Plain options of a job file give the same video in parts as by hand, or the batch says why the
-// video is one stream, after a kill as well.
+// Plain options of a job file give the same video in parts as by hand, or the batch gives the
+// reason for one stream, also after a kill.
 func TestChainedParts(t *testing.T) {
 	e2e.Start(t, true)
 	in, dir := folder(t, "a.mp4"), t.TempDir()

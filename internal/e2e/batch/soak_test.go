@@ -16,9 +16,9 @@ import (
 
 var goroutines = regexp.MustCompile(`(?m)^go_goroutines (\d+)$`)
 
-// TestSoak has a batch watch a folder in which files arrive, one after the other, for as long as
-// VIDFILTER_SOAK says: neither the memory, descriptors, threads and goroutines of the batch nor
-// the time from a file to its result may grow.
+// TestSoak has a batch watch a folder for VIDFILTER_SOAK while files arrive one by one. Neither the
+// memory, descriptors, threads and goroutines of the batch nor the time from a file to its result
+// may grow.
 func TestSoak(t *testing.T) {
 	length := e2e.SoakLength(t)
 	in, out := t.TempDir(), filepath.Join(t.TempDir(), "out")

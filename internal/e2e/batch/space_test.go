@@ -38,8 +38,8 @@ func fill(t *testing.T, dir string, leave int64) string {
 
 var roomy = []string{"a.mp4", "long.mp4", "short.mp4"}
 
-// withRoom returns what a slow batch of the roomy clips leaves where the disk is never full. It
-// runs once.
+// withRoom returns the outputs of a slow batch of the roomy clips on a disk with room. It runs
+// once.
 func withRoom(t *testing.T) map[string]string {
 	t.Helper()
 	in := folder(t, roomy...)
@@ -88,8 +88,7 @@ func TestMinFreeAtOnce(t *testing.T) {
 	playable(t, filepath.Join(out, "short.mp4"))
 }
 
-// A disk that fills up during the batch loses nothing: once there is room, the same command does
-// the rest.
+// A batch whose disk fills up loses no work: the same command finishes it once there is room.
 func TestDiskFull(t *testing.T) {
 	e2e.Start(t, true)
 	in, want := folder(t, roomy...), withRoom(t)
@@ -104,7 +103,7 @@ func TestDiskFull(t *testing.T) {
 	// More may fail.
 	e2e.Within(time.Second, func() bool { return strings.Count(b.Err.String(), "no space left") > 3 })
 	e2e.Must(t, os.Remove(ballast))
-	// The queue may not recover; then the batch reports that and ends.
+	// The queue may not recover. The batch then reports that and ends.
 	b.wait(func(code int) bool { return code == 0 || code == 4 })
 	stop()
 	begin(t, slow(in, "-o", out)...).end(0)
@@ -144,7 +143,7 @@ func TestDiskFullSaid(t *testing.T) {
 	b.Says("waiting for room: the disk of " + out + " is full")
 	e2e.Contains(t, printed(t, "jobs", out), "waiting for room")
 	e2e.Must(t, os.Remove(ballast))
-	// The queue may not recover; then the batch reports that and ends.
+	// The queue may not recover. The batch then reports that and ends.
 	b.wait(func(code int) bool { return code == 0 || code == 4 })
 }
 

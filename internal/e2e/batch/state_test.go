@@ -131,7 +131,7 @@ func TestStrangeNames(t *testing.T) {
 	e2e.Contains(t, run(t, 1, dir, "-o", filepath.Join(t.TempDir(), "out")), "is not UTF-8")
 }
 
-// What stands in the place of the queue's folder is named, with the exit code for the disk.
+// A file in place of the queue's folder is an error with its path and the disk's exit code.
 func TestNoQueue(t *testing.T) {
 	e2e.Start(t, true)
 	in, out := folder(t, "short.mp4"), filepath.Join(t.TempDir(), "out")

@@ -1,5 +1,4 @@
-// Package faults tests what becomes of the built program when one call that changes its files
-// fails.
+// Package faults tests the built program when one call that changes its files fails.
 package faults
 
 import (
@@ -49,11 +48,11 @@ type ended struct {
 	calls []string          // "write NAME"
 }
 
-// position is that of the call that fails, and of a second one; 0 is none.
+// position numbers one or two failing calls. 0 is no call.
 type position [2]int
 
-// after returns the positions at which a second call may fail: those of the next few calls, and of
-// the next few that remove a file, by the run in which only the first one failed.
+// after returns the positions with a second failure, from the run in which only the first call
+// failed: each of the next few calls, and of the next few that remove a file.
 func (e ended) after(at int) (all []position) {
 	const few = 4
 	removed := 0
@@ -69,7 +68,7 @@ func (e ended) after(at int) (all []position) {
 	return all
 }
 
-// names returns the calls at a position, as far as the run has come.
+// names returns the calls at a position that the run reached.
 func (e ended) names(p position) (names []string) {
 	for _, at := range p {
 		if at > 0 && at <= len(e.calls) {
@@ -79,7 +78,7 @@ func (e ended) names(p position) (names []string) {
 	return names
 }
 
-// run runs the program with arguments that name files below folder; the calls at p fail.
+// run runs the program with arguments that name files below folder. The calls at p fail.
 func run(t *testing.T, folder string, p position, errno syscall.Errno, args ...string) (e ended) {
 	t.Helper()
 	log := filepath.Join(t.TempDir(), "log")
@@ -117,8 +116,8 @@ func files(t *testing.T, folder string) map[string]string {
 // every has all calls fail, and with each error. Without it they take turns.
 var every = os.Getenv("VIDFILTER_FAULTS") != ""
 
-// some returns the positions, from 1, of the calls that fail in turn: so many, evenly spread, with
-// the first and the last. Most of a batch are its queue's; of them a few are enough.
+// some returns the positions, from 1, of the calls to fail in turn: evenly spread, with the first
+// and the last, and only a few of the many that a batch makes for its queue.
 func some(calls []string, most int) (all []int) {
 	var queue, others []int
 	for i, call := range calls {
@@ -166,11 +165,11 @@ func sample(all []position, wanted bool) []position {
 // faults are the errors that calls fail with.
 var faults = []syscall.Errno{syscall.EIO, syscall.ENOSPC}
 
-// says has words of the message that tells of a fault.
+// says has words of the message for each fault.
 var says = map[syscall.Errno]string{syscall.EIO: "input/output error", syscall.ENOSPC: "disk full"}
 
-// TestOneFile: where a call fails, the program says so and leaves nothing; where that does no harm,
-// the file is complete. A file that exists stays as it was until it is replaced.
+// TestOneFile: a failing call is reported and leaves no file, or does no harm and the file is
+// complete. An existing file stays unchanged until it is replaced.
 func TestOneFile(t *testing.T) {
 	e2e.Start(t, true)
 	in, part := clip(t), "--part=18432:25089:14:16896:25089:17"
@@ -226,8 +225,8 @@ func TestOneFile(t *testing.T) {
 	}
 }
 
-// wrong says what is wrong with the end of a job, whose folder had old files. What it could not
-// remove may stay if it says so.
+// wrong describes a wrong result of a job whose folder had old files. A file that could not be
+// removed may stay if the message names it.
 func (e ended) wrong(clean ended, old map[string]string, p position, words string) string {
 	for _, name := range e.names(p) {
 		if call, left, _ := strings.Cut(name, " "); strings.HasPrefix(call, "unlink") && strings.Contains(e.said, left) {
@@ -250,13 +249,13 @@ func (e ended) wrong(clean ended, old map[string]string, p position, words strin
 	return ""
 }
 
-// sameFile compares two files but for the random identifiers of Matroska.
+// sameFile compares two files, except for Matroska's random identifiers.
 func sameFile(a, b string) bool {
 	return a == b || strings.HasPrefix(a, "\x1a\x45\xdf\xa3") && len(a) == len(b)
 }
 
-// TestBatch: after any fault a second run finishes the work. Before, no file is there that is not
-// complete, and none is missing that the first run calls done.
+// TestBatch: after any fault a second run finishes the work. The first run leaves only complete
+// files, and all of them if it succeeds.
 func TestBatch(t *testing.T) {
 	e2e.Start(t, true)
 	in := filepath.Join(t.TempDir(), "in")

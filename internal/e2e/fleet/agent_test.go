@@ -43,8 +43,8 @@ func (s *server) jobsDo(code int, args ...string) string {
 	return run(s.t, slices.Concat([]string{"jobs"}, s.link(), args)...).exit(code)
 }
 
-// An agent runs a batch that was handed over. Whoever follows it sees its files, and gets its exit
-// code. The outputs and the report are as if the batch had run at once.
+// An agent runs a submitted batch. A follower sees its files and gets its exit code. The outputs
+// and the report match a direct run's.
 func TestDetach(t *testing.T) {
 	e2e.Start(t, true)
 	s, folder := archive(t)

@@ -144,7 +144,7 @@ func fill(t *testing.T, dir string) (end func()) {
 	}
 }
 
-// clock is that of a process, which may jump.
+// clock is the adjustable clock of a process.
 type clock struct{ library, offset string } // "": this machine cannot have one
 
 func newClock(t *testing.T) *clock {

@@ -172,8 +172,8 @@ func (c *cluster) link(creds string) []string {
 	}
 }
 
-// In a cluster of three, two tenants do not see each other's jobs, and losing one server changes
-// nothing.
+// In a cluster of three, two tenants do not see each other's jobs, and the loss of a server stops
+// no batch.
 func TestCluster(t *testing.T) {
 	e2e.Start(t, false)
 	c, creds := newCluster(t, "archive", "studio")

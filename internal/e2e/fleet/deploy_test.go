@@ -21,8 +21,8 @@ func example(t *testing.T, name string) string {
 	return string(e2e.Read(t, filepath.Join("../../../deploy", name)))
 }
 
-// understood checks that the program knows all options of a command: with --help it does nothing
-// and refuses unknown options.
+// understood checks that the program knows all options of a command. With --help it does not run,
+// but still refuses unknown options.
 func understood(t *testing.T, where string, command []string) {
 	t.Helper()
 	if out, err := exec.Command(e2e.Program, append(slices.Clone(command), "--help")...).CombinedOutput(); err != nil {

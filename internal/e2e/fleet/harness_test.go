@@ -55,7 +55,7 @@ func (p *process) exit(code int) string {
 	return p.Said()
 }
 
-// outAfter is exit, and returns what the process printed.
+// outAfter checks the exit code and returns the output.
 func (p *process) outAfter(code int) string {
 	p.t.Helper()
 	p.exit(code)
@@ -236,7 +236,7 @@ func isEmpty(t *testing.T, dir string) {
 	}
 }
 
-// noFolders checks that workers have left nothing in their work folder.
+// noFolders checks that workers left their work folder empty.
 func noFolders(t *testing.T, dir string) {
 	t.Helper()
 	left, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -263,7 +263,7 @@ func (p *process) ended(dir string) {
 	noFolders(p.t, dir)
 }
 
-// delivered checks the outputs of a batch, of which nothing is left in the store.
+// delivered checks the outputs of a batch and that the store is empty.
 func (s *server) delivered(out string) {
 	s.t.Helper()
 	whole(s.t, out)

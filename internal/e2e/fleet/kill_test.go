@@ -97,8 +97,7 @@ func TestWorkerFrozen(t *testing.T) {
 	frozen.ended(dir)
 }
 
-// A worker told to end does so at once, and its part goes to another without waiting for the
-// lease.
+// A worker ends at once on SIGTERM, and its part goes to another without waiting for the lease.
 func TestWorkerTerminated(t *testing.T) {
 	e2e.Start(t, true)
 	s := serve(t, filepath.Join(t.TempDir(), "state"), "127.0.0.1:0") // 30 s

@@ -56,8 +56,8 @@ func (s *server) request(method, path, token string) int {
 	return a.StatusCode
 }
 
-// Each verb of the page needs the token of --token: without one, and with that of --view-token,
-// nothing changes. A viewer's token opens a private page.
+// Each action of the page needs the token of --token. Other tokens are refused without effect. A
+// viewer's token opens a private page.
 func TestPageRights(t *testing.T) {
 	e2e.Start(t, true)
 	s, e := pageServer(t, "--private")

@@ -16,7 +16,7 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// Parts go through the store to workers and back; the result equals the local batch's byte for
+// Parts go through the store to workers and back. The result equals the local batch's byte for
 // byte.
 func TestRemote(t *testing.T) {
 	e2e.Start(t, true)
@@ -116,7 +116,7 @@ func answers(t *testing.T, s *server) {
 	}
 }
 
-// A cancelled job ends the batch with an error, leaves nothing in the store, and can be retried.
+// A cancelled job ends the batch with an error, leaves the store empty, and can be retried.
 func TestCancelAndRetry(t *testing.T) {
 	e2e.Start(t, false)
 	s := serve(t, filepath.Join(t.TempDir(), "state"), "127.0.0.1:0")

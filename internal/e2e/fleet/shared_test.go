@@ -82,8 +82,8 @@ func TestSharedFrozen(t *testing.T) {
 	e2e.Contains(t, s.batch(filepath.Join(here, "tapes"), out, "--shared", here, "--segment", "0").exit(0), "2 skipped")
 }
 
-// same checks that only the two outputs are there, finished. They are filtered whole, so their
-// bytes differ from those of parts.
+// same checks that the folder holds just the two outputs, finished. They are filtered whole, so
+// their bytes differ from joined parts.
 func same(t *testing.T, out string) {
 	t.Helper()
 	got, err := outputs(out)
@@ -134,7 +134,7 @@ func TestHoursAndLimits(t *testing.T) {
 	}
 }
 
-// A batch outside its hours begins nothing and shows until when; it can be interrupted.
+// A batch outside its hours starts no job, shows when they begin, and can be interrupted.
 func TestBatchHours(t *testing.T) {
 	e2e.Start(t, false)
 	out, now := filepath.Join(t.TempDir(), "out"), time.Now()

@@ -81,7 +81,7 @@ func (m machine) read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// listing is all files of a folder, without the places for work and for what dpkg remembers.
+// listing returns all files of a folder, except for work folders and dpkg's records.
 func listing(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	e2e.Must(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

@@ -46,7 +46,7 @@ func compile(t *testing.T, name string, flags ...string) string {
 	return to
 }
 
-// run runs a program that must succeed and print nothing on stderr, and returns its output.
+// run runs a program that must succeed with an empty stderr, and returns its output.
 func run(t *testing.T, stdin []byte, name string, args ...string) []byte {
 	t.Helper()
 	cmd := exec.Command(name, args...)

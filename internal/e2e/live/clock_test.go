@@ -147,7 +147,7 @@ func clockWHEP(t *testing.T, path, size string) (*e2e.Process, *page) {
 	return s.Process, clockPlayer(t, base+"healthz", "/whep", token, size)
 }
 
-// clockGo2RTC has go2rtc encode the clock by ffmpeg; it filters nothing.
+// clockGo2RTC has go2rtc encode the clock by ffmpeg, without a filter.
 func clockGo2RTC(t *testing.T, path, size string) (*e2e.Process, *page) {
 	dir := t.TempDir()
 	api, rtc, rtsp := freePort(t), freePort(t), freePort(t)
@@ -210,7 +210,7 @@ var watchClock = fmt.Sprintf(`window.clock = (() => {
 	};
 })()`, clockBlock, clockBits, clockX, clockY)
 
-// clockRow is what has been measured of a contender.
+// clockRow holds the measurements of a contender.
 type clockRow struct {
 	contender
 	ages            []float64

@@ -42,7 +42,7 @@ func TestModesSendWhatTheyShow(t *testing.T) {
 	}
 }
 
-// A PNG has what is shown: both sides, or the one.
+// A PNG shows the current view: both sides, or one.
 func TestSave(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "-i", "test", "--size", "320x180")
@@ -64,8 +64,8 @@ func insert(address, query string) string {
 	return base + query + "#" + token
 }
 
-// The page crops, scales and sharpens by fields under Advanced. A text is taken by Enter, and one
-// that is refused changes nothing.
+// The page crops, scales and sharpens by fields under Advanced. Enter applies a text, and a refused
+// text has no effect.
 func TestFraming(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "-i", "test", "--size", "640x360", "-r", "1")

@@ -77,7 +77,7 @@ func TestVirtualCamera(t *testing.T) {
 	}
 }
 
-// reader is a program that reads 20 pictures from stdin or an address, and fails if it gets none.
+// reader is a program that reads 20 pictures from stdin or an address, and fails without them.
 type reader struct {
 	name string
 	cmd  *exec.Cmd
@@ -211,7 +211,7 @@ func TestOutputsAreUpright(t *testing.T) {
 	for name, c := range map[string]struct {
 		clip  string
 		shape float64
-		red   [2]float64 // a point; the picture's other side is blue
+		red   [2]float64 // a red point, with blue on the other side
 	}{
 		"turned": {flag(t, "null", 90), 90.0 / 160, [2]float64{0.5, 0.25}}, "wide": {flag(t, "setsar=2", 0), 320.0 / 90, [2]float64{0.25, 0.5}}, "both": {flag(t, "setsar=2", 90), 90.0 / 320, [2]float64{0.5, 0.25}},
 	} {
@@ -269,7 +269,7 @@ func TestOutputsAreUpright(t *testing.T) {
 	}
 }
 
-// Without a page nobody can play a file again, and the session ends with it.
+// Without a page a file plays only once, and the session ends with it.
 func TestEndsWithTheFile(t *testing.T) {
 	clip := e2e.Clip(t, "short.mp4", "-f lavfi -i testsrc2=s=160x90:r=25 -t 1 -pix_fmt yuv420p")
 	record := filepath.Join(t.TempDir(), "r.mkv")

@@ -259,8 +259,7 @@ func jpegs(t *testing.T, p *page, base string) {
 	}
 }
 
-// The denoiser is the default; its options are a slider, a list, a switch, and a number that is
-// measured.
+// The denoiser is the default. Its options are a slider, a list, a switch, and a measured number.
 func TestDenoiserOptions(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "-i", "test", "--size", "320x180")
@@ -300,7 +299,7 @@ func TestDenoiserOptions(t *testing.T) {
 	p.until("vidfilter.drawn > %d", drawn+5)
 }
 
-// When vidfilter ends, the page says so and does not reconnect until asked to.
+// When vidfilter ends, the page reports it and reconnects only on request.
 func TestServerEnds(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "-i", "test", "--size", "320x180")

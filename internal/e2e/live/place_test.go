@@ -49,7 +49,7 @@ func TestPlace(t *testing.T) {
 	at(12)
 	seek(0)
 	at(0)
-	p.run("document.getElementById('step-back').click()") // there is none
+	p.run("document.getElementById('step-back').click()") // at the first frame
 	at(0)
 	seek(2.95)
 	at(29)

@@ -166,7 +166,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// A file plays at its own speed and ends; its recording then has its name.
+// A file plays at its own speed and ends. Its recording then has its final name.
 func TestFileIsPlayedAndRecorded(t *testing.T) {
 	t.Parallel()
 	e2e.NeedsFFmpeg(t)

@@ -48,8 +48,8 @@ func median(p *page) float64 {
 	return all[len(all)/2]
 }
 
-// Over plain HTTP under a name other than localhost the browser has neither decoder nor camera:
-// the page says so and shows JPEGs.
+// Over plain HTTP under a name other than localhost the browser has neither decoder nor camera. The
+// page reports it and shows JPEGs.
 func TestInsecurePage(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "-i", "test", "--size", "320x180", "--allow-host", "gpu.example")

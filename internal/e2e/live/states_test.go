@@ -32,7 +32,7 @@ func (p *page) setScreen(s screen) {
 	chrome.Look(p.t, p.ctx, s.width, s.height, s.touch, s.dark)
 }
 
-// accessible fails for what axe finds.
+// accessible fails on axe violations.
 func (p *page) accessible(name string) {
 	p.t.Helper()
 	for _, v := range chrome.Violations(p.t, func(e string) string { return eval[string](p, "%s", e) }) {

@@ -84,7 +84,7 @@ func TestAlphaOfAnotherDepth(t *testing.T) {
 	}
 }
 
-// What the output has no place for is named, and is no loss that is found only afterwards.
+// A warning names alpha that the output cannot hold, so its loss is no error.
 func TestAlphaIsNamed(t *testing.T) {
 	src := clip(t, "waves-yuva420p-ffv1.mkv", waves+"-pix_fmt yuva420p -c:v ffv1")
 	for _, c := range []struct{ ending, args string }{

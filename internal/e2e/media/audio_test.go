@@ -55,8 +55,8 @@ func lag(a, b sound) (best int, likeness float64) {
 	return best, likeness
 }
 
-// Sound that a container cannot hold becomes another, with a warning, the same length, and the same
-// time to the sample. Samples that have lost nothing lose nothing.
+// Sound that a container cannot hold is converted with a warning, and keeps its length and its time
+// to the sample. Lossless conversions keep all samples.
 func TestAudioConversion(t *testing.T) {
 	// A sweep, since a steady tone fits itself a period later.
 	const sweep = "-f lavfi -i aevalsrc='0.5*sin(2000*t+3000*t*t)':s=%d:d=0.8:c=%s "
@@ -171,7 +171,7 @@ func TestPauseInConvertedAudio(t *testing.T) {
 	}
 }
 
-// Sound that changes in mid-stream is said to, where its track cannot say it, and costs no frame.
+// Sound that changes in mid-stream costs no frame, and is reported if its track cannot signal it.
 func TestSoundChanges(t *testing.T) {
 	for _, c := range []struct{ to, change, says string }{
 		{"mkv", "-ar 32000 -c:a aac ", "sound that changed"},

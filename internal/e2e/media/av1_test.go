@@ -18,7 +18,7 @@ func TestSpoiltAV1(t *testing.T) {
 	want := len(frames(t, src))
 	said := 0
 	for i, f := range ivfFrames(whole) {
-		const small = 60 // bytes, of which most are headers
+		const small = 60 // bytes, mostly headers
 		if i == 0 || len(f) < small {
 			continue
 		}

@@ -76,7 +76,7 @@ func TestSideBySideDamaged(t *testing.T) {
 	}
 }
 
-// Where one encoder takes all frames, the file is that of one stream, bit for bit, with all other
+// With one encoder for all frames, the file equals a one-stream job's bit for bit, with all other
 // streams, for any number of decoders and any room for frames that wait.
 func TestInOrder(t *testing.T) {
 	for _, c := range []struct {
@@ -118,7 +118,7 @@ func TestGapBesideParts(t *testing.T) {
 	}
 }
 
-// What must be one stream is, and the reason is told to those who asked for parts.
+// A job that must be one stream runs as one, and gives the reason if parts were requested.
 func TestNotSideBySide(t *testing.T) {
 	e2e.Start(t, false)
 	src := clip(t, "beside-closed.mp4", longClip+longKeys+"-c:a aac")

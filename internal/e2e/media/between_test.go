@@ -29,7 +29,7 @@ var between = []struct {
 	{"yuva420p", "", true},
 }
 
-// through runs the program on a pipe or a file, with a filter, and returns what it writes.
+// through filters a file or a pipe and returns the output.
 func through(t *testing.T, in string, data []byte, args string) []byte {
 	t.Helper()
 	out, said, code := piped(t, in, bytes.NewReader(data), args)
@@ -146,7 +146,7 @@ func TestBetweenPrograms(t *testing.T) {
 	}
 }
 
-// Headers say what y4m can say. It holds a rate, and nut the time of each picture.
+// Headers have all that y4m can hold. y4m has one rate, nut a time for each picture.
 func TestBetweenHeaders(t *testing.T) {
 	e2e.Start(t, false)
 	rich := clip(t, "between-rich.mkv", "-f lavfi -i testsrc2=s=96x64:r=50:d=0.48 "+tone+tone+
@@ -172,7 +172,7 @@ func TestBetweenHeaders(t *testing.T) {
 	sameTimes(t, "nut", times(t, out), times(t, pauses), 0.0005)
 }
 
-// A reader or a writer that ends early is told apart from the end of a video.
+// A reader that closes early gives exit code 141, and a truncated input 6.
 func TestBetweenEnds(t *testing.T) {
 	e2e.Start(t, false)
 	src := clip(t, "between-ends.mkv", "-f lavfi -i testsrc2=s=320x240:r=25:d=1 -c:v ffv1")

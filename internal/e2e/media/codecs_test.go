@@ -70,7 +70,7 @@ func TestCodecs(t *testing.T) {
 	}
 }
 
-// What a codec or container does not have is refused before anything is read.
+// Options that the codec or container lacks are refused before the input is read.
 func TestCodecsRefuse(t *testing.T) {
 	e2e.Start(t, true)
 	for _, c := range []struct{ to, with, says string }{

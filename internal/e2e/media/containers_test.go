@@ -83,7 +83,7 @@ func TestFramesAndTimes(t *testing.T) {
 				t.Fatalf("%d frames instead of %d: %s", n, in.frames, said)
 			}
 			if in.ending == "h264" || in.ending == "hevc" {
-				return // a bare stream has no times; the parser invents them
+				return // the parser invents the times of a bare stream
 			}
 			sameVideoTimes(t, src, out, to)
 		})
@@ -91,7 +91,7 @@ func TestFramesAndTimes(t *testing.T) {
 }
 
 // sameVideoTimes compares frame by frame. Matroska rounds times to milliseconds and MPEG-TS to
-// 1/90000 s, by up to one unit each on the way in and out; the others keep the input's unit.
+// 1/90000 s, by up to one unit each on the way in and out. Others keep the input's unit.
 func sameVideoTimes(t *testing.T, in, out, ending string) {
 	t.Helper()
 	want, got := times(t, in), times(t, out)
@@ -116,7 +116,7 @@ func sameVideoTimes(t *testing.T, in, out, ending string) {
 			for i := range want {
 				want[i] += shift
 			}
-			tolerance *= 2 // the shift was rounded, too
+			tolerance *= 2 // the shift was also rounded
 		}
 	}
 	sameTimes(t, "video", got, want, tolerance)

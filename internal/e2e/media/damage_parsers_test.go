@@ -13,7 +13,7 @@ import (
 
 // The parsers read whole files only. They find the units of a file, parents before children.
 
-// boxes are those of MP4 and MOV: ISO/IEC 14496-12, 4.2.
+// boxes lists the boxes of MP4 and MOV: ISO/IEC 14496-12, 4.2.
 func boxes(b []byte) (all []unit) {
 	inner := map[string]int{"moov": 0, "trak": 0, "mdia": 0, "minf": 0, "stbl": 0, "edts": 0, "mvex": 0, "moof": 0, "traf": 0, "dinf": 0,
 		"udta": 0, "stsd": 8, "mp4a": 28, "wave": 0}
@@ -47,7 +47,7 @@ func boxes(b []byte) (all []unit) {
 	return all
 }
 
-// elements are those of Matroska: RFC 8794.
+// elements lists the elements of Matroska: RFC 8794.
 func elements(b []byte) (all []unit) {
 	inner := []string{"18538067", "1f43b675", "a0", "1654ae6b", "ae", "e0", "e1", "1c53bb6b", "bb", "b7", "114d9b74", "4dbb", "1a45dfa3", "1549a966"}
 	var walk func(at, end, parent int)
@@ -92,7 +92,7 @@ func elements(b []byte) (all []unit) {
 	return all
 }
 
-// riffChunks are those of AVI.
+// riffChunks lists the chunks of AVI.
 func riffChunks(b []byte) (all []unit) {
 	var walk func(at, end, parent int)
 	walk = func(at, end, parent int) {
@@ -118,7 +118,7 @@ func riffChunks(b []byte) (all []unit) {
 	return all
 }
 
-// asfObjects are those of ASF, with the packets of the data object.
+// asfObjects lists the objects of ASF and the packets of the data object.
 func asfObjects(b []byte) (all []unit) {
 	packet := 0
 	var walk func(at, end, parent int)
@@ -354,7 +354,7 @@ func lengthNALs(codec string) func(b []byte) []unit {
 	}
 }
 
-// obus are those of AV1 that have a size.
+// obus lists the AV1 OBUs that have a size.
 func obus(b []byte) (all []unit) {
 	for at := 0; at+2 <= len(b) && b[at]&2 != 0; {
 		head := 1 + int(b[at]>>2&1)
@@ -376,7 +376,7 @@ func obus(b []byte) (all []unit) {
 	return all
 }
 
-// inPackets puts the units of the packets into those of the container.
+// inPackets adds the units of the packets to the container's.
 func inPackets(f seedFile, all []unit, parse func(b []byte) []unit) []unit {
 	outer := len(all)
 	for _, p := range f.packets {
@@ -398,7 +398,7 @@ func inPackets(f seedFile, all []unit, parse func(b []byte) []unit) []unit {
 	return all
 }
 
-// tsPackets are those of a transport stream, with a check sum if a table begins there.
+// tsPackets splits a transport stream into packets, with a check sum if a table begins there.
 func tsPackets(b []byte) []unit {
 	length, first := 188, 0
 	if len(b) > 4 && b[0] != 0x47 && b[4] == 0x47 {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// undefined collects what the sanitizer of undefined behaviour says, by the place in the source.
+// undefined collects the messages of the undefined behaviour sanitizer by source line.
 type undefined struct {
 	mu    sync.Mutex
 	found map[string]*undefinedPlace
@@ -44,8 +44,8 @@ func (u *undefined) add(d damageTry, said string) {
 	}
 }
 
-// report lists the places. Those outside FFmpeg and dav1d, whose paths are those of their own
-// folders, are this program's, and errors.
+// report lists the places. Paths of FFmpeg and dav1d are relative to their own folders. All others
+// are this program's, and errors.
 func (u *undefined) report(t *testing.T) {
 	t.Helper()
 	for _, at := range slices.Sorted(maps.Keys(u.found)) {

@@ -179,7 +179,7 @@ type place struct{ at, end int }
 // seedsKept is a folder with seeds that were made before, for machines without the ffmpeg program.
 var seedsKept = os.Getenv("VIDFILTER_SEEDS")
 
-// keptSeed is what a seed's file does not say by itself.
+// keptSeed holds a seed's properties from ffmpeg.
 type keptSeed struct {
 	Frames   int
 	Pictures []string
@@ -240,7 +240,7 @@ func makeSeed(t *testing.T, name string) *wholeFile {
 	return w
 }
 
-// seedPath makes the file of a seed, which has so many parts.
+// seedPath makes the file of a seed and counts its parts.
 func seedPath(t *testing.T, name string) (path string, parts int) {
 	t.Helper()
 	i := slices.IndexFunc(joinedSeeds, func(s damageSeed) bool { return s.name == name })

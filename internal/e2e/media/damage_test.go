@@ -211,7 +211,7 @@ func framesSaid(said string) int {
 var bareStreams = []string{".y4m", ".wtv", ".ts", ".m2ts", ".mpg", ".h264", ".hevc", ".m2v", ".m4v", ".dv", ".h261", ".h263", ".mjpeg", ".obu",
 	".ppm", ".pgmyuv", ".png", ".bmp", ".qoi"}
 
-// unchecked are containers of which docs/damage.md promises nothing.
+// unchecked are containers without a promise in docs/damage.md.
 var unchecked = []string{".apng", ".gxf", ".rm"}
 
 // elementaryStreams are the bare streams without a container.
@@ -219,15 +219,14 @@ var elementaryStreams = bareStreams[5:]
 
 // looksWhole reports whether the missing frames cannot be noticed. A bare stream may begin later,
 // as recordings do, or ffmpeg decodes it without a message and every remaining picture, except the
-// one or two that were cut, is one of the original, in order. An elementary stream may lose a
-// picture whose header became that of something else, and a part of 10 with its parameter sets. An
-// index may hide frames, if all packets it names are there. Without its beginning, a file may be
-// one of another kind. Whole units can be taken out of a file, if the sizes around them are
-// corrected. Where the clock of a broadcast jumps, which the program says, packets are missing as
-// between two recordings. An empty frame of Cinepak repeats the one before. A picture of a
-// broadcast that is lost whole, while its sound goes on, may never have been recorded. IVF counts
-// its frames in its header, to within one, and of the first part only where others were put behind
-// it.
+// one or two that were cut, is an original, in order. An elementary stream may lose a picture whose
+// header changed its kind, and a part of 10 with its parameter sets. An index may hide frames if
+// all its packets are there. A file without its beginning may look like another format. Whole units
+// may be taken out of a file if the sizes around them are corrected. A clock jump of a broadcast,
+// which the program reports, looks like a gap between two recordings. An empty frame of Cinepak
+// repeats the previous one. A broadcast picture that is lost whole, while its sound goes on, may
+// never have been recorded. IVF counts its frames in its header, to within one, and only the first
+// part's where others were appended.
 func (d damageTry) looksWhole(in, said string) bool {
 	frames := framesSaid(said)
 	ending := filepath.Ext(d.name)
@@ -320,10 +319,10 @@ func decodedHashes(in string) (hashes []string, said string) {
 	return hashes, string(stderr)
 }
 
-// TestRandomDamage damages files in many ways, the same in every run. Nothing may crash, hang,
-// leave files behind or lose frames in silence. VIDFILTER_DAMAGE sets the number of tries, or makes
-// those that messages name, with semicolons between; VIDFILTER_DAMAGE_PART=2/3 makes the second
-// third. docs/damage.md has the outcomes.
+// TestRandomDamage damages files in many ways, the same in every run. No try may crash, hang, leave
+// files behind or lose frames silently. VIDFILTER_DAMAGE is the number of tries, or a list of tries
+// from messages, separated by semicolons. VIDFILTER_DAMAGE_PART=2/3 runs the second third.
+// docs/damage.md has the outcomes.
 func TestRandomDamage(t *testing.T) {
 	tries := 105
 	if seedsKept == "" {
@@ -374,8 +373,8 @@ func partOf(t *testing.T, work []damageTry, part string) (some []damageTry) {
 	return some
 }
 
-// damageTries spreads tries over the seeds, three for each at least. Every seed meets its mutations
-// in turn. Those that change in mid-stream are tried undamaged, too.
+// damageTries spreads tries over the seeds, at least three for each. Every seed gets its mutations
+// in turn. Seeds that change in mid-stream are also tried undamaged.
 func damageTries(t *testing.T, tries int) (work []damageTry, ways int) {
 	seeds := damageSeeds[:min(len(damageSeeds), tries/3)]
 	kinds := map[string]bool{}
@@ -429,7 +428,7 @@ func findTry(t *testing.T, message string) damageTry {
 	return damageTry{w, all[i], number}
 }
 
-// oneTry shows what comes of a try, and keeps the damaged file.
+// oneTry shows the outcome of a try and keeps the damaged file.
 func oneTry(t *testing.T, message string) {
 	t.Helper()
 	d := findTry(t, message)

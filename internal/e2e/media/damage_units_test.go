@@ -15,9 +15,9 @@ type unit struct {
 	at, body, end int
 	kind          string
 	name          place // of its kind within the file
-	parent        int   // index of the unit around it, -1 for none
+	parent        int   // index of the unit around it, or -1
 	inner         bool  // it has units in it
-	next          int   // index of the unit that follows directly, -1 for none
+	next          int   // index of the unit that follows directly, or -1
 
 	resize func(b []byte, n int) // writes the size of a content of n bytes; b begins with the unit
 	seal   func(b []byte)        // makes the check sum right; b is the unit
@@ -26,7 +26,7 @@ type unit struct {
 // damageFormat is a format whose files are damaged unit by unit.
 type damageFormat struct {
 	unit    string // its name
-	kinds   string // prefix of the units to be damaged; the others only have their sizes corrected
+	kinds   string // prefix of the units to damage (others only get new sizes)
 	endings []string
 	codecs  []string // if the format is a codec's
 	inPlace bool     // units cannot grow or shrink
@@ -42,7 +42,7 @@ type parsed struct {
 	r     *rand.Rand
 }
 
-// unitMutation returns a new file, or nil if the file has nothing to be damaged in this way.
+// unitMutation returns a new file, or nil if the file cannot be damaged in this way.
 type unitMutation struct {
 	name string
 	do   func(p parsed) []byte
@@ -243,7 +243,7 @@ func splice(b []byte, all []unit, i int, with []byte, right bool) []byte {
 	return out
 }
 
-// sealAll makes the check sums right, from a unit outwards, which have grown by so many bytes.
+// sealAll corrects the check sums from unit i outwards, after a growth by the bytes in more.
 func sealAll(b []byte, all []unit, i, more int) {
 	for ; i >= 0; i = all[i].parent {
 		if u := all[i]; u.seal != nil {

@@ -50,7 +50,7 @@ func hashes(t *testing.T, path string, threads int) (list []string, layout pipel
 	}
 }
 
-// The decoded frames equal those of the ffmpeg program bit for bit, with one thread and with four.
+// The decoded frames equal ffmpeg's bit for bit, with one thread and with four.
 // TestConvertedFormats covers formats that are converted.
 func TestFramesAreThoseOfFFmpeg(t *testing.T) {
 	for i, in := range inputs {
@@ -101,7 +101,7 @@ func TestDecodingLeaksNothing(t *testing.T) {
 			for range 80 {
 				hashes(t, src, 2)
 			}
-			// A frame is 9 kB: losing those of every run would be 14 MB. Malloc's arenas vary by 6.
+			// A frame is 9 kB: a leak of each run's frames is 14 MB. Malloc's arenas vary by 6.
 			if grown := resident(t) - before; grown > 10240 {
 				t.Errorf("%s.%s: %d kB more after 80 times", in.name, in.ending, grown)
 			}

@@ -8,9 +8,8 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// Outputs have the depth that is asked for, whatever the source and the filter, and samples that
-// are not filtered keep their values: ends of the range stay in full range and RGB, others are
-// shifted.
+// Outputs have the requested depth for any source and filter, and unfiltered samples keep their
+// values: ends of the range stay in full range and RGB, others are shifted.
 func TestDepthOption(t *testing.T) {
 	e2e.Start(t, false)
 	const (
@@ -73,7 +72,7 @@ func TestDepthOption(t *testing.T) {
 	}
 }
 
-// keepsValues compares samples with those of 8 bits that they were.
+// keepsValues compares samples with the 8-bit originals.
 func keepsValues(t *testing.T, name string, got, want []byte, pixels, back string) {
 	t.Helper()
 	size, depth := 1, 8

@@ -30,7 +30,7 @@ func report(t *testing.T, in, ending, args string) (out string, done contract.Do
 	return out, done
 }
 
-// kinds are the colours of the matrix: primaries, transfer, matrix, and what describes HDR.
+// kinds are the colours of the matrix: primaries, transfer, matrix, and HDR metadata.
 var kinds = []struct{ name, primaries, transfer, matrix, scale, x265 string }{
 	{"709", "bt709", "bt709", "bt709", "bt709", ""},
 	{"ntsc", "smpte170m", "smpte170m", "smpte170m", "smpte170m", ""},
@@ -108,8 +108,8 @@ func withUnits(t *testing.T, name, pixels string, list func(n int) []units.Unit)
 	return put(t, name+".hevc", out)
 }
 
-// What goes in comes out, or is named: files of every depth, subsampling, range and kind of colour
-// into all codecs and containers, and what comes out of those once more into others.
+// A job keeps every property or names its loss: files of every depth, subsampling, range and kind
+// of colour into all codecs and containers, and the outputs once more into others.
 func TestFidelityMatrix(t *testing.T) {
 	e2e.Note(t)
 	e2e.NeedsFFmpeg(t)
@@ -190,8 +190,8 @@ func TestFidelityReport(t *testing.T) {
 	}
 }
 
-// A loss that nothing named before, of a tag whose language Matroska writes by another code, is
-// exit code 6. The output is delivered.
+// A loss without a prior warning gives exit code 6: Matroska writes the language of a tag by
+// another code. The output is delivered.
 func TestFidelityLoss(t *testing.T) {
 	e2e.Start(t, true)
 	src := clip(t, "report-tag.mp4", "-f lavfi -i testsrc2=s=96x64:r=25:d=0.2 "+h264+yuv+"-movflags use_metadata_tags -metadata lyrics-deu=odd")
@@ -207,7 +207,7 @@ func TestFidelityLoss(t *testing.T) {
 	}
 }
 
-// Every mark of sound and text comes through to every container, or is named.
+// Every container keeps every mark of sound and text, or the job names the loss.
 func TestFidelityOfMarks(t *testing.T) {
 	put(t, "marks.srt", []byte(srt))
 	marks := strings.Fields("dub original comment forced hearing_impaired visual_impaired captions descriptions")
@@ -230,8 +230,7 @@ func TestFidelityOfMarks(t *testing.T) {
 	}
 }
 
-// Colour tags that only the container has come through, also where the pictures say that they know
-// none.
+// Colour tags that only the container has are kept, also where the pictures mark theirs as unknown.
 func TestColoursOfTheContainer(t *testing.T) {
 	for _, codec := range []string{"h264", "hevc"} {
 		t.Run(codec, func(t *testing.T) {
@@ -266,7 +265,7 @@ func TestFullRangeBecomesLimited(t *testing.T) {
 	}
 }
 
-// DNxHR names the matrix in its pictures as far as it can, and leaves others to the container.
+// DNxHR names the matrices that it can in its pictures, and leaves others to the container.
 func TestMatrixOfDNxHR(t *testing.T) {
 	for _, name := range []string{"bt2020nc", "bt709", "smpte170m"} {
 		t.Run(name, func(t *testing.T) {

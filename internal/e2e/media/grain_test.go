@@ -23,8 +23,8 @@ func noiseOf(t *testing.T, path string) float64 {
 	return info.Noise.Scenes[0].Luma
 }
 
-// The file of a denoised video is clean, and shows the noise of the source: as strong, and in each
-// scene its own. AV1 made of AV1 keeps it; the table says the same.
+// The file of a denoised video is clean and shows the noise of the source, at each scene's own
+// strength. AV1 made of AV1 keeps it, and the table matches.
 func TestFilmGrain(t *testing.T) {
 	e2e.Start(t, true)
 	scene := func(source, noise string) string {
@@ -57,7 +57,7 @@ func TestFilmGrain(t *testing.T) {
 	}
 }
 
-// Noise is seen through codecs that crush it, and the noise of coding alone is none.
+// Noise is measured through codecs that crush it, and coding noise is not counted.
 func TestNoiseThroughCodecs(t *testing.T) {
 	e2e.Start(t, true)
 	for name, coder := range map[string]string{

@@ -253,10 +253,10 @@ type frame struct {
 	Samples     int              `json:"nb_samples"`
 }
 
-// frames returns those of the first video.
+// frames returns the first video's frames.
 func frames(t *testing.T, path string) []frame { t.Helper(); return framesOf(t, path, "video") }
 
-// framesOf returns those of the first stream of a kind.
+// framesOf returns the frames of the first stream of a kind.
 func framesOf(t *testing.T, path, kind string) []frame {
 	t.Helper()
 	m := probe(t, path)
@@ -279,8 +279,7 @@ func times(t *testing.T, path string) []float64 {
 	return list
 }
 
-// sameTimes compares to within a tolerance in seconds; 0 is exact but for the doubles' own
-// rounding.
+// sameTimes compares to within a tolerance in seconds. 0 allows only rounding of doubles.
 func sameTimes(t *testing.T, what string, got, want []float64, tolerance float64) {
 	t.Helper()
 	tolerance += 1e-8 * (1 + 1e-3*float64(len(want)))
@@ -298,8 +297,7 @@ func sameTimes(t *testing.T, what string, got, want []float64, tolerance float64
 
 var decoded sync.Map // clips by path and format
 
-// raw decodes the video of a file with the ffmpeg program: one picture after the other, none
-// dropped or doubled.
+// raw decodes the video of a file with the ffmpeg program: each picture once, in order.
 func raw(t *testing.T, path, pixelFormat string) []byte {
 	t.Helper()
 	key := [2]string{path, pixelFormat}

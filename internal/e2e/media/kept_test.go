@@ -37,7 +37,7 @@ func TestSecondVideo(t *testing.T) {
 			})
 		}
 	}
-	// Frames are reordered further than the codec's header says.
+	// Frames are reordered further than the codec's header allows.
 	for _, to := range []string{"mkv", "ts"} {
 		t.Run("swapped-to-"+to, func(t *testing.T) {
 			e2e.Start(t, false)
@@ -129,8 +129,8 @@ func TestSpoiltSound(t *testing.T) {
 	}
 }
 
-// notKept returns the data that the line on the terminal names, and checks that --progress json
-// names the same, and info nothing else.
+// notKept returns the data in the terminal's warning, and checks that --progress json has the same,
+// and info no other.
 func notKept(t *testing.T, src, said string) string {
 	t.Helper()
 	var line string
@@ -149,7 +149,7 @@ func notKept(t *testing.T, src, said string) string {
 	}
 	e2e.Must(t, json.Unmarshal(run(t, e2e.Program, "info", "--json", src), &info))
 	words := string(run(t, e2e.Program, "info", src))
-	for _, name := range info.Streams[0].NotKept { // what every output loses, and this one
+	for _, name := range info.Streams[0].NotKept { // lost by every output, this one included
 		if !strings.Contains(words, name) || !strings.Contains(line, name) {
 			t.Errorf("info --json says %q is not kept, info %q and the job %q", name, words, line)
 		}
@@ -170,7 +170,7 @@ func notKept(t *testing.T, src, said string) string {
 	return line
 }
 
-// Data of the pictures that H.264 cannot carry is named in one line.
+// One line names the data of the pictures that H.264 cannot carry.
 func TestNotKept(t *testing.T) {
 	const half = "-f lavfi -i testsrc2=s=96x64:r=25:d=0.2,format=rgba,colorchannelmixer=aa=0.5 "
 	const short = "-f lavfi -i testsrc2=s=96x64:r=25:d=0.2 "
@@ -186,7 +186,7 @@ func TestNotKept(t *testing.T) {
 		{"opaque.gif", short, ""},
 		{"plain.mp4", short + h264 + yuv, ""},
 		{"plain.mpg", short + "-c:v mpeg2video", ""},
-		{"timecode.mpg", short + "-c:v mpeg2video -timecode 01:02:03:04", ""}, // becomes that of the file
+		{"timecode.mpg", short + "-c:v mpeg2video -timecode 01:02:03:04", ""}, // becomes the file's timecode
 		{"grain.mkv", short + yuv + "-c:v libaom-av1 -cpu-used 8 -threads 1 -aom-params film-grain-test=1", "film grain parameters"},
 		{"grainless.mkv", short + yuv + "-c:v libaom-av1 -cpu-used 8 -threads 1", ""},
 	} {
@@ -240,8 +240,8 @@ func withDolbyVision(t *testing.T, mp4 []byte) []byte {
 	return slices.Insert(out, end, record...)
 }
 
-// Film grain that a stream describes is not applied before the filter: the output equals that of
-// the same stream without the description.
+// Film grain that a stream describes is not applied before the filter: the output is the same as
+// without the description.
 func TestDescribedGrainIsNotApplied(t *testing.T) {
 	e2e.Start(t, false)
 	src := clip(t, "grain.mkv", "-f lavfi -i color=gray:s=96x64:r=25:d=0.2 "+yuv+"-c:v libaom-av1 -cpu-used 8 -threads 1 -aom-params film-grain-test=1")
@@ -307,7 +307,7 @@ func TestWhatStreamsSay(t *testing.T) {
 	})
 }
 
-// Stereo video says so in its pictures, and in MP4 and Matroska beside them, too.
+// Stereo video is marked in its pictures, and in MP4 and Matroska also in the container.
 func TestStereo(t *testing.T) {
 	for _, codec := range []string{"h264", "hevc"} {
 		for _, to := range containers() {
@@ -338,7 +338,7 @@ func TestStereo(t *testing.T) {
 	})
 }
 
-// The usual length of a frame is that of the frames.
+// The output of DV has the frame rate of the source.
 func TestFrameRateOfDV(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"-f lavfi -i testsrc2=s=720x576:r=25:d=0.2 -f lavfi -i sine=r=48000:d=0.2 -target pal-dv", "25/1"},
@@ -355,7 +355,7 @@ func TestFrameRateOfDV(t *testing.T) {
 	}
 }
 
-// Every picture of bottom field first video says so, the first ones included, which the encoder
+// Every picture of bottom field first video is marked so, also the first ones, which the encoder
 // holds back.
 func TestBottomFieldFirst(t *testing.T) {
 	e2e.Start(t, false)
@@ -375,8 +375,8 @@ func TestBottomFieldFirst(t *testing.T) {
 	}
 }
 
-// SCTE-35 marks follow the clock of the transport stream, ahead of the pictures. They cannot be
-// written again: they are named, do not shift the other streams' times, and are not damage.
+// SCTE-35 marks follow the clock of the transport stream, ahead of the pictures. A job cannot write
+// them: it names them, keeps the other streams' times, and reports no damage.
 func TestSpliceTable(t *testing.T) {
 	for _, to := range containers() {
 		t.Run(to, func(t *testing.T) {

@@ -77,8 +77,8 @@ func tagElements(n int) []byte {
 	})))
 }
 
-// A container with more parts than any film is refused, in a time that does not depend on how many
-// there are. What lies below the limits is kept.
+// A container with more parts than any film is refused, in a time that does not depend on their
+// number. Files within the limits are kept.
 func TestLimits(t *testing.T) {
 	e2e.Start(t, true)
 	tracks := func(n int) []byte { return repeated(n, func(i int) []byte { return subtitleTrack(i + 2) }) }
@@ -137,7 +137,7 @@ func TestManyMessages(t *testing.T) {
 		if said, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("%s: %v: %s", filepath.Base(in), err, said)
 		}
-		return cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss / 1000 // MB, of the process that decodes, too
+		return cmd.ProcessState.SysUsage().(*syscall.Rusage).Maxrss / 1000 // MB, including the decoding process
 	}
 	plain := clip(t, "h264.h264", inputArgs("h264.h264"))
 	data := e2e.Read(t, plain)

@@ -59,7 +59,7 @@ func TestConvertedFormats(t *testing.T) {
 	}
 }
 
-// Samples of more than 8 bits keep them all where nothing is filtered, in silence.
+// Unfiltered samples of more than 8 bits keep all bits, without a message.
 func TestDepth(t *testing.T) {
 	for _, c := range []struct{ pf, codec, ending, as string }{
 		{"yuv420p10le", "ffv1", "mkv", "yuv420p10le"}, {"yuv422p9le", "ffv1", "mkv", "yuv422p9le"}, {"yuv444p12le", "ffv1", "mkv", "yuv444p12le"},
@@ -86,8 +86,8 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// Pictures without colour stay so in every codec that has them; others get chroma without colour,
-// and lose nothing of luma.
+// Pictures without colour stay so in every codec that supports it. Others add neutral chroma and
+// keep luma exactly.
 func TestColourless(t *testing.T) {
 	for _, c := range []struct{ pf, args, ending, want, as string }{
 		{"gray", "--codec h264 --crf 0", "mp4", "yuvj420p", "gray"}, // 4:0:0, which FFmpeg decodes so
@@ -125,7 +125,7 @@ func TestColourless(t *testing.T) {
 	}
 }
 
-// RGB stays RGB, at its depth, in every codec that has it; other codecs name the change.
+// RGB stays RGB, at its depth, in every codec that has it. Others report the change.
 func TestPlanarRGB(t *testing.T) {
 	const lossless = "--codec hevc --encoder-params lossless=1"
 	for _, c := range []struct{ pf, args, ending, want string }{
@@ -158,7 +158,7 @@ func TestPlanarRGB(t *testing.T) {
 }
 
 // A ramp in steps of one level of 10 bits keeps its levels and the width of its bands with every
-// filter, and its levels in H.264, too. In 8 bits it is dithered.
+// filter, and its levels in H.264 as well. In 8 bits it is dithered.
 func TestRamp(t *testing.T) {
 	e2e.Start(t, false)
 	const levels, width = 100, 8 * 100
@@ -233,7 +233,7 @@ func TestColourTags(t *testing.T) {
 	}
 }
 
-// Full-range video keeps its brightness and says that it is full range.
+// Full-range video keeps its brightness and its full-range tag.
 func TestFullRange(t *testing.T) {
 	for _, to := range containers() {
 		t.Run(to, func(t *testing.T) {
@@ -284,7 +284,7 @@ func TestRotationAndAspect(t *testing.T) {
 }
 
 // turnTrack writes a turn by 90 degrees into the matrix of an MP4 file's first track. Versions of
-// ffmpeg differ in how they are told to.
+// ffmpeg differ in the option for it.
 func turnTrack(t *testing.T, mp4 []byte) {
 	t.Helper()
 	at := bytes.Index(mp4, []byte("tkhd"))
@@ -434,8 +434,8 @@ func fieldsOf(f frame) string {
 	return "bottom"
 }
 
-// Interlaced and progressive pictures of one video are filtered and coded as what they are,
-// whichever come first, and where the codec cannot, that is named, once.
+// Interlaced and progressive pictures of one video are each filtered and coded as their kind, in
+// any order. A codec that cannot do that causes one warning.
 func TestMixedFields(t *testing.T) {
 	parts := map[string]string{}
 	for name, args := range map[string]string{
@@ -507,8 +507,7 @@ func TestMixedFieldsWhole(t *testing.T) {
 	}
 }
 
-// What pictures say of the video may change: it does so in the output, or is named once, with the
-// time.
+// The output follows changes of the pictures' properties, or one warning gives the time.
 func TestStatedChanges(t *testing.T) {
 	e2e.Start(t, true)
 	var list []string
@@ -529,8 +528,8 @@ func TestStatedChanges(t *testing.T) {
 	}
 }
 
-// The edges that a container hides stay hidden where the output can hide them. Else they are shown,
-// which is named before.
+// The edges that a container hides stay hidden where the output can hide them. Otherwise a warning
+// precedes their display.
 func TestCrop(t *testing.T) {
 	e2e.Start(t, true)
 	data := e2e.Read(t, clip(t, "uncropped.mov", "-f lavfi -i testsrc2=s=96x64:r=25:d=0.2 "+h264+yuv+"-aspect 2:1"))
@@ -575,8 +574,8 @@ func withClap(file []byte, width, height uint32) []byte {
 	return slices.Insert(file, end, box...)
 }
 
-// Two fields of different flat colours stay flat: nothing of one gets into the other. Read as
-// progressive, they do mix, so the test can tell.
+// Two fields of different flat colours stay flat and do not mix. Read as progressive they mix, so
+// the test can detect it.
 func TestFieldsDoNotMix(t *testing.T) {
 	for _, h := range []int{64, 62, 66} {
 		t.Run(fmt.Sprint(h), func(t *testing.T) {
@@ -634,7 +633,7 @@ func TestFormatChanges(t *testing.T) {
 	}
 }
 
-// odd is a source of any size; those of lavfi round to even ones.
+// odd is a source of any size. lavfi rounds sizes to even ones.
 func odd(size, duration string) string {
 	var w, h int
 	fmt.Sscanf(size, "%dx%d", &w, &h)
@@ -804,7 +803,7 @@ func TestDefaultCodecTakesAnySize(t *testing.T) {
 				}
 				return
 			}
-			// ffmpeg before 7.1 shows all, later ones what the container shows.
+			// ffmpeg before 7.1 shows all, later ones only the container's crop.
 			shown := run(t, "ffmpeg", "-v", "quiet", "-nostdin", "-i", "file:"+out, "-vf", fmt.Sprintf("crop=%s:%s:0:0:exact=1", w, h), "-f", "rawvideo", "-pix_fmt", "gray", "pipe:1")
 			if x := psnr(shown, raw(t, src, "gray")); x < 30 {
 				t.Errorf("the pictures differ by %.1f dB", x)
@@ -819,7 +818,7 @@ func TestDefaultCodecTakesAnySize(t *testing.T) {
 	}
 }
 
-// Tags of the container that are not those of the pictures are named.
+// A message names tags of the container that differ from the pictures'.
 func TestColourConflict(t *testing.T) {
 	e2e.Start(t, true)
 	src := clip(t, "conflict.webm", "-f lavfi -i testsrc2=s=64x64:r=25:d=0.12 -pix_fmt yuv420p -c:v libvpx -colorspace bt709")

@@ -18,8 +18,8 @@ const (
 )
 
 // Graphs that change the times or the number of frames give the frames of ffmpeg -vf, from every
-// kind of clock, and sound stays where it was. Each job is one stream, and says so where parts were
-// asked for. Every two values of two lists meet once; VIDFILTER_TEST_ALL=1 runs the whole product.
+// kind of clock, and sound keeps its times. A job that is one stream reports it if parts were
+// requested. Every two values of two lists meet once. VIDFILTER_TEST_ALL=1 runs the whole product.
 func TestRetimed(t *testing.T) {
 	sources := []struct{ name, args string }{
 		{"edited.mp4", "-ss 0.5 " + retimeIn},
@@ -64,12 +64,12 @@ func TestRetimed(t *testing.T) {
 	}
 }
 
-// isRetimed holds a result to what ffmpeg makes of the frames that a job takes, to the millisecond
-// and the steps of the containers.
+// isRetimed compares a result with ffmpeg's for the frames that a job takes, to the millisecond and
+// the steps of the containers.
 func isRetimed(t *testing.T, in, out, graph, way string) {
 	t.Helper()
 	const exact = 0.0015
-	taken, shift := "null", 0.0 // the frames, and what the job takes off their times
+	taken, shift := "null", 0.0 // the frames, and the job's shift of their times
 	switch way {
 	case "--frames 21":
 		taken = "trim=end_frame=21"
@@ -116,8 +116,8 @@ func isRetimed(t *testing.T, in, out, graph, way string) {
 	}
 }
 
-// showing is what ffmpeg shows of a file: the times of its pictures and their rate, and the times
-// and sums of its pieces of sound.
+// showing is ffmpeg's view of a file: the times of its pictures and their rate, and the times and
+// sums of its pieces of sound.
 type showing struct {
 	video, times []float64
 	rate         float64

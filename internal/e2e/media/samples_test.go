@@ -7,8 +7,8 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// A filter that changes nothing (radius 0) and a lossless encoder give back the decoded samples
-// bit for bit: luma over all of 0 to 255, and chroma that no colour of RGB has.
+// A filter without effect (radius 0) and a lossless encoder give back the decoded samples bit for
+// bit: luma over all of 0 to 255, and chroma that no colour of RGB has.
 func TestLosslessKeepsBits(t *testing.T) {
 	for _, c := range []struct{ name, pf, args string }{
 		{"420", "yuv420p", "-c:v ffv1"}, {"420-odd", "yuv420p", "-vf crop=255:47:0:0:exact=1 -c:v ffv1"}, {"422", "yuv422p", "-c:v ffv1"},

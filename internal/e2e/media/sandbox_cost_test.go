@@ -13,7 +13,7 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// cost is what a run of the program takes, with its children.
+// cost is the time of a run of the program, with its children.
 type cost struct{ wall, cpu time.Duration }
 
 func costOf(t *testing.T, args ...string) cost {
@@ -37,9 +37,9 @@ func quartiles(values []float64) spread {
 
 func (s spread) String() string { return fmt.Sprintf("%.4g (%.4g to %.4g)", s.median, s.low, s.high) }
 
-// TestSandboxCost measures what the sandbox costs: the same job with and without it, in turns, as
-// many pairs as VIDFILTER_COST says. What else the machine does touches both of a pair alike, and
-// the median leaves out a pair that it does not. The job is VIDFILTER_COST_INPUT, or the sample.
+// TestSandboxCost measures the cost of the sandbox: the same job with and without it, in turns, in
+// VIDFILTER_COST pairs. Other load on the machine affects both runs of a pair, and the median drops
+// the pairs where it does not. The input is VIDFILTER_COST_INPUT, or the sample.
 func TestSandboxCost(t *testing.T) {
 	pairs, err := strconv.Atoi(os.Getenv("VIDFILTER_COST"))
 	if err != nil || pairs < 3 {
@@ -59,7 +59,7 @@ func TestSandboxCost(t *testing.T) {
 		for i := range pairs {
 			var c [2]cost
 			for k := range c {
-				which := (i + k) % 2 // the first of a pair takes turns, too
+				which := (i + k) % 2 // the first of a pair also alternates
 				c[which] = costOf(t, append(slices.Clone(args), []string{"off", "on"}[which])...)
 			}
 			for k, v := range [2][2]time.Duration{{c[0].wall, c[1].wall}, {c[0].cpu, c[1].cpu}} {

@@ -65,7 +65,7 @@ func TestDoctor(t *testing.T) {
 	}
 }
 
-// Commands that filter nothing say it, too.
+// Commands without a filter warn as well.
 func TestSandboxOffSaid(t *testing.T) {
 	in := clip(t, "h264.mp4", inputArgs("h264.mp4"))
 	cut := []string{"cut", "-i", in, "-o", output("mov"), "--part", segments(t, in, "--length", "0.3").ranges()[0]}
@@ -77,7 +77,7 @@ func TestSandboxOffSaid(t *testing.T) {
 	}
 }
 
-// The bits are the same with the sandbox and without it, around the CUDA test driver, too.
+// The bits are the same with and without the sandbox, also around the CUDA test driver.
 func TestSandboxModes(t *testing.T) {
 	offered(t)
 	in := clip(t, "h264.mp4", inputArgs("h264.mp4"))
@@ -128,7 +128,7 @@ func TestSandboxOfDriver(t *testing.T) {
 	}
 }
 
-// A crash of the process that decodes is an error, and leaves nothing.
+// A crash of the decoding process is an error and leaves no file.
 func TestCrashInside(t *testing.T) {
 	offered(t)
 	in, out := clip(t, "h264.mp4", inputArgs("h264.mp4")), output("mp4")

@@ -78,7 +78,7 @@ func listOf(t *testing.T, parts ...string) string {
 const (
 	joined = "-f lavfi -i testsrc2=s=96x64:r=25:d=3.6 -f lavfi -i sine=r=48000:d=3.6 "
 	keys   = "-c:v libx264 -preset fast -bf 3 -g 25 -pix_fmt yuv420p "
-	// open GOPs and everything that a file may say
+	// open GOPs and everything that a file can hold
 	chaptered = joined + "-i @join.srt -i @join.meta -map 0 -map 1 -map 2 -map_metadata 3 " + keys + "-x264-params open-gop=1 -c:a libopus"
 	lossless  = "--crf 0" // x264 makes no B-frames then
 	quickHEVC = "--codec hevc --preset ultrafast --encoder-params bframes=3:b-pyramid=1"
@@ -283,7 +283,7 @@ func TestNotCut(t *testing.T) {
 	}
 }
 
-// Parts that are wrong, or do not go together, leave nothing.
+// Wrong or mismatched parts leave no output.
 func TestWrongParts(t *testing.T) {
 	e2e.Start(t, false)
 	src := clip(t, "join-closed.mp4", joined+keys+"-c:a aac")

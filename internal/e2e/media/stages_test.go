@@ -20,7 +20,7 @@ func TestStagesBesideFFmpeg(t *testing.T) {
 	deep := clip(t, "stages-deep.mkv", "-f lavfi -i testsrc2=s=192x144:r=25:d=0.4 -c:v ffv1 -pix_fmt yuv422p10le")
 	rgb := clip(t, "stages-rgb.mkv", "-f lavfi -i testsrc2=s=192x144:r=25:d=0.4 -c:v ffv1 -pix_fmt gbrp")
 	tape := clip(t, "stages-tape.mkv", "-f lavfi -i testsrc2=s=192x144:r=50:d=0.6 -vf interlace,setfield=tff -c:v ffv1 -pix_fmt yuv420p")
-	// FFmpeg's releases differ in the first and last field, which have none before or after them.
+	// FFmpeg's releases differ in the first and last field, which lack a neighbour.
 	skipped := map[string]int{tape: 2 * 192 * 144 * 3 / 2}
 	inner := func(in string, samples []byte) []byte { return samples[skipped[in] : len(samples)-skipped[in]] }
 	for _, c := range []struct{ in, with, graph, pixels string }{
@@ -180,8 +180,8 @@ func TestStagesRefused(t *testing.T) {
 	}
 }
 
-// Tiny pictures, those of odd sizes, a single frame of two fields, and a video that becomes
-// interlaced after frames that are not, as its header says of all.
+// Tiny pictures, odd sizes, a single frame of two fields, and a video with a progressive header and
+// interlaced frames after progressive ones.
 func TestStagesOfOddVideos(t *testing.T) {
 	e2e.Start(t, false)
 	tiny := clip(t, "stages-tiny.nut", odd("8x6", "0.12")+"-pix_fmt yuv420p -c:v rawvideo")

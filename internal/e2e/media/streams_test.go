@@ -108,7 +108,7 @@ func TestMatroskaKeepsEverything(t *testing.T) {
 	var fonts [2]string
 	for i, f := range []string{src, out} {
 		font := output("ttf")
-		// It wants an output, too, and complains that it writes nothing there.
+		// ffmpeg also requires an output. Its error is ignored.
 		_ = exec.Command("ffmpeg", "-v", "quiet", "-nostdin", "-y", "-dump_attachment:t:0", font, "-i", f).Run()
 		data := e2e.Read(t, font)
 		fonts[i] = string(data)
@@ -489,7 +489,7 @@ func TestWebVTT(t *testing.T) {
 	}
 }
 
-// A track of sound without a packet is named where MP4 leaves it out, and is no loss.
+// MP4 leaves out a track of sound without packets, with a message and without a loss.
 func TestEmptyTrack(t *testing.T) {
 	e2e.Start(t, false)
 	src := clip(t, "empty-track.mkv", both+h264+yuv+"-c:a aac -bsf:a noise=drop=1")

@@ -109,7 +109,7 @@ func sameSync(t *testing.T, src, to, args string) {
 	case "mkv":
 		tolerance = 0.001 + 1e-6 // milliseconds, rounded for each of the two streams
 	case "ts":
-		tolerance = 1./90000 + 1e-6 // likewise
+		tolerance = 1./90000 + 1e-6 // the same at 90 kHz
 	}
 	a, b := probe(t, src), probe(t, out)
 	if x, y := a.kind("audio"), b.kind("audio"); len(x) > 0 && len(y) > 0 && x[0].Codec != y[0].Codec {
@@ -129,7 +129,7 @@ func sameSync(t *testing.T, src, to, args string) {
 
 // A transport stream whose clock starts anew in the middle is one film all the same, and whole.
 func TestClockJumps(t *testing.T) {
-	// start of the second half; the first starts at 900
+	// start of the second half (the first starts at 900)
 	for _, offset := range []float64{3, 881, 892, 896, 899, 900.5, 1000, 7000} {
 		t.Run(fmt.Sprintf("by %g s", offset-901), func(t *testing.T) {
 			e2e.Start(t, offset == 3 || offset == 900.5)
@@ -333,7 +333,7 @@ func TestBroadcasts(t *testing.T) {
 	}
 }
 
-// A stream that begins too late to be a track is named, and its loss is damage.
+// A stream that begins too late to be a track is reported, and its loss is damage.
 func TestLateStream(t *testing.T) {
 	e2e.Start(t, true)
 	src := clip(t, "late-sound.mpg", "-f lavfi -i testsrc2=s=64x48:r=25:d=13 -itsoffset 12 -f lavfi -i sine=d=1 -c:v mpeg2video -c:a mp2")

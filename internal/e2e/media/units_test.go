@@ -13,8 +13,8 @@ import (
 	"vidfilter/internal/units/unitstest"
 )
 
-// described returns a plain HEVC stream of 10 bits, with pictures in another order than they are
-// shown in, each of which has a unit of each kind.
+// described returns a plain 10-bit HEVC stream with reordered pictures. Each picture has a unit of
+// each kind.
 func described(t *testing.T) string {
 	t.Helper()
 	data, err := os.ReadFile(clip(t, "bare.hevc", "-f lavfi -i testsrc2=s=96x64:r=25:d=3.6 -pix_fmt yuv420p10le -c:v libx265 -preset ultrafast "+
@@ -44,8 +44,8 @@ func unitsIn(t *testing.T, path, codec string) map[string]int {
 	return count
 }
 
-// What pictures carry is in the output of every encoder with its picture, as other programs see,
-// whether a job is whole or in parts.
+// Every encoder's output carries the data of each picture, as other programs confirm, in whole jobs
+// and in parts.
 func TestPicturesCarryUnits(t *testing.T) {
 	for _, c := range []struct{ codec, to string }{{"h264", "mp4"}, {"hevc", "mkv"}, {"av1", "mp4"}} {
 		t.Run(c.codec, func(t *testing.T) {
@@ -76,14 +76,14 @@ func TestPicturesCarryUnits(t *testing.T) {
 	}
 }
 
-// seen are words by which ffprobe 5.1 tells what frames carry.
+// seen are ffprobe 5.1's words for the data of frames.
 var seen = map[string][]string{
 	"h264": {"Closed Captions", "Active format", "SMPTE 12-1 timecode", "10:20:30"},
 	"hevc": {"Closed Captions", "SMPTE2094-40", "SMPTE 12-1 timecode", "Mastering display", "Content light", "Dolby Vision RPU", "10:20:30"},
 	"av1":  {"Mastering display", "Content light"},
 }
 
-// unitsInParts filters a file in parts and whole, and compares what the pictures carry.
+// unitsInParts filters a file in parts and whole, and compares the data of the pictures.
 func unitsInParts(t *testing.T, src, said string) {
 	t.Helper()
 	c := segments(t, src, "--length", "1")

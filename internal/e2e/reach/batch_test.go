@@ -22,8 +22,8 @@ func jobFile(t *testing.T, dir, text string) string {
 }
 
 // TestBatchOfAddresses: a job file takes sources of a store by name, pattern and folder, and of a
-// web server by a signed address. No record, report or message holds a secret. A second run does
-// nothing, a source that has changed is filtered again, and nothing is left in the work folder.
+// web server by a signed address. Records, reports and messages hold no secret. A second run does
+// no work, a changed source is filtered again, and the work folder ends up empty.
 func TestBatchOfAddresses(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)
@@ -86,8 +86,8 @@ func modTime(t *testing.T, name string) string {
 	return i.ModTime().String()
 }
 
-// TestBatchToStore: outputs go to a store and appear when they are complete. A second run does
-// nothing, and a file of another is not replaced.
+// TestBatchToStore: outputs go to a store and appear when they are complete. A second run does no
+// work, and a foreign file is not replaced.
 func TestBatchToStore(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)

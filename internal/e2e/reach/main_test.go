@@ -128,8 +128,8 @@ func start(t *testing.T, dir string, env []string, args ...string) *run {
 	return &run{e2e.Begin(t, cmd), t, temp}
 }
 
-// wants fails the test unless the program ends with a code, having said some words and no secret,
-// and leaves no temporary file.
+// wants fails the test unless the program ends with the code, prints the words and no secret, and
+// leaves no temporary file.
 func (r *run) wants(code int, words ...string) {
 	r.t.Helper()
 	if got := r.Wait(); got != code {

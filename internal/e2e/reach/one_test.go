@@ -20,8 +20,8 @@ func certificate(s *httptest.Server) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
 }
 
-// TestStored: a file goes from a store to a store as from disk to disk, in the sandbox and without
-// it, and replaces no other unless it is told to.
+// TestStored: a file goes from a store to a store as from disk to disk, with and without the
+// sandbox, and replaces another only with -y.
 func TestStored(t *testing.T) {
 	t.Parallel()
 	s := newStore(t)

@@ -1,4 +1,4 @@
-// Package stage tests what a new filter needs: this file is one, whole.
+// Package stage tests the interface for filters: this file is a whole filter.
 package stage
 
 import (
