@@ -39,9 +39,9 @@ const (
 	chromedp = "github.com/chromedp"
 )
 
-// rule describes the packages of one folder: its line in ARCHITECTURE.md, and what they may import
-// beside the standard library. Packages of this module are named by their folder, others by their
-// path (and all below it), cgo as "C".
+// rule describes the packages of one folder: its line in ARCHITECTURE.md, and the imports allowed
+// beside the standard library. Packages of this module are given by folder, others by path (with
+// all below it), cgo as "C".
 type rule struct {
 	folder  string // "x/..." is x and everything below it
 	what    string
@@ -368,8 +368,7 @@ func ruleFor(folder string) (rule, bool) {
 	return rules[i], true
 }
 
-// within says whether a folder is that of a pattern, or lies below it if the pattern ends in
-// "...".
+// within reports whether a folder matches a pattern, or lies below it if the pattern ends in "...".
 func within(folder, pattern string) bool {
 	base, below := strings.CutSuffix(pattern, "...")
 	if !below {
@@ -414,7 +413,7 @@ type source struct {
 	test         bool
 }
 
-// sources returns the Go files of the module, whatever their build tags.
+// sources returns the Go files of the module, for all build tags.
 func sources(t *testing.T) (all []source) {
 	t.Helper()
 	err := filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
@@ -459,7 +458,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// TestRulesAreUsed finds rules without a package, and imports that a rule allows and nothing uses.
+// TestRulesAreUsed finds rules without a package, and allowed imports without a use.
 func TestRulesAreUsed(t *testing.T) {
 	all := sources(t)
 	for _, r := range rules {

@@ -75,8 +75,8 @@ func centred(s string) string {
 	return strings.TrimRight(strings.Repeat(" ", 4+(width-len([]rune(s)))/2)+s, " ") + "\n"
 }
 
-// roomImports returns what the rooms of the program import of each other. Tests, and packages for
-// tests only, are left out, as are the packages of undrawn.
+// roomImports returns the rooms that each room of the program imports. Tests, packages for tests
+// only and the packages of undrawn are left out.
 func roomImports(all []source) map[string][]string {
 	drawn := map[string][]string{}
 	for _, s := range all {
@@ -112,7 +112,7 @@ func roomOf(folder string) (room string, ok bool) {
 // undrawn packages are programs that write files of the project, and drawn scenes.
 var undrawn = []string{"kernels/mkptx", "interlace/learn", "internal/licenses/gather", "samples/gen", "samples/scene", ".ci"}
 
-// A drawing has each room once, above what it imports, and rooms of a circle together.
+// A drawing has each room once, above its imports, and rooms of an import cycle together.
 func TestLayered(t *testing.T) {
 	got := layered(map[string][]string{"app": {"lib", "util"}, "lib": {"twin"}, "twin": {"lib", "util"}, "util": nil})
 	var rows []string

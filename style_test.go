@@ -59,7 +59,7 @@ var oddWords = []struct {
 	{"a semicolon between sentences", regexp.MustCompile(`; (it|its|they|this|these|the|then|there|so|both|others?) `), 0.7, 0.7},
 }
 
-// notProse is what a Markdown file has beside prose: code, targets of links, generated tables.
+// notProse matches the code, link targets and generated tables of a Markdown file.
 var notProse = regexp.MustCompile("(?ms)<!-- The table is written by.*?<!-- end of the table -->|^```.*?^```|^    [^\n]*$|`[^`]*`|\\]\\([^)]*\\)")
 
 var aWord = regexp.MustCompile(`[A-Za-z][A-Za-z'-]*`)

@@ -43,7 +43,7 @@ func (w work) want(v Verdict, reason string) Finding {
 	return f
 }
 
-// older checks the verdict of version 2.0 on what version 1.0 has left.
+// older checks the verdict of version 2.0 on files left by version 1.0.
 func (w work) older(remake bool, v Verdict, reason string) Finding {
 	w.Helper()
 	f, err := Check(w.root, w.item, Program{"2.0", remake})
@@ -298,7 +298,7 @@ func TestFinishRefused(t *testing.T) {
 	}
 }
 
-// Damaged records count as none, and never stop anything.
+// Damaged records count as missing, and never stop a batch.
 func TestDamagedRecords(t *testing.T) {
 	w := newWork(t)
 	w.finish("result")

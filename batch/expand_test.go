@@ -26,8 +26,8 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// Links are followed, but not in circles or upwards. A file with a name of its own keeps it, and
-// none is taken twice.
+// Links are followed, but not in circles or upwards. Each file is taken once, by its own name if
+// that is in the folder.
 func TestLinks(t *testing.T) {
 	dir := tree(t, "in/a/x.mkv", "in/z.mkv", "else/y.mkv", "single.mkv")
 	e2e.Must(t, os.Symlink("../..", filepath.Join(dir, "in/a/above")))

@@ -32,7 +32,7 @@ func TestFingerprint(t *testing.T) {
 	for _, c := range []struct {
 		what string
 		size int
-		at   int // of a byte that is set; -1 for none
+		at   int // offset of a byte to set, or -1
 		time time.Time
 	}{
 		{"plain", len(data), -1, at}, {"first", len(data), 0, at}, {"middle", len(data), len(data) / 2, at}, {"last", len(data), len(data) - 1, at},
@@ -63,7 +63,7 @@ func TestFingerprint(t *testing.T) {
 	}
 }
 
-// A file that is shorter than its size said is being written.
+// A file shorter than its reported size is still being written.
 func TestFingerprintOfChanging(t *testing.T) {
 	if _, err := digestOf(bytes.NewReader(make([]byte, 100)), 200); !errors.Is(err, ErrChanging) {
 		t.Errorf("got %v", err)

@@ -58,7 +58,7 @@ func testOwn() *pflag.FlagSet {
 	return fs
 }
 
-// put writes a file of which the content is its text.
+// put writes text to a file and returns its name.
 func put(t testing.TB, text string, path ...string) string {
 	t.Helper()
 	name := filepath.Join(path...)

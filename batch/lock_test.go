@@ -187,7 +187,7 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// wantWhole counts the outputs and checks that none is partial or was replaced.
+// wantWhole counts the outputs and checks that each is complete and was never replaced.
 func wantWhole(t *testing.T, dir string, inodes map[string]inode) (n int) {
 	t.Helper()
 	for i := range killItems {

@@ -89,7 +89,7 @@ func TestTemplateRefused(t *testing.T) {
 	}
 }
 
-// Whatever is typed, an output stays below the root, and its name is no option.
+// Any template gives an output below the root, with a name that is no option.
 func FuzzTemplate(f *testing.F) {
 	f.Add("{dir}/{index:04}-{stem}.clean{ext}", "a.avi", "x/../..", true)
 	f.Add("{{}}{name}.mkv", "-x", "", false)

@@ -20,7 +20,7 @@ type watching struct {
 	now      time.Time
 	problems int
 	left     []string
-	stay     bool // what Left answers
+	stay     bool // the result of Left
 }
 
 func newWatching(t *testing.T, dir string) *watching {
@@ -113,7 +113,7 @@ func TestWatchLeft(t *testing.T) {
 	}
 }
 
-// After a mount was away, nothing counts as new.
+// The files of a mount that returns are not new.
 func TestWatchAway(t *testing.T) {
 	base := tree(t, "in/a.mkv")
 	dir, away := filepath.Join(base, "in"), filepath.Join(base, "away")

@@ -24,7 +24,7 @@ type clock struct{ now time.Time }
 
 func (c *clock) at(seconds float64) { c.now = begin.Add(time.Duration(seconds * float64(time.Second))) }
 
-// testScreen returns a screen that shows nothing until it is flushed.
+// testScreen returns a screen that stays empty until it is flushed.
 func testScreen(w io.Writer, mode string) *terminal.Screen {
 	c := terminal.NewScreen(terminal.Stdio{Err: w}, terminal.ScreenOptions{Progress: mode, Patient: true})
 	c.Mode = mode
@@ -161,7 +161,7 @@ func TestMoreJobsThanRows(t *testing.T) {
 	}
 }
 
-// played shows the output on a screen, as far as a Display needs.
+// played returns the rows that a terminal shows for a Display's output.
 func played(s string) []string {
 	rows, y := []string{""}, 0
 	for s != "" {
@@ -382,7 +382,7 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// stopped is a terminal that accepts nothing until it is freed.
+// stopped is a terminal whose writes block until it is freed.
 type stopped struct {
 	bytes.Buffer
 	free chan struct{}

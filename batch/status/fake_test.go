@@ -32,7 +32,7 @@ type fake struct {
 	known     map[string]queue.Status
 	cancelled []string
 	asked     int
-	held      string // why the worker takes nothing
+	held      string // why the worker takes no tasks
 	broken    error
 }
 

@@ -14,8 +14,8 @@ import (
 	"vidfilter/batch/tally"
 )
 
-// FuzzRequests sends anything to the page of a queue: no answer shows markup of a job's, JSON is
-// valid, names from elsewhere are refused, and nothing changes without the token.
+// FuzzRequests sends arbitrary requests to the page of a queue: no answer shows markup from a job,
+// JSON is valid, requests from other sites are refused, and changes need the token.
 func FuzzRequests(f *testing.F) {
 	const token = "a token"
 	retried := 0

@@ -123,7 +123,7 @@ func TestHeadersAndMethods(t *testing.T) {
 	}
 }
 
-// A page of another site whose name points here gets nothing.
+// Requests for another site's host name are refused, as in DNS rebinding.
 func TestRebinding(t *testing.T) {
 	s := newSite(t, Options{Hosts: []string{"status.example.com"}, Token: "t"})
 	for host, want := range map[string]int{
@@ -460,7 +460,7 @@ func TestWords(t *testing.T) {
 	wellFormed(t, b.String())
 }
 
-// A queue that accepts nothing is not healthy, but its process is alive.
+// A queue with a full disk is not healthy, but its process is alive.
 func TestHealth(t *testing.T) {
 	var ill atomic.Bool
 	s := newSite(t, Options{Health: func() error {
@@ -508,7 +508,7 @@ func TestBadResults(t *testing.T) {
 	}
 }
 
-// A worker that takes nothing shows in the metrics, in the list and on the page.
+// A held worker shows in the metrics, in the list and on the page.
 func TestHeldWorker(t *testing.T) {
 	s := newSite(t, Options{})
 	s.f.mu.Lock()
@@ -523,7 +523,7 @@ func TestHeldWorker(t *testing.T) {
 	}
 }
 
-// Wrong tokens are answered late and told; a right one, and what probes ask, is not late.
+// Wrong tokens are reported, and delayed after the third. Right tokens and probes are not delayed.
 func TestWrongTokens(t *testing.T) {
 	told := make(chan string, 9)
 	s := newSite(t, Options{Token: "right", Private: true, Tell: func(line string) { told <- line }})

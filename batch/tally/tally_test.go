@@ -192,8 +192,8 @@ func TestRepeated(t *testing.T) {
 	}
 }
 
-// The queue counts a part as finished before or after its worker releases it: nothing is counted
-// twice or goes back.
+// The queue counts a part as finished before or after its worker releases it: frames are neither
+// counted twice nor lost.
 func TestOrderOfNews(t *testing.T) {
 	last := at("part-0000", 100, 100, 10)
 	other := at("part-0001", 20, 100, 10)
@@ -261,7 +261,7 @@ func TestComesBack(t *testing.T) {
 	}
 }
 
-// A note without counts takes nothing back. A task that was put back starts over, though no
+// A note without counts leaves the progress unchanged. A postponed task starts over, though no
 // attempt was counted.
 func TestNotesAndPostponed(t *testing.T) {
 	a := New(Options{})
@@ -507,7 +507,7 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// Totals count jobs that are forgotten, of which nothing else is kept.
+// Totals still count forgotten jobs, whose other data is gone.
 func TestForget(t *testing.T) {
 	all, some := New(Options{Keep: 2}), New(Options{Keep: 2})
 	now := 0.0

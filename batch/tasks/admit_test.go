@@ -55,7 +55,7 @@ func named(name string) queue.Task {
 	return queue.Task{Name: name, Kind: kind}
 }
 
-// A machine does jobs in its shared folder, parts that come through the store, and nothing else.
+// A machine does only jobs in its shared folder and parts that come through the store.
 func TestAdmit(t *testing.T) {
 	shared, elsewhere, work := t.TempDir(), t.TempDir(), t.TempDir()
 	for _, dir := range []string{shared + "/in", shared + "/out", elsewhere + "/b"} {
@@ -118,7 +118,7 @@ func moved(s Spec, from, to string) Spec {
 	return s
 }
 
-// A batch does its own jobs as submitted, whatever the queue's records say.
+// A batch does its own jobs as submitted, even if the queue's records differ.
 func TestAdmitOwn(t *testing.T) {
 	root := t.TempDir()
 	own, spec := honest(root)

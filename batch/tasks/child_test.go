@@ -21,7 +21,7 @@ import (
 	"vidfilter/internal/machine"
 )
 
-// TestMain lets the test binary act as the program; the environment says how.
+// TestMain lets the test binary act as the program, according to VIDFILTER_PLAY.
 func TestMain(m *testing.M) {
 	if play := os.Getenv("VIDFILTER_PLAY"); play != "" {
 		os.Exit(plays[play]())
@@ -178,7 +178,7 @@ func TestGate(t *testing.T) {
 	<-held
 }
 
-// A machine whose disk stays full takes nothing, and gives back what others may do.
+// A machine whose disk stays full takes no tasks, and returns those that others may do.
 func TestGivesBack(t *testing.T) {
 	for _, c := range []struct {
 		site string
@@ -329,8 +329,8 @@ func TestLimitMemory(t *testing.T) {
 	}
 }
 
-// FuzzLines reads anything that a child may say, whole and in pieces: what is understood does not
-// depend on how it was written, no count is negative, and memory has a bound.
+// FuzzLines reads arbitrary output of a child, whole and in pieces: the result does not depend on
+// the pieces, no count is negative, and memory has a bound.
 func FuzzLines(f *testing.F) {
 	for _, s := range []string{
 		"vidfilter: no GPU\n{\"type\":\"progress\",\"frame\":7,\"total\":50,\"fps\":2.5,\"size\":1000}\n",
@@ -347,7 +347,7 @@ func FuzzLines(f *testing.F) {
 	})
 }
 
-// heard is what was understood of a child.
+// heard is the parsed output of a child.
 type heard struct {
 	last string
 	seen []queue.Progress

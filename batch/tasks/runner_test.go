@@ -161,7 +161,7 @@ func runnerFor(t *testing.T, dir, source, play string) (*Runner, queue.Job) {
 	return &Runner{Program: player(play), Sites: []string{"here"}, Own: func(string) (queue.Job, bool) { return job, true }}, job
 }
 
-// An unverified output is kept if there is no other, and replaces none.
+// An unverified output is kept only if it replaces no file.
 func TestUnverifiedReplacesNothing(t *testing.T) {
 	for _, there := range []bool{false, true} {
 		dir := t.TempDir()
@@ -182,8 +182,8 @@ func TestUnverifiedReplacesNothing(t *testing.T) {
 	}
 }
 
-// A slot that finds no session of NVENC rests, says so, and leaves its task for later: it does not
-// go through the list.
+// A slot without a free NVENC session reports it, rests and postpones its task: it does not go
+// through the list.
 func TestRestsWithoutSession(t *testing.T) {
 	dir := t.TempDir()
 	restTime = 50 * time.Millisecond

@@ -70,7 +70,7 @@ func failed(f queue.Failure) queue.Status {
 	return queue.Status{State: queue.Failed, Reason: "why", Failure: f}
 }
 
-// session returns a session with one item in a new folder; its source may be missing.
+// session returns a session with one item in a new folder. Its source may be missing.
 func session(t *testing.T, e queue.Engine, there bool) (*Session, func(context.Context) (batch.Item, bool), string) {
 	dir := t.TempDir()
 	source := filepath.Join(dir, "a.mkv")
@@ -91,7 +91,7 @@ func each(items []batch.Item) func(context.Context) (batch.Item, bool) {
 	}
 }
 
-// Only a failure with one of our codes starts a job over, whatever its reason says.
+// Only a failure with one of our codes starts a job over, regardless of its reason.
 func TestSessionRenews(t *testing.T) {
 	for name, c := range map[string]struct {
 		failure queue.Failure
@@ -108,7 +108,7 @@ func TestSessionRenews(t *testing.T) {
 				q := newFakeQueue(func(n int, _ queue.Job) []queue.Status {
 					if n == 1 {
 						s := failed(c.failure)
-						s.Reason = batch.ErrSourceChanged.Error() // text decides nothing
+						s.Reason = batch.ErrSourceChanged.Error() // text has no effect
 						return []queue.Status{s}
 					}
 					return []queue.Status{failed(queue.Failure{})}
@@ -272,7 +272,7 @@ func (q *strict) Finish(_ context.Context, id string, result json.RawMessage) er
 	return err
 }
 
-// The latest job of an output goes on, whatever its ID says, if it is the credential's.
+// The latest job of an output is continued if it is the credential's, regardless of its ID.
 func TestOwnJobs(t *testing.T) {
 	at := time.Now()
 	got, err := OwnJobs(t.Context(), listed{all: []queue.Status{
@@ -286,7 +286,7 @@ func TestOwnJobs(t *testing.T) {
 	}
 }
 
-// listed is a queue in which nothing changes.
+// listed is a queue that never changes.
 type listed struct {
 	queue.Engine
 	all []queue.Status

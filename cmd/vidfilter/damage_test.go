@@ -19,7 +19,7 @@ const damageLimit = time.Minute
 var damagedClips = []struct {
 	name string
 	args []string
-	told bool // the container says how much there is, so a loss must be noticed
+	told bool // the container has the length, so a loss must be noticed
 }{
 	{"front.mp4", []string{"-c:v", "libx264", "-preset", "fast", "-g", "10", "-c:a", "aac", "-movflags", "+faststart"}, true},
 	{"end.mp4", []string{"-c:v", "libx264", "-preset", "fast", "-g", "10", "-c:a", "aac"}, true},

@@ -8,7 +8,7 @@ import (
 	"vidfilter/gpu"
 )
 
-// A GPU's line lists its codecs, each with all depths and chroma formats, or why there is none.
+// A GPU's line lists its codecs, each with all depths and chroma formats, or why it has no codec.
 func TestDescribeCoding(t *testing.T) {
 	small, large := gpu.Caps{Engines: 2, Width: 4096, Height: 4096}, gpu.Caps{Engines: 2, Width: 8192, Height: 8192}
 	for _, c := range []struct {

@@ -12,7 +12,7 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// doctor --nvenc tests each codec and format that the GPU has, and reports what fails.
+// doctor --nvenc tests each codec and format that the GPU has, and reports failures.
 func TestDoctorNVENC(t *testing.T) {
 	if e2e.Sanitized {
 		t.Skip("sanitizers and the sandbox do not go together")

@@ -125,7 +125,7 @@ func TestRecordStdinSound(t *testing.T) {
 	const rate = 48000
 	begin := time.Now()
 	piece := make([]byte, rate/50*4)
-	for n := range 100 { // 2 s in pieces of 20 ms, of which every 25th begins a beep of 5
+	for n := range 100 { // 2 s in pieces of 20 ms, with a beep of 5 pieces every 25
 		time.Sleep(time.Until(begin.Add(time.Duration(n+1) * 20 * time.Millisecond)))
 		for i := range rate / 50 {
 			x := int16(0)

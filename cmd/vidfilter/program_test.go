@@ -208,7 +208,7 @@ func TestEarlySignal(t *testing.T) {
 	}
 }
 
-// wantAudioInStep allows a tenth of a second: a packet of sound is 23 ms, and none is cut in two.
+// wantAudioInStep allows a tenth of a second: a packet of sound is 23 ms, and is never split.
 func wantAudioInStep(t *testing.T, file string) {
 	t.Helper()
 	end := map[string]float64{}
@@ -222,8 +222,8 @@ func wantAudioInStep(t *testing.T, file string) {
 	}
 }
 
-// TestSignalsLeaveNothing: a second signal leaves nothing, and neither does SIGQUIT, at once and
-// without a dump.
+// TestSignalsLeaveNothing: a second signal leaves no file, and SIGQUIT ends at once without a file
+// or a dump.
 func TestSignalsLeaveNothing(t *testing.T) {
 	shortSkip(t)
 	t.Parallel()
@@ -258,8 +258,8 @@ func TestKilledRunIsCleanedUpByTheNext(t *testing.T) {
 	wantOnly(t, dir, "out.mp4")
 }
 
-// TestSignalAtASilentPipe: if the pipe delivers too little for a frame nothing is left.
-// Complete frames are kept, and missing data is no damage.
+// TestSignalAtASilentPipe: complete frames are kept, less than a frame leaves no file, and missing
+// data is no damage.
 func TestSignalAtASilentPipe(t *testing.T) {
 	t.Parallel()
 	head := e2e.Read(t, committedSample(t))
@@ -303,7 +303,7 @@ func signalAtASilentPipe(t *testing.T, data []byte, named bool) {
 	}
 }
 
-// TestSignalsEndAStuckWrite: nobody reads the pipe that the program writes to.
+// TestSignalsEndAStuckWrite writes to a pipe that is never read.
 func TestSignalsEndAStuckWrite(t *testing.T) {
 	shortSkip(t)
 	t.Parallel()
@@ -342,7 +342,7 @@ func TestReaderLeavesInTheMiddle(t *testing.T) {
 	}
 }
 
-// What the shell hands over: descriptors by any name, names of any bytes, and limits on memory.
+// The program accepts descriptors by any name, file names of any bytes, and memory limits.
 func TestShell(t *testing.T) {
 	shortSkip(t)
 	t.Parallel()
@@ -376,7 +376,7 @@ func TestFileSizeLimit(t *testing.T) {
 	shortSkip(t)
 	t.Parallel()
 	dir := t.TempDir()
-	const name = "o\n.mkv" // must come back as such, not as that of the temporary file
+	const name = "o\n.mkv" // the error must have this name, not the temporary file's
 	old := []byte("an old file")
 	e2e.Must(t, os.WriteFile(filepath.Join(dir, name), old, 0o600))
 	p := programIn(t, dir, "sh", "-c", `ulimit -f 100; exec vidfilter "$@"`, "sh", "-i", longClip(t), "-o", name, "-y")

@@ -160,8 +160,8 @@ func scriptDriver(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(testdriver.Variable, strings.Join(args, ""))
 }
 
-// scriptPictures is pictures HASHES FILE [OPTIONS...]: it writes a hash of every picture as
-// decoded by the ffmpeg program. OPTIONS, such as -t, are those of ffmpeg's output.
+// scriptPictures is pictures HASHES FILE [OPTIONS...]: it writes a hash of every picture as decoded
+// by the ffmpeg program. OPTIONS, such as -t, are ffmpeg's output options.
 func scriptPictures(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: pictures hashes file [ffmpeg options]")
@@ -205,8 +205,8 @@ func scriptSmaller(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// scriptJSONLines is jsonlines CODE: stderr of the last command is JSON alone, an object on each
-// line; the last one, and no other, is a done object with that exit code.
+// scriptJSONLines is jsonlines CODE: each line of the last command's stderr is a JSON object, and
+// only the last is a done object, with that exit code.
 func scriptJSONLines(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: jsonlines code")

@@ -173,8 +173,8 @@ func TestAlphaOfOtherFormats(t *testing.T) {
 	}
 }
 
-// All of one depth is all of another, pictures of another size get their alpha scaled, and where
-// there is none a picture is opaque.
+// Full opacity stays full at another depth, pictures of another size get their alpha scaled, and
+// pictures without alpha become opaque.
 func TestAlphaChanges(t *testing.T) {
 	full := blankPicture(t, astiav.FindPixelFormatByName("yuva420p"), 20, 10)
 	e2e.Must(t, SetAlpha(full, pipeline.Blank(pipeline.Format{Layout: pipeline.YUV420P, Width: 20, Height: 10}), full.PixelFormat()))

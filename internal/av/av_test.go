@@ -71,7 +71,7 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
-// TestAgain: what is read once is not in the properties of a second picture, the rest is.
+// TestAgain: the properties of a second picture lack those that are read once and keep the rest.
 func TestAgain(t *testing.T) {
 	f := astiav.AllocFrame()
 	defer f.Free()

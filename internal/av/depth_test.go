@@ -8,7 +8,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Samples of every layout get another depth as the definition says, and come back as they were.
+// Samples of every layout change depth by the definition, and come back as they were.
 func TestRequantise(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, base := range pipeline.Layouts() {
@@ -76,7 +76,7 @@ func checkRequantised(t *testing.T, dst, src *pipeline.Frame) {
 			if is.Depth > was.Depth {
 				add = 0.5
 			}
-			// Both sides of a step are right where the sum is a sample but for the last digits.
+			// Near a whole number, both sides of the rounding step are right.
 			if low, high := int(exact+add-1e-3), int(exact+add+1e-3); got[x] < min(low, whole) || got[x] > min(high, whole) {
 				t.Fatalf("%v to %v, full %v: %d becomes %d, want %d", src.Layout, dst.Layout, src.FullRange, v, got[x], high)
 			}

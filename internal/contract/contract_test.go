@@ -10,7 +10,7 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// Whatever one process writes, the other reads back.
+// A message between processes is read back as written.
 func TestDoneRoundTrip(t *testing.T) {
 	psnr, equal := Number(40.5), Number(math.Inf(1))
 	d := Done{
@@ -57,7 +57,7 @@ func TestFilters(t *testing.T) {
 	}
 }
 
-// A difference says what it is about, and only a loss of which nothing told is a loss.
+// A difference names its item, and only a loss that was not announced counts.
 func TestDifferences(t *testing.T) {
 	all := []Difference{
 		{Item: "video", Property: "depth", From: "10 bits", To: "8 bits", Lost: true},

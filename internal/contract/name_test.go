@@ -14,7 +14,7 @@ func TestNamesKeepTheirBytesInJSON(t *testing.T) {
 		{"\xff\xfe", `"\udcff\udcfe"`},
 		{`\udce4`, `"\\udce4"`},
 		{"\U0001f9c0\x80", `"🧀\udc80"`},
-		{"\xed\xb3\xa4", `"\udced\udcb3\udca4"`}, // UTF-8 of a surrogate is none
+		{"\xed\xb3\xa4", `"\udced\udcb3\udca4"`}, // a surrogate is invalid in UTF-8
 		{"\ufffd", `"�"`},
 	} {
 		b, err := json.Marshal(Name(c.name))

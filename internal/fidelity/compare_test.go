@@ -71,7 +71,7 @@ func TestCompareEveryProperty(t *testing.T) {
 	}
 }
 
-// Values that mean the same do not differ, and a value that says more is no loss.
+// Values with the same meaning do not differ, and a more detailed value is no loss.
 func TestCompareMeanings(t *testing.T) {
 	for _, c := range []struct {
 		kind          Kind
@@ -133,7 +133,7 @@ func TestCompareMeanings(t *testing.T) {
 	}
 }
 
-// Where samples lie means nothing once there is chroma for each.
+// A missing chroma location is no loss outside 4:2:0.
 func TestCompareMoot(t *testing.T) {
 	from := Facts{{Video, "", map[string]string{"chroma": "4:2:0", "chroma_location": "topleft"}}}
 	to := Facts{{Video, "", map[string]string{"chroma": "4:2:2"}}}
@@ -152,8 +152,7 @@ func stream(name string, values ...string) Item {
 	return Item{Stream, name, m}
 }
 
-// Streams are compared with those that they became, in whatever order, and missing ones are told
-// apart.
+// Streams are compared with their counterparts, in any order, and missing ones are recognised.
 func TestCompareStreams(t *testing.T) {
 	from := Facts{
 		stream("1", "kind", "audio", "codec", "aac", "language", "eng"), stream("2", "kind", "audio", "codec", "aac", "language", "ger"),
@@ -190,7 +189,7 @@ func TestCompareStreams(t *testing.T) {
 	}
 }
 
-// A stream that is left out is not taken for another one, whether or not that was told.
+// A stream that is left out is not mistaken for another one, announced or not.
 func TestCompareLeftOut(t *testing.T) {
 	from := Facts{
 		stream("1", "kind", "audio", "codec", "aac", "language", "eng"), stream("2", "kind", "audio", "codec", "vorbis", "language", "ger"),
@@ -233,7 +232,7 @@ func TestPartly(t *testing.T) {
 	}
 }
 
-// Names of writers are true of one file only, in whatever language; other tags are kept.
+// Tags of the writer, in any language, apply to one file only. Other tags are kept.
 func TestWriters(t *testing.T) {
 	for key, want := range map[string]bool{"encoder": true, "ENCODER": true, "encoder-eng": true, "software-deu": true, "encoder-settings": false, "title-eng": false} {
 		if OfContainer(key) != want {

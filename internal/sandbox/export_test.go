@@ -1,4 +1,4 @@
 package sandbox
 
-// Raw says something to the parent, in its own words.
+// Raw sends text to the parent as it is.
 func (b *Box) Raw(text string) { _, _ = b.line.WriteString(text) }

@@ -154,7 +154,7 @@ var errKind = errors.New("of a kind")
 
 var kinds = map[string]error{"kind": errKind, "other": io.ErrClosedPipe}
 
-// reached returns what a child reaches of the network.
+// reached returns the network targets that a child reaches.
 func reached(box *sandbox.Box, l net.Listener, b sandbox.Targets) (open []string) {
 	try := func(name string, err error) {
 		if err == nil {
@@ -352,7 +352,7 @@ func TestFolder(t *testing.T) {
 	}
 }
 
-// Names that lead nowhere are for those who open them to judge.
+// The sandbox accepts names that lead nowhere. They fail when opened.
 func TestNamesThatLeadNowhere(t *testing.T) {
 	dir := t.TempDir()
 	loop, file := filepath.Join(dir, "loop"), filepath.Join(dir, "file")
@@ -400,7 +400,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// A child that says something else than messages gets no answer more.
+// A child that sends anything but messages gets no more answers.
 func TestNonsense(t *testing.T) {
 	p := &parent{errand: errand{Name: "nonsense"}}
 	e := send(t, p, false, nil)

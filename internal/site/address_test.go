@@ -37,7 +37,7 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// No page is at an address that nobody can open.
+// The URL of a page has an address that can be opened.
 func TestURL(t *testing.T) {
 	any := &net.TCPAddr{IP: net.IPv6unspecified, Port: 8930}
 	if got := URL(any, nil, nil); strings.Contains(got, "::") || !strings.HasPrefix(got, "http://") || !strings.HasSuffix(got, ":8930/") {

@@ -12,7 +12,7 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// Probes are answered beside connections that say nothing, however many; other requests are told.
+// Probes are answered beside any number of idle connections. Other requests get status 503.
 func TestProbes(t *testing.T) {
 	of := httptest.NewUnstartedServer(nil)
 	of.StartTLS()

@@ -182,7 +182,7 @@ func TestFieldAlone(t *testing.T) {
 	}
 }
 
-// Clocks go into pic_timing and come out, whatever else is in it.
+// Clocks are written to pic_timing and read back, with or without other fields.
 func TestTiming(t *testing.T) {
 	for _, c := range []struct{ high, delays bool }{{true, true}, {false, false}, {true, false}} {
 		s := StreamOf("h264", joined([][]byte{spsWith(c.high, false, c.delays, true), {0x68, 0xee}}, 0))

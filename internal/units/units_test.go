@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// examples has a unit of each kind. Some hold what must be escaped.
+// examples has a unit of each kind. Some hold bytes that need escaping.
 var examples = []Unit{
 	{MasteringDisplay, mastering()},
 	{ContentLight, []byte{3, 232, 1, 144}},
@@ -84,7 +84,7 @@ func same(a, b []Unit) bool {
 	return slices.EqualFunc(a, b, func(x, y Unit) bool { return order(x, y) == 0 })
 }
 
-// Units are found again after they were inserted, and nothing else changes.
+// Inserted units are found again, and the rest stays the same.
 func TestRoundTrip(t *testing.T) {
 	for name, p := range pictures {
 		codec, _, _ := bytes.Cut([]byte(name), []byte(" "))
@@ -188,7 +188,7 @@ func FuzzScan(f *testing.F) {
 		if err != nil || codec == "" {
 			return
 		}
-		// Twice as many, but for the clocks of H.264: new ones take the place of the old.
+		// Twice as many, except for the clocks of H.264, where new ones replace the old.
 		others := func(list []Unit) []Unit {
 			return slices.DeleteFunc(list, func(u Unit) bool { return codec == "h264" && u.Kind == Timecode })
 		}

@@ -29,8 +29,8 @@ func (f *fleet) consumers() (names []string) {
 	return names
 }
 
-// A queue lives through more folders than a stream may have consumers, and those of a folder end
-// with its jobs. Who has too many is stopped, and nobody else.
+// A queue survives more folders than a stream may have consumers. A folder's consumer ends with its
+// jobs. A credential with too many folders is refused, others are not.
 func TestManyFolders(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, ServeOptions{})
@@ -175,7 +175,7 @@ func TestOwnIDs(t *testing.T) {
 	}
 }
 
-// Jobs that nobody goes on with, and those that ended long ago, end with their files.
+// Abandoned jobs, and jobs that ended long ago, are removed with their files.
 func TestExpiry(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, ServeOptions{Keep: 300 * time.Millisecond})
@@ -201,7 +201,7 @@ func TestExpiry(t *testing.T) {
 	e2e.Until(t, "the job that is done is removed", func() bool { _, err := owner.Get(ctx, "kept"); return errors.Is(err, queue.ErrNoJob) })
 }
 
-// Many questions of one credential are in nobody's way, and cost the streams nothing.
+// A flood of requests from one credential delays no others, and loses no record.
 func TestFlood(t *testing.T) {
 	f := newFleet(t, ServeOptions{})
 	owner, eye := f.client("owner", pki.Submitter), f.client("eye", pki.Observer)
@@ -282,7 +282,7 @@ func TestMost(t *testing.T) {
 	}
 }
 
-// A worker tells the progress of its own task only, with bounded numbers and texts.
+// A worker reports the progress of its own task only, with bounded numbers and texts.
 func TestProgressOfOthers(t *testing.T) {
 	f := newFleet(t, ServeOptions{})
 	owner, good, evil := f.client("owner", pki.Submitter), f.client("good", pki.Worker), f.client("evil", pki.Worker)

@@ -15,8 +15,7 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// BenchmarkTasks measures the queue's cost per task: the time from one to the next, with nothing
-// to do.
+// BenchmarkTasks measures the queue's cost per task: the time from one empty task to the next.
 func BenchmarkTasks(b *testing.B) {
 	e, err := Embedded(b.TempDir(), Options{})
 	e2e.Must(b, err)

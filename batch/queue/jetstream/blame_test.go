@@ -13,7 +13,7 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// deadly is a handler for jobs of a plan, n parts and a join, of which dies says which die.
+// deadly handles jobs of a plan, n parts and a join, and dies selects the tasks that die.
 func deadly(e queue.Engine, n int, dies func(job, task string) bool) queue.Handler {
 	return func(ctx context.Context, j queue.Job, t queue.Task, report func(queue.Progress)) (queue.Outcome, error) {
 		return parts(e, n, func(_ context.Context, t queue.Task) error {
@@ -105,7 +105,7 @@ func TestBrokenMachine(t *testing.T) {
 	}
 }
 
-// A file that kills its processes on any machine is quarantined, whoever else is there.
+// A file that kills its processes on any machine is quarantined, with one machine or several.
 func TestPoison(t *testing.T) {
 	for name, workers := range map[string]int{"one machine, which does others well": 1, "three machines": 3} {
 		t.Run(name, func(t *testing.T) {
@@ -138,7 +138,7 @@ func TestPoison(t *testing.T) {
 	}
 }
 
-// A machine that fails at three in a row rests and says so; errors count as deaths do.
+// A machine that fails three tasks in a row rests and reports it. Errors count like deaths.
 func TestMachineRests(t *testing.T) {
 	e := served(t, ServeOptions{}).Engine()
 	release := make(chan bool)

@@ -77,8 +77,8 @@ func connectDirect(url string, o Options) (*Engine, error) {
 	return e.(*Engine), nil
 }
 
-// A server may have a public certificate; its workers then trust that, and still present one of
-// its private authority.
+// A server may have a public certificate, which its workers then trust. Theirs still come from the
+// private authority.
 func TestOwnCertificate(t *testing.T) {
 	dir := t.TempDir()
 	e2e.Must(t, failure(pki.Open(dir, pki.Files{}, []string{"127.0.0.1"})))

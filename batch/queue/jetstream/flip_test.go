@@ -15,8 +15,8 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// sound does jobs of two parts, and knows what they must give. The join takes what it needs from
-// the queue, as a real one does.
+// sound handles jobs of two parts with known results. The join reads them from the queue, like a
+// real one.
 func sound(e *Engine, until string) queue.Handler {
 	return func(ctx context.Context, j queue.Job, t queue.Task, _ func(queue.Progress)) (queue.Outcome, error) {
 		if t.Name == until {
@@ -68,8 +68,7 @@ func soundState(t *testing.T) string {
 	return dir
 }
 
-// Whatever happens to a file of the store, nothing false is called done, and jobs that are
-// submitted again get done.
+// Damage to any file of the store never yields a false result, and resubmitted jobs get done.
 func TestSpoiled(t *testing.T) {
 	from := soundState(t)
 	var files []string
@@ -139,7 +138,7 @@ func spoiled(t *testing.T, from, name string, spoil func([]byte) []byte) {
 	}
 	for _, id := range []string{"done", "begun", "waiting"} {
 		s := awaitEnd(t, e, id)
-		if s.State == queue.Failed { // it says so, and the next submission does it
+		if s.State == queue.Failed { // reported, and the next submission succeeds
 			t.Logf("%s failed: %s", id, s.Explain())
 			e2e.Must(t, e.Submit(t.Context(), queue.Job{ID: id, Digest: "again", First: queue.Task{Name: "plan"}}, true))
 			s = await(t, e, id, "done", func(s queue.Status) bool { return s.State == queue.Done })

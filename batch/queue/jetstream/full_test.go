@@ -23,7 +23,7 @@ func TestDiskFull(t *testing.T) {
 	e := connect(t, s.url(), s.Creds(pki.Submitter))
 	submit(t, e, queue.Job{ID: "before", Site: "nowhere"}, false)
 	e2e.Must(t, s.Health())
-	// Another program fills it while the queue writes nothing.
+	// Another program fills the disk while the queue is idle.
 	ballast := filepath.Join(dir, "ballast")
 	e2e.Must(t, os.WriteFile(ballast, make([]byte, 8<<20), 0o666))
 	if err := s.Health(); err == nil || !strings.Contains(err.Error(), "is full") {
@@ -46,8 +46,8 @@ func TestDiskFull(t *testing.T) {
 	await(t, s.Engine(), "before", "there", func(queue.Status) bool { return true })
 }
 
-// A stream whose file could not be written takes no more, and does not tell those who watch it what
-// it had stored: that is said at once, since a batch would wait for ever.
+// After a failed write a stream accepts no more messages, and its watchers miss the last ones. The
+// failure is reported at once, since a batch would wait for ever.
 func TestWriteFailed(t *testing.T) {
 	failing := make(chan bool, 1)
 	l := &logger{Logger: slog.New(slog.DiscardHandler), isLow: func() bool { return false }, failing: func() { failing <- true }}

@@ -16,8 +16,8 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// FuzzQuestions asks the server anything: it must not panic, every answer can be sent, a job of
-// another stays as it is, and only those who may submit add one.
+// FuzzQuestions sends arbitrary requests to the server: it must not panic, every answer can be
+// sent, another user's job stays unchanged, and only roles that may submit add one.
 func FuzzQuestions(f *testing.F) {
 	ctx := context.Background()
 	e := embedded(f, quick)
@@ -87,8 +87,8 @@ func FuzzQuestions(f *testing.F) {
 	})
 }
 
-// FuzzStored reads anything as a job's record and as an outcome: what is taken names its job, comes
-// back as it was stored, and takes the outcomes of its open tasks to an end.
+// FuzzStored reads arbitrary bytes as a job's record and as an outcome: an accepted record has the
+// ID of its job, survives a round trip, and ends with the outcomes of its open tasks.
 func FuzzStored(f *testing.F) {
 	r := newRecord(queue.Job{ID: "job", First: queue.Task{Name: "plan"}})
 	b, err := json.Marshal(r)

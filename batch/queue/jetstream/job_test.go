@@ -346,7 +346,7 @@ func TestNothingOfAnOldEpochStays(t *testing.T) {
 	}
 }
 
-// Of a job that is forgotten nothing is left, and it can be submitted as a new one.
+// A forgotten job leaves no data, and can be submitted as a new one.
 func TestForget(t *testing.T) {
 	e := embedded(t, quick)
 	e2e.Must(t, e.Forget(t.Context(), "none"))
@@ -380,7 +380,7 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// Tasks go to workers of their sites only, those of started jobs first.
+// Tasks go to workers of their sites only, and started jobs go first.
 func TestSites(t *testing.T) {
 	e := embedded(t, quick)
 	var did log
@@ -456,7 +456,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// Handlers that break the rules fail their job; none hangs.
+// Handlers that break the rules fail their job, and no job hangs.
 func TestBadOutcomes(t *testing.T) {
 	e := embedded(t, quick)
 	outcomes := map[string]queue.Outcome{
@@ -502,7 +502,7 @@ func TestBacklog(t *testing.T) {
 	}
 }
 
-// TestEventsBeforeRecord has a task begin and end before the record says that the job runs: it runs
+// TestEventsBeforeRecord has a task begin and end before the job's record is Running: the job runs
 // from then on, and is queued again only if it is started over.
 func TestEventsBeforeRecord(t *testing.T) {
 	var states []queue.State
@@ -530,7 +530,7 @@ func TestEventsBeforeRecord(t *testing.T) {
 	write()
 	event(eventProgress)
 	event(eventOver)
-	write() // a change that does not say yet that it runs
+	write() // a change before the state is Running
 	r.State = queue.Running
 	write()
 	want(queue.Queued, queue.Running, queue.Running, queue.Running, queue.Running)

@@ -132,8 +132,7 @@ func embedChild(dir, notes string) error {
 	return errors.Join(err, e.Close())
 }
 
-// However often it is killed, the queue loses nothing, and one result of each task counts for
-// good.
+// A queue that is killed repeatedly loses no job, and keeps exactly one result of each task.
 func TestKillEmbedded(t *testing.T) {
 	const kills = 25
 	dir, notes := filepath.Join(t.TempDir(), "queue"), filepath.Join(t.TempDir(), "notes")
@@ -188,8 +187,8 @@ func serveChild(dir, addr string) error {
 	select {} // until killed
 }
 
-// The server is killed during tasks, and again when they end. The workers continue and deliver,
-// and nothing is done twice.
+// The server is killed during tasks, and again when they end. The workers continue and deliver, and
+// no task runs twice.
 func TestKillServer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -366,7 +365,7 @@ func TestSilences(t *testing.T) {
 	}
 }
 
-// silent runs a worker that falls silent once it has the task of job a, and returns what ends it.
+// silent runs a worker that falls silent with the task of job a, and returns a stop function.
 func silent(t *testing.T, e *Engine, release chan bool) func() {
 	k := e.newPool(queue.Worker{Name: "w", Slots: 1, Any: true},
 		func(context.Context, queue.Job, queue.Task, func(queue.Progress)) (queue.Outcome, error) {

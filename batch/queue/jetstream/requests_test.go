@@ -116,7 +116,7 @@ func TestRequestOfSubmitter(t *testing.T) {
 	wantErr(t, "a removed batch", failure(ann.Requests().Request(ctx, s.ID)), queue.ErrNoRequest)
 }
 
-// Requests have limits, and owners. What others see of them has no names of files.
+// Requests have limits and owners. Other users see no names of files in them.
 func TestRequestRights(t *testing.T) {
 	f := newFleet(t, ServeOptions{Options: quick})
 	ctx := t.Context()

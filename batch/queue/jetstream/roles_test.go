@@ -51,7 +51,7 @@ func (f *fleet) issue(name string, role pki.Role) string {
 	return file
 }
 
-// issueAgain returns another file of a credential that is let in, too.
+// issueAgain issues a second file of a credential. Both are valid.
 func (f *fleet) issueAgain(name string) string {
 	f.t.Helper()
 	file, err := f.admin.Rotate(f.t.Context(), name, true, "")
@@ -118,8 +118,8 @@ func (f *fleet) give(c *client) *attempt {
 	return a
 }
 
-// NATS itself refuses whatever a role has no need of: to publish to streams, their API and others'
-// names, and to hear what is for others.
+// NATS itself refuses everything that a role does not need: publishing to streams, their API and
+// others' names, and subscribing to others' subjects.
 func TestRolesAtNATS(t *testing.T) {
 	f := newFleet(t, ServeOptions{})
 	forbidden := []string{
@@ -154,8 +154,8 @@ func TestRolesAtNATS(t *testing.T) {
 	}
 }
 
-// The server answers into the inbox of the client that asks, and nowhere else: the answer would be
-// a write to whatever subject the client names.
+// The server answers only into the inbox of the client that asks. With any other reply subject, a
+// client could write to that subject.
 func TestAnswerElsewhere(t *testing.T) {
 	f := newFleet(t, ServeOptions{})
 	f.task(f.Engine(), "a")
@@ -178,7 +178,7 @@ func TestAnswerElsewhere(t *testing.T) {
 	}
 }
 
-// The server refuses each role what it may not ask for.
+// The server refuses each role the requests that it may not make.
 func TestRolesAtHead(t *testing.T) {
 	f := newFleet(t, ServeOptions{})
 	owner := f.client("owner", pki.Submitter)
@@ -297,7 +297,7 @@ func TestTickets(t *testing.T) {
 	}
 }
 
-// A submitter cannot say what another's job has made: tasks that touch its files are for the owner.
+// A submitter gets no task on files of another's job, and so cannot report its result.
 func TestOthersJobs(t *testing.T) {
 	f := newFleet(t, ServeOptions{})
 	owner, evil, boss := f.client("owner", pki.Submitter), f.client("evil", pki.Submitter), f.client("boss", pki.Operator)
@@ -322,8 +322,8 @@ func TestOthersJobs(t *testing.T) {
 	}
 }
 
-// Revocation ends the connection of a worker at work, which says why, and lets it in no more.
-// Others stay, and the server remembers after a restart.
+// Revocation disconnects a worker at work, which reports the reason and cannot connect again.
+// Others stay, and the server remembers the revocation after a restart.
 func TestRevoke(t *testing.T) {
 	f := newFleet(t, ServeOptions{})
 	file, other := f.issue("lost", pki.Worker), f.client("other", pki.Worker)
@@ -379,8 +379,8 @@ func TestRevoke(t *testing.T) {
 	connect(t, f.url(), old)
 }
 
-// A worker that is shut out ends its task, whose result nobody would take; one whose server is away
-// goes on with it.
+// A worker with revoked credentials ends its task, whose result would be refused. A worker whose
+// server is away continues its task.
 func TestRevokeAtWork(t *testing.T) {
 	f := newFleet(t, ServeOptions{Options: Options{AckWait: time.Second}})
 	work := func(name string) (begun <-chan context.Context, ended <-chan error, stop func()) {
@@ -424,7 +424,7 @@ func TestRevokeAtWork(t *testing.T) {
 	e2e.Must(t, <-ended)
 }
 
-// Clients of a protocol that the server does not know are told which side to update.
+// Clients with an unsupported protocol get an error that names the side to update.
 func TestProtocol(t *testing.T) {
 	f := newFleet(t, ServeOptions{})
 	for protocol, want := range map[int]string{queue.Protocol + 1: "update the machine of the queue", queue.OldestProtocol - 1: "update this one"} {
@@ -441,7 +441,7 @@ func TestProtocol(t *testing.T) {
 	e2e.Must(t, e.Close())
 }
 
-// A worker that is told to drain ends its task, takes no other, and returns.
+// A drained worker finishes its task, takes no other, and returns.
 func TestDrain(t *testing.T) {
 	f := newFleet(t, ServeOptions{})
 	boss, owner := f.client("boss", pki.Operator), f.client("owner", pki.Submitter)

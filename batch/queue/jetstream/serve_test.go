@@ -198,7 +198,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A clock that is wrong is named, here or there.
+// Errors report a wrong clock, on either side.
 func TestClocks(t *testing.T) {
 	old := x509.CertificateInvalidError{Cert: &x509.Certificate{NotBefore: time.Now().AddDate(1, 0, 0)}, Reason: x509.Expired}
 	for _, c := range []struct {

@@ -25,7 +25,7 @@ import (
 	"vidfilter/internal/terminal"
 )
 
-// A job is one line, with what is known of it.
+// Each job is one line with its known details.
 func TestPrintJobs(t *testing.T) {
 	l := status.List{Note: "the disk is full", Jobs: []tally.Job{
 		{ID: "1", Title: "a.mkv", State: queue.Running, Part: new(0.456), FPS: 12.34, Parts: &tally.Parts{All: 4, Done: 1}, Left: new(75.0)},
@@ -86,7 +86,7 @@ func TestActions(t *testing.T) {
 	}
 }
 
-// A default that changes, as that of --hwaccel has, changes no digest: only what is given decides.
+// A new default, such as --hwaccel's, changes no digest, which covers only options that are given.
 func TestDefaultsDecideNothing(t *testing.T) {
 	if _, deciding, err := jobOptions("a.mkv", nil); err != nil || len(deciding) > 0 {
 		t.Errorf("without options %q decide: %v", deciding, err)
@@ -96,7 +96,7 @@ func TestDefaultsDecideNothing(t *testing.T) {
 	}
 }
 
-// The last error of a batch counts files, and is that of damage only if none failed.
+// The last error of a batch counts files, and is a damage error only if no file failed.
 func TestVerdict(t *testing.T) {
 	good, failed := batch.Row{State: tasks.RowDone}, batch.Row{State: tasks.RowFailed}
 	damaged := batch.Row{State: tasks.RowDamaged, Outcome: contract.Outcome{Damaged: true}}
@@ -196,8 +196,7 @@ func TestSpansAndSizes(t *testing.T) {
 	}
 }
 
-// What is asked for is what is done; else there is a slot for one file at least, and no more than
-// memory feeds.
+// A requested number of slots is used as it is. The default is at least one and limited by memory.
 func TestSlots(t *testing.T) {
 	if n := slots(7, 0, 4); n != 7 {
 		t.Errorf("%d slots, 7 asked", n)

@@ -67,8 +67,8 @@ func TestOnDone(t *testing.T) {
 	}
 }
 
-// A command that does not end is killed, and delays neither files nor the end for
-// long. What had to wait for it is dropped, and logged.
+// A command that hangs is killed, and delays neither files nor the end for long. Notices that queue
+// up behind it are dropped, and logged.
 func TestOnDoneHangs(t *testing.T) {
 	var log heard
 	h := newHooks("sleep 600 & sleep 600", "", nil, slog.New(slog.NewTextHandler(&log, nil)))

@@ -117,7 +117,7 @@ func heap() int64 {
 // has left, with its page and its report, has a bound.
 func TestDoneFilesAreSmall(t *testing.T) {
 	const most = 350                         // bytes each: 235, a row of the report
-	dir, err := os.MkdirTemp("/dev/shm", "") // syncs nothing
+	dir, err := os.MkdirTemp("/dev/shm", "") // syncs are free
 	if err != nil {
 		dir = t.TempDir()
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/asticode/go-astiav"
 )
 
-// TestDefaultCodec: the container decides where it has no H.264, and deep sources may have HEVC
-// unless an option says otherwise.
+// TestDefaultCodec: a container without H.264 decides the codec, and deep sources may get HEVC
+// unless an option rules it out.
 func TestDefaultCodec(t *testing.T) {
 	for _, c := range []struct {
 		args, encoder string

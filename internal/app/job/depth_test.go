@@ -15,8 +15,8 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Results have the depth that is asked for, on the CPU and on a GPU, and are the unrounded ones,
-// rounded once: those of 10 bits are 6 to 14 dB closer to them than those of 8.
+// Results have the requested depth, on the CPU and on a GPU, and are rounded only once: results of
+// 10 bits are 6 to 14 dB closer to the unrounded ones than results of 8.
 func TestDepth(t *testing.T) {
 	if os.Getenv(testdriver.RealDevice) != "" {
 		t.Skip("the test driver takes part in it")

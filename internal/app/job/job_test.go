@@ -12,7 +12,7 @@ import (
 	"vidfilter/internal/terminal"
 )
 
-// An output that failed its check, or is short, replaces nothing; one that is neither does.
+// Only a complete output that passed its check replaces a file.
 func TestNameOfOutput(t *testing.T) {
 	for _, c := range []struct {
 		done contract.Done
@@ -107,7 +107,7 @@ func TestOverwritePolicy(t *testing.T) {
 	}
 }
 
-// Frames wait for the encoder by their bytes, whatever memory the machine has.
+// Frames that wait for the encoder are limited by bytes, on any machine.
 func TestInFlight(t *testing.T) {
 	const mb = 1 << 20
 	for _, c := range []struct {

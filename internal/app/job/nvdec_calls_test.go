@@ -14,7 +14,7 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// wantedFile is the environment variable that tells a child the result without faults.
+// wantedFile is the environment variable that gives a child the result without faults.
 const wantedFile = "VIDFILTER_TEST_WANTED"
 
 // Each kind of call that FFmpeg makes in a job that NVDEC decodes for fails once, and some of its
@@ -67,8 +67,7 @@ func TestNVDECCalls(t *testing.T) {
 	}
 }
 
-// A call of NVDEC's that never returns does not hold up a job: it ends with an error of the device,
-// and leaves nothing.
+// A call to NVDEC that never returns ends the job with a device error, unless the file is complete.
 func TestNVDECHangs(t *testing.T) {
 	folder := t.TempDir()
 	for _, c := range []struct {

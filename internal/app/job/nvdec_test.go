@@ -74,10 +74,10 @@ var deviceClips = map[string]deviceClip{
 // clipFolder is the environment variable of a folder with these clips, for machines without ffmpeg.
 const clipFolder = "VIDFILTER_TEST_CLIPS"
 
-// nvdecFile is the environment variable that tells a child its clip.
+// nvdecFile is the environment variable that gives a child its clip.
 const nvdecFile = "VIDFILTER_TEST_NVDEC"
 
-// TestDeviceClips makes the clips where VIDFILTER_TEST_CLIPS says, for TestNVDEC elsewhere.
+// TestDeviceClips makes the clips in the folder VIDFILTER_TEST_CLIPS, for TestNVDEC elsewhere.
 func TestDeviceClips(t *testing.T) {
 	folder := os.Getenv(clipFolder)
 	if folder == "" || os.Getenv(testdriver.RealDevice) == "1" {
@@ -229,7 +229,7 @@ func highEnd(row []byte, depth int) []byte {
 	return row
 }
 
-// What NVDEC decodes is bit for bit what the CPU does, with the same times, fields and properties.
+// NVDEC's frames equal the CPU's bit for bit, with the same times, fields and properties.
 func TestNVDEC(t *testing.T) {
 	folder := t.TempDir()
 	for name, c := range deviceClips {
@@ -300,7 +300,7 @@ func kindOfClip(t *testing.T, clip string) clipKind {
 	return clipKind{par.CodecID().Name(), f.Layout, f.Width, f.Height}
 }
 
-// frameDifference tells how g differs from f in samples or properties; "" for not at all.
+// frameDifference describes how g differs from f in samples or properties; "" for not at all.
 func frameDifference(f, g *pipeline.Frame) string {
 	switch {
 	case f.Format != g.Format:
@@ -322,7 +322,7 @@ func frameDifference(f, g *pipeline.Frame) string {
 	return ""
 }
 
-// runJob runs a job and returns its exit code and what it said.
+// runJob runs a job and returns its exit code and messages.
 func runJob(t *testing.T, args ...string) (code int, said string) {
 	t.Helper()
 	return runOptions(parsed(t, args...))
@@ -368,14 +368,14 @@ func sameVideos(t *testing.T, a, b string) {
 	}
 }
 
-// A job with NVDEC, which is used by default, gives what one without gives, whatever becomes of
-// NVDEC. Only -v reports that NVDEC is not used. That it goes no further is always reported.
+// A job with NVDEC, the default, has the same result as a job without, even if NVDEC fails. Only -v
+// reports that NVDEC is not used. A later fallback is always reported.
 func TestJobWithNVDEC(t *testing.T) {
 	folder := t.TempDir()
 	for _, c := range []struct {
 		name, clip, decoder string
 		args                string
-		says                string // "" for nothing about decoders, without -v
+		says                string // "" for no message about decoders, without -v
 	}{
 		{name: "bilateral", clip: "h264.mp4", args: "-r 1", says: "decoding h264 on the GPU"},
 		{name: "deep", clip: "hevc10.mp4", args: "-r 1", says: "decoding hevc on the GPU"},
@@ -398,7 +398,7 @@ func TestJobWithNVDEC(t *testing.T) {
 		{name: "unsupported", clip: "h264.mp4", decoder: "none=1", args: "-r 1"},
 		{name: "not begun", clip: "hevc.mp4", decoder: "create=1", args: "-r 1"},
 		{name: "cpu", clip: "h264.mp4", args: "-r 1 --device cpu"},
-		{name: "unmarked", clip: "vp9.webm", decoder: "corrupt=17", args: "-r 1"}, // NVDEC marks none of VP9
+		{name: "unmarked", clip: "vp9.webm", decoder: "corrupt=17", args: "-r 1"}, // NVDEC marks no damage in VP9
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			clip, ok := onNVDEC(t, folder, c.clip, c.decoder)
@@ -423,7 +423,7 @@ func TestJobWithNVDEC(t *testing.T) {
 	}
 }
 
-// The file is the same, byte for byte, with all that the source says of its pictures.
+// The file is the same, byte for byte, with all properties of the source's pictures.
 func TestSameFileWithNVDEC(t *testing.T) {
 	folder := t.TempDir()
 	for _, name := range []string{"tags.mkv", "h264-full.mkv", "fields.ts", "crop.mp4"} {
@@ -449,7 +449,7 @@ func TestSameFileWithNVDEC(t *testing.T) {
 	}
 }
 
-// With --hwaccel nvdec it is an error that NVDEC does not begin, and none that it goes no further.
+// With --hwaccel nvdec a failure of NVDEC at the start is an error. A later one is not.
 func TestMustNVDEC(t *testing.T) {
 	folder := t.TempDir()
 	for _, c := range []struct {
@@ -504,7 +504,7 @@ func TestDamageWithNVDEC(t *testing.T) {
 			args := []string{"-i", bad, "-r", "1", "--codec", "ffv1", "--sandbox", "off", "--progress", "none"}
 			want, _ := runJob(t, append(args, "--hwaccel", "none", "-o", filepath.Join(dir, "none.mkv"))...)
 			code, said := runJob(t, append(args, "--hwaccel", "auto", "-o", filepath.Join(dir, "auto.mkv"))...)
-			if code != want || name == "h264.mp4" && code != contract.ExitDamaged { // HEVC's decoder finds nothing wrong
+			if code != want || name == "h264.mp4" && code != contract.ExitDamaged { // HEVC's decoder finds no damage
 				t.Errorf("exit code %d, without NVDEC %d:\n%s", code, want, said)
 			}
 			if name == "hevc.mp4" && os.Getenv("VIDFILTER_TEST_GPU") != "" {

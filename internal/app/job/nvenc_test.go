@@ -79,7 +79,7 @@ func drawn(t *testing.T, name, layout string, width, height, frames int) string 
 // quiet are options of the jobs of these tests.
 var quiet = []string{"-v", "--sandbox", "off", "--progress", "none"}
 
-// encoded is what a file says of its video.
+// encoded describes the video of a file.
 type encoded struct {
 	codec  string
 	format pipeline.Format
@@ -113,8 +113,8 @@ func psnr(t *testing.T, a, b string) float64 {
 	return score.PSNR()
 }
 
-// Jobs with NVENC give what jobs on the CPU give, but for the encoder: the same frames, as good,
-// with the same tags.
+// Jobs with NVENC differ from jobs on the CPU only in the encoder: same frames, similar quality,
+// same tags.
 func TestNVENC(t *testing.T) {
 	if !onDriver(t) {
 		return
@@ -203,7 +203,7 @@ func TestNVENC(t *testing.T) {
 	}
 }
 
-// NVENC is set as the options say.
+// NVENC's settings follow the options.
 func TestNVENCSettings(t *testing.T) {
 	if !onDriver(t) {
 		return
@@ -303,8 +303,8 @@ func keyFrames(t *testing.T, path string) (n int) {
 	return n
 }
 
-// NVENC's pictures carry what pictures of other encoders do: HDR10+, Dolby Vision, captions and so
-// on, or it is named.
+// NVENC's pictures carry the same metadata as other encoders': HDR10+, Dolby Vision, captions and
+// so on. Losses are reported.
 func TestNVENCUnits(t *testing.T) {
 	if !testdriver.OnDevice(t, "") {
 		return
@@ -374,7 +374,7 @@ func TestNVENCUnits(t *testing.T) {
 	}
 }
 
-// NVDEC's pictures go to NVENC, filtered or not, and the host sees none.
+// NVDEC's pictures go to NVENC, filtered or not, and never to the host.
 func TestNVENCAfterNVDEC(t *testing.T) {
 	folder := t.TempDir()
 	for _, args := range []string{"-r 1", "-r 0"} {
@@ -520,7 +520,7 @@ func errorOf(o *Options) error {
 	return err
 }
 
-// checkRefusal runs a job that must fail with a message and advice, and leave nothing.
+// checkRefusal runs a job that must fail with a message and advice, and leave no file.
 func checkRefusal(t *testing.T, name string, o *Options, code int, says string) {
 	t.Helper()
 	err := errorOf(o)
@@ -532,8 +532,8 @@ func checkRefusal(t *testing.T, name string, o *Options, code int, says string) 
 	}
 }
 
-// Each call of a job to NVENC fails once: the job ends with an error that says so and leaves no
-// file, or its result is whole.
+// Each call of a job to NVENC fails once: the job ends with an error and without a file, or its
+// result is complete.
 func TestNVENCFaults(t *testing.T) {
 	if !onDriver(t) {
 		return
@@ -569,7 +569,7 @@ func TestNVENCFaults(t *testing.T) {
 	}
 }
 
-// Where the device's memory is used up, a job says so, and leaves nothing.
+// A job that runs out of device memory reports it and leaves no file.
 func TestNVENCWithoutMemory(t *testing.T) {
 	for _, at := range []string{"1", "18", "20", "22", "24", "20+"} {
 		t.Run(at, func(t *testing.T) {

@@ -18,8 +18,8 @@ import (
 	"vidfilter/internal/terminal"
 )
 
-// A kernel or a call of NVENC's that never ends does not hold up a job: it ends with an error of
-// the device, and leaves nothing.
+// A kernel or a call to NVENC that never returns ends the job with a device error, unless the file
+// is complete.
 func TestNVENCHangs(t *testing.T) {
 	folder := t.TempDir()
 	for _, c := range []struct{ driver, encoder, args string }{

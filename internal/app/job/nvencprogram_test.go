@@ -13,8 +13,8 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// The program encodes on NVENC in its sandbox, or says that this GPU has none. It is for real
-// devices, too, whose drivers open what the test driver does not.
+// The program encodes on NVENC in its sandbox, or reports that the GPU has no NVENC. The test also
+// covers real devices, whose drivers open more files than the test driver.
 func TestNVENCInSandbox(t *testing.T) {
 	if e2e.Sanitized {
 		t.Skip("sanitizers and the sandbox do not go together")
@@ -59,7 +59,7 @@ func TestNVENCInSandbox(t *testing.T) {
 	}
 	if os.Getenv(testdriver.RealDevice) == "" {
 		sameVideos(t, out, apart)
-		// What goes wrong once the sandbox is entered may come of it; what the chip lacks does not.
+		// Errors inside the sandbox advise --sandbox off. Errors for missing features do not.
 		for encoder, advice := range map[string]bool{"call=70": true, "none=1": false, "sessions=0": false, "side=200": false} {
 			t.Setenv(testdriver.EncoderVariable, encoder)
 			_ = os.Remove(out)

@@ -491,7 +491,7 @@ func TestOtherEncodersHaveOtherPresets(t *testing.T) {
 	wantUsage(t, err, `this build has no encoder "h264_qsv"`) // no error about its preset
 }
 
-// NVENC's encoders are chosen by their names, or by what they do.
+// NVENC's encoders are chosen by name, or by --hwaccel and codec.
 func TestNVENCOptions(t *testing.T) {
 	for args, want := range map[string]string{
 		"--encoder hevc_nvenc --preset p4 --tune hq": "hevc_nvenc p4 20",
@@ -619,7 +619,7 @@ func TestAttributes(t *testing.T) {
 	})
 }
 
-// What the machine does rather than what it makes is neutral, but for these options.
+// Options about running do not change the result, except for these.
 func TestNeutral(t *testing.T) {
 	var deciding []string
 	NewOptions().Flags().VisitAll(func(f *pflag.Flag) {
@@ -632,7 +632,7 @@ func TestNeutral(t *testing.T) {
 	}
 }
 
-// One list says what keeps a video whole: parts of a batch have no other.
+// Parts of a batch are refused for the same reasons that keep a video whole.
 func TestWhole(t *testing.T) {
 	for args, why := range map[string]string{
 		"-o b.mkv":                                             "",

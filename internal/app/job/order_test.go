@@ -14,8 +14,8 @@ import (
 	"vidfilter/internal/filters"
 )
 
-// One encoder gets the frames of parts in order: the file is that of one stream, for any number of
-// decoders and GPUs.
+// One encoder gets the frames of parts in order: the file is the same as with one stream, for any
+// number of decoders and GPUs.
 func TestPartsInOrder(t *testing.T) {
 	folder := t.TempDir()
 	for _, c := range []struct {
@@ -109,7 +109,7 @@ func TestPartsByDefault(t *testing.T) {
 	}
 }
 
-// Frames that NVENC takes stay on its GPU; those of another GPU come through the host.
+// Frames for NVENC stay on its GPU. Frames of another GPU come through the host.
 func TestPartsOnTheirGPU(t *testing.T) {
 	clip := withNVDEC(t, t.TempDir(), "parts.mp4", "device=-1")
 	log := os.Getenv(driverLog)
@@ -137,7 +137,7 @@ func TestPartsOnTheirGPU(t *testing.T) {
 	}
 }
 
-// An encoder that fails in the middle ends the job: no part goes on, and nothing is left.
+// An encoder that fails in the middle ends the job: all parts stop, and no file is left.
 func TestEncoderFailsInOrder(t *testing.T) {
 	if os.Getenv(testdriver.RealDevice) != "" {
 		t.Skip("asks for what only the test driver has: faults")

@@ -21,7 +21,7 @@ import (
 	"vidfilter/internal/terminal"
 )
 
-// driverLog is the environment variable that tells a child the log of its driver.
+// driverLog is the environment variable that gives a child the log of its driver.
 const driverLog = "VIDFILTER_TEST_LOG"
 
 // twoGPUs returns the indexes of two GPUs, or of the only one twice.
@@ -34,14 +34,14 @@ func twoGPUs() []int {
 }
 
 // Parts are spread over the GPUs: each is decoded and filtered on one, its pictures cross the host
-// no more than with one GPU, and the file is the same, whatever becomes of NVDEC on the second.
+// no more than with one GPU, and the file is the same, even if NVDEC fails on the second.
 func TestPartsWithNVDEC(t *testing.T) {
 	folder := t.TempDir()
 	for _, c := range []struct {
 		name, clip, decoder, args string
 		kernels                   []string // that run on both GPUs; nil: not looked at
 		again                     bool     // as one stream
-		fallsBack                 bool     // to the CPU, which one line says
+		fallsBack                 bool     // to the CPU, with one message
 		surfaces                  int      // that are taken from decoders; 0: not looked at
 	}{
 		{name: "bilateral", args: "-r 1 --hwaccel auto", kernels: []string{"surface_8", "tile_lorentzian_r1"}},

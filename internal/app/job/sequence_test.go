@@ -18,14 +18,14 @@ import (
 // numbered is an item of a sequence: number n of part k.
 type numbered struct{ k, n int }
 
-// counted is a sequence of so many parts that counts its items.
+// counted returns a sequence of parts and the count of its live items.
 func counted(parts int, most int64, flow int) (s *sequence[numbered], alive *atomic.Int64) {
 	alive = new(atomic.Int64)
 	return newSequence(parts, func(numbered) int64 { return 1 }, func(numbered) { alive.Add(-1) }, most, flow), alive
 }
 
-// fill has workers give so many items of each part, at a pace of their own, and returns how to wait
-// for them.
+// fill starts workers that give each part's items, at their own pace, and returns a function to
+// wait for them.
 func fill(ctx context.Context, s *sequence[numbered], alive *atomic.Int64, workers, items int, fails func(k, n int) error) (wait func()) {
 	var wg sync.WaitGroup
 	for range workers {
@@ -56,8 +56,8 @@ func fill(ctx context.Context, s *sequence[numbered], alive *atomic.Int64, worke
 
 func never(int, int) error { return nil }
 
-// All items come in order, with the smallest limits too, and no more wait than the limit says: more
-// than that only of the part that is being written.
+// All items come in order, even with the smallest limits. Only the part that is being written may
+// exceed the limit on waiting items.
 func TestSequence(t *testing.T) {
 	for _, c := range []struct {
 		workers, flow int
@@ -100,7 +100,7 @@ func TestSequence(t *testing.T) {
 	}
 }
 
-// However a sequence ends, nobody waits for ever, and nothing is left.
+// However a sequence ends, no worker hangs and no item is left.
 func TestSequenceEnds(t *testing.T) {
 	broken := errors.New("broken")
 	for _, c := range []struct {

@@ -27,7 +27,7 @@ func TestTierByTimes(t *testing.T) {
 		{0, 0, 0, true},
 		{1, 0, 0, true},
 		{2, 0, 0, false},
-		{100 * ms, 100 * ms, 1 << 20, true}, // of which there are fewer
+		{100 * ms, 100 * ms, 1 << 20, true}, // more than there are
 	} {
 		if got := (work{c.filter, c.encode}).ratio(c.cores) <= 1; got != c.want {
 			t.Errorf("%+v: %v", c, got)
@@ -46,7 +46,7 @@ func TestForecast(t *testing.T) {
 	}
 }
 
-// What a trial measures does not stay in the job, and only the tier of the options changes.
+// A trial leaves no measurements in the job, and changes only the tier of the options.
 func TestTrialOfQuality(t *testing.T) {
 	e2e.NeedsFFmpeg(t)
 	dir := t.TempDir()

@@ -14,7 +14,7 @@ import (
 	"vidfilter/live"
 )
 
-// TestJobFile: what is written is read as the same filter.
+// TestJobFile: a filter survives the round trip through a file.
 func TestJobFile(t *testing.T) {
 	o := NewOptions()
 	o.Input = filepath.Join(t.TempDir(), "it's: a.mp4")

@@ -7,8 +7,8 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// FuzzCredentials reads anything as a file of credentials: what is taken says whose they are, and
-// has a certificate to connect with or to trust, or none at all.
+// FuzzCredentials reads arbitrary bytes as a file of credentials: accepted ones have an owner, and
+// a certificate to present or to trust, or no certificate.
 func FuzzCredentials(f *testing.F) {
 	k, err := Open(f.TempDir(), Files{}, nil)
 	e2e.Must(f, err)
