@@ -17,8 +17,7 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// A picture whose colour profile unpacks to far more than the file holds is refused, at the cost of
-// what it may unpack to.
+// A PNG whose colour profile unpacks to more than the limit is refused, at the cost of the limit.
 func TestBomb(t *testing.T) {
 	var picture, packed bytes.Buffer
 	e2e.Must(t, png.Encode(&picture, image.NewRGBA(image.Rect(0, 0, 64, 48))))

@@ -212,7 +212,7 @@ func testChoice(t *testing.T, on testcamera.Folder) {
 	wantNone(t, video0, CameraOptions{}, ErrNoCamera, "no format that this build knows", "")
 }
 
-// Whatever clock the driver has, a frame says when it was taken.
+// Frames carry the time of capture, with any clock of the driver.
 func testTimes(t *testing.T, on testcamera.Folder) {
 	for _, clock := range []string{"", "wall", "none"} {
 		on.Plug(t, "video0", testcamera.Device{Modes: []string{"YUYV 320x240 50"}, Clock: clock})
@@ -311,7 +311,7 @@ func testRefused(t *testing.T, on testcamera.Folder) {
 		on.Plug(t, "video0", c.device)
 		wantNone(t, video0, CameraOptions{}, c.wraps, c.words, c.hint)
 		on.Change(t, "video0", testcamera.Device{Modes: testcamera.Modes})
-		wantPicture(t) // nothing is left of the failure
+		wantPicture(t) // the failure has no lasting effect
 	}
 }
 
@@ -406,7 +406,7 @@ func testDamaged(t *testing.T, on testcamera.Folder) {
 		}
 		c.Close()
 	}
-	// Where all are, those that can be patched up are better than none.
+	// If all pictures are damaged, those that the decoder can patch up are used.
 	on.Plug(t, "video0", testcamera.Device{Modes: []string{"MJPG 640x480 60"}, Damage: 1})
 	wantPicture(t)
 	on.Plug(t, "video0", testcamera.Device{Modes: []string{"YUYV 640x480 60"}, Damage: 1})
@@ -432,7 +432,7 @@ func testCancelled(t *testing.T, on testcamera.Folder) {
 	}
 }
 
-// Raw pictures do not carry their colours; the driver knows them.
+// Raw pictures do not carry their colour space. The driver reports it.
 func testColour(t *testing.T, on testcamera.Folder) {
 	for _, c := range []struct {
 		colour string

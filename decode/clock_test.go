@@ -61,7 +61,7 @@ func (f *feedOf) play(t *testing.T) (video, sound []int64, marked int) {
 	return video, sound, marked
 }
 
-// All streams of a program take the same offset where recordings are joined, by which none
+// Where recordings are joined, all streams of a program take the same offset, and no stream
 // overlaps.
 func TestJoins(t *testing.T) {
 	const ms = 1000
@@ -98,8 +98,8 @@ func TestJoins(t *testing.T) {
 	}
 }
 
-// A long pause of one stream while the other goes on is no joint, and a packet without a time says
-// nothing.
+// A long pause of one stream while the other goes on is no joint, and a packet without a time is
+// ignored.
 func TestPauseOfSound(t *testing.T) {
 	f := newFeed()
 	f.recording(0, 50, 85, false)

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// What cameras write behind the last box is no damage; boxes that are cut off or overwritten are.
+// Data that cameras append after the last box is no damage. Boxes that are cut off or overwritten
+// are.
 func TestEndOfMOV(t *testing.T) {
 	box := func(kind, payload string) string {
 		return string(binary.BigEndian.AppendUint32(nil, uint32(8+len(payload)))) + kind + payload
@@ -82,7 +83,7 @@ func TestGaps(t *testing.T) {
 		name   string
 		pts    []int64
 		silent [2]int64 // the sound is missing there; no sound where the second is 0
-		joint  int64    // -1 for none
+		joint  int64    // -1: no joint
 		want   int64
 		strict bool
 	}{

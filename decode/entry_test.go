@@ -157,8 +157,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// The context of a part is as many frames as a filter reads, fewer at the ends of the video,
-// whatever their distance in time.
+// The context of a part is as many frames as a filter reads at any frame spacing, fewer at the ends
+// of the video.
 func TestWindows(t *testing.T) {
 	s := &scan{seen: map[int64]bool{}, entries: []int64{0, 100, 140}, latest: 170, end: 180}
 	for _, pts := range []int64{0, 30, 40, 90, 100, 110, 120, 140, 150, 170} {

@@ -20,9 +20,8 @@ import (
 	"vidfilter/pipeline"
 )
 
-// FuzzDemux opens any bytes as a file and reads some frames. Whatever they are, it ends, every
-// error says that the input is at fault, every row of every frame can be read, and no block of the
-// pool is left out.
+// FuzzDemux opens arbitrary bytes as a file and reads some frames. It always ends, every error
+// blames the input, every row of every frame is readable, and all blocks return to the pool.
 func FuzzDemux(f *testing.F) {
 	av.SetLog(astiav.LogLevelQuiet, func(astiav.LogLevel, string) {})
 	seeds, err := filepath.Glob("testdata/seeds/*.*")
@@ -136,9 +135,8 @@ func wantInputError(t *testing.T, ctx context.Context, err error) {
 	}
 }
 
-// FuzzStream gives any bytes to a stream as its pictures, each behind its length in two bytes.
-// Whatever they are, every error says that the input is at fault, every row can be read, and no
-// block of the pool is left out.
+// FuzzStream feeds arbitrary bytes to a stream as pictures, each after its length in two bytes.
+// Every error blames the input, every row is readable, and all blocks return to the pool.
 func FuzzStream(f *testing.F) {
 	av.SetLog(astiav.LogLevelQuiet, func(astiav.LogLevel, string) {})
 	codecs := []string{"h264", "vp8", "jpeg"}

@@ -246,8 +246,8 @@ func TestMaxPixels(t *testing.T) {
 	}
 }
 
-// TestAboveFFmpeg: a picture that FFmpeg refuses for its size is named with it, also where FFmpeg
-// tells the size in its log only.
+// TestAboveFFmpeg: the error for a picture that is too large for FFmpeg gives its size, even if
+// FFmpeg only logs the size.
 func TestAboveFFmpeg(t *testing.T) {
 	be, le := binary.BigEndian.AppendUint32, binary.LittleEndian.AppendUint32
 	chunk := func(kind string, data ...byte) string {
@@ -288,8 +288,8 @@ func TestAboveFFmpeg(t *testing.T) {
 // newPool returns a pool on the CPU that goes with the test.
 func newPool(t *testing.T) *pipeline.Pool { return livetest.Pool(t, 1) }
 
-// TestNotOpened: errors say why a file is no video, also for a Matroska file that ends after its
-// header, for which FFmpeg has "End of file".
+// TestNotOpened: errors give the reason why a file is no video, also for a Matroska file that ends
+// after its header, where FFmpeg reports "End of file".
 func TestNotOpened(t *testing.T) {
 	dir := t.TempDir()
 	ebml := "\x1a\x45\xdf\xa3\x8f\x42\x82\x88matroska\x42\x87\x81\x04" // an EBML header alone

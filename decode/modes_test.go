@@ -31,7 +31,7 @@ func TestChoose(t *testing.T) {
 	for _, c := range []struct {
 		name, offers string
 		o            CameraOptions
-		want         string // "" for none
+		want         string // "": no mode
 	}{
 		{"webcam", webcam, CameraOptions{}, "mjpeg 1920x1080 at 30 fps"},
 		{"raw where it is as good", webcam, CameraOptions{Width: 640, Height: 480}, "yuyv422 640x480 at 30 fps"},

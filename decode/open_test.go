@@ -10,8 +10,7 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// Names of files are taken literally, whatever protocol of FFmpeg they look like; addresses only
-// when allowed.
+// Filenames are literal even if they look like a protocol of FFmpeg. Addresses need permission.
 func TestLocate(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, c := range []struct {

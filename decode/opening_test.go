@@ -38,8 +38,8 @@ func slowTags(n int) []byte {
 		)), ebml(0x1254c367, tags), ebml(0x1f43b675, ebml(0xe7, []byte{0}), ebml(0xa3, []byte{0x81, 0, 0, 0x80}, make([]byte, 64*48*3/2)))))
 }
 
-// To open a file ends in time, though FFmpeg goes on: by what it costs, and when it is no longer
-// wanted.
+// Opening a file ends in time although FFmpeg goes on: at the limit of its work, and on
+// cancellation.
 func TestOpeningEnds(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "tags.mkv")
 	e2e.Must(t, os.WriteFile(path, slowTags(1300), 0o600))
@@ -86,7 +86,7 @@ func deflated(n int) string {
 	return b.String()
 }
 
-// What a PNG holds beside its samples is bounded by what it unpacks to, in sum.
+// The data of a PNG beside its samples may unpack to a limited size in total.
 func TestOverfull(t *testing.T) {
 	small, large := deflated(4<<20), deflated(17<<20)
 	for name, c := range map[string]struct {

@@ -10,8 +10,8 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// Pictures have the step of the quantiser, those that were coded before their time, too, whatever
-// the depth; or are known to be faithful.
+// Pictures of any depth and in any coding order have the step of the quantiser or are known to be
+// faithful.
 func TestQuantiserOfHeaders(t *testing.T) {
 	e2e.NeedsFFmpeg(t)
 	const x265 = "-c:v libx265 -x265-params log-level=none:qp=28:ipratio=1:pbratio=1:aq-mode=0:cutree=0:keyint=12:pools=1 "

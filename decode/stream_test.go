@@ -140,7 +140,8 @@ func TestStreamOfH264(t *testing.T) {
 	wantDamaged(t, s, c.picture(true), false)
 }
 
-// Frames carry the step of the quantiser: 2^((QP-4)/6) in H.264, that of low frequencies in JPEG.
+// Frames carry the step of the quantiser: 2^((QP-4)/6) in H.264, the step of low frequencies in
+// JPEG.
 func TestQuantiser(t *testing.T) {
 	s, _ := openStream(t, "h264", decode.StreamOptions{Threads: 1})
 	c := newCoder(t, "libx264", 96, 64, "qp=28", "ipratio=1", "aq-mode=0", "mbtree=0")
@@ -182,7 +183,7 @@ func TestStreamNeedsKeyFrame(t *testing.T) {
 	}
 }
 
-// Parameter sets may come by themselves; they wait for their picture.
+// Parameter sets that come alone wait for their picture.
 func TestStreamOfHeadersApart(t *testing.T) {
 	s, _ := openStream(t, "h264", decode.StreamOptions{Threads: 1})
 	picture := newCoder(t, "libx264", 96, 64).picture(true)
@@ -267,7 +268,7 @@ func claim(b []byte, at int, side uint16) []byte {
 	return b
 }
 
-// Whatever is damaged, nothing worse comes of it than an error, and whole pictures follow.
+// Damage causes an error at worst, and whole pictures follow.
 func TestStreamOfDamage(t *testing.T) {
 	rounds := 300
 	if n, err := strconv.Atoi(os.Getenv("VIDFILTER_TEST_ROUNDS")); err == nil {

@@ -116,7 +116,7 @@ func TestDecodeTimes(t *testing.T) {
 	}
 }
 
-// Packets of a stream wait in their order, whatever their times: none overtakes the one before.
+// Packets of a stream keep their order, even if their times do not.
 func TestQueueKeepsTheOrder(t *testing.T) {
 	var q packetQueue
 	for i, time := range []int64{0, 160, 40, 80} {

@@ -67,7 +67,7 @@ func (f *film) frame(n int, format pipeline.Format) *pipeline.Frame {
 	f.live++
 	out := pipeline.NewFrame(format, src.Planes, nil, func() {
 		f.live--
-		clear(src.Planes[0].Data) // the race detector sees who still reads it
+		clear(src.Planes[0].Data) // the race detector reports late readers
 	})
 	out.PTS = int64(n)
 	return out
@@ -160,7 +160,7 @@ func TestFilterParts(t *testing.T) {
 				return f
 			}
 			wanted := func(n int) bool { return n < c.from || n >= c.to }
-			// A whole video of which nobody wants most takes less time.
+			// Unwanted frames of the whole video are marked as context to save time.
 			whole, part := play(0, c.last+4, wanted), play(c.begin, c.last, wanted)
 			if len(part.order) != c.to-c.from {
 				t.Fatalf("the part has frames %v", part.order)
@@ -247,7 +247,7 @@ func TestFilterRepeats(t *testing.T) {
 	}
 }
 
-// A clean frame comes out bit for bit, and a causal filter holds nothing back.
+// A clean frame comes out bit for bit, and a causal filter emits it at once.
 func TestFilterCleanAndCausal(t *testing.T) {
 	o := options(Fast)
 	o.Ahead, o.Sigma = 0, 0.5
@@ -334,7 +334,7 @@ func TestFilterMeasuresAhead(t *testing.T) {
 	}
 }
 
-// A run that fails leaves nothing behind.
+// A failed run releases all frames and results.
 func TestFilterDiscard(t *testing.T) {
 	for _, e := range []Engine{Plain{}, deep{}} {
 		for stop := range 8 {
@@ -383,8 +383,7 @@ func TestFilterFields(t *testing.T) {
 	}
 }
 
-// RGB pictures lose their noise, keep their mean colours and their alpha, and their bits where
-// nothing is filtered.
+// RGB pictures lose their noise and keep their mean colours and alpha.
 func TestFilterRGB(t *testing.T) {
 	for _, layout := range []pipeline.Layout{pipeline.RGBA, pipeline.GBRP, pipeline.GBRP.At(10), pipeline.GBRP.At(16)} {
 		format := pipeline.Format{Layout: layout, Width: 48, Height: 40}
@@ -528,7 +527,7 @@ func TestFilterRetuneNoise(t *testing.T) {
 	}
 }
 
-// Frames that come through as they are have their values with more bits, too.
+// Unfiltered frames keep their values at a greater depth.
 func TestFilterCleanDeeper(t *testing.T) {
 	for _, layout := range []pipeline.Layout{pipeline.YUV420P, pipeline.NV12, pipeline.GRAY, pipeline.GBRP, pipeline.YUV422P.At(10), pipeline.RGBA} {
 		o := options(Fast)
@@ -560,7 +559,7 @@ func TestFilterCleanDeeper(t *testing.T) {
 	}
 }
 
-// The noise of RGB is that of the samples, measured or given, and both take out as much.
+// RGB noise is measured and given in levels of its samples. Both ways remove the same amount.
 func TestFilterNoiseOfRGB(t *testing.T) {
 	const sigma = 9
 	format := pipeline.Format{Layout: pipeline.GBRP, Width: 96, Height: 64}

@@ -20,7 +20,7 @@ type worker struct {
 	kept     int // pictures that are not retired
 	most     int
 	results  []int64 // times of the frames that it denoised
-	fails    int     // the job of this number fails; 0: none
+	fails    int     // number of the job that fails; 0: no failure
 }
 
 // ownPicture is a picture of one worker.
@@ -242,7 +242,7 @@ func TestInTurnFewResults(t *testing.T) {
 	}
 }
 
-// The error of one engine ends the run, which leaves nothing behind.
+// The error of one engine ends the run, which releases all frames and results.
 func TestInTurnFails(t *testing.T) {
 	o := options(Fast)
 	o.Sigma = 8

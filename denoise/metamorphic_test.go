@@ -94,12 +94,11 @@ var views = []struct {
 	scene  func(int) denoisetest.Scene
 }{{"one frame", 1, still(9)}, {"still", 3, still(9)}, {"pan", 5, pan(9)}}
 
-// TestTurned: a clip that is mirrored or transposed comes out mirrored or transposed, but for the
-// pattern that rounds 8 bits; so results have 10 here. Without motion one sample in 1,000 may be
-// rounded the other way, since sums are taken in another order.
-// With motion the search goes from the top left to the bottom right and takes the first of vectors
-// that are equally good, so one sample in four may differ by more than half a level, but the result
-// is as near to the scene.
+// TestTurned: a mirrored or transposed clip comes out mirrored or transposed, except for the
+// pattern that rounds 8 bits, so results have 10 here. Without motion one sample in 1,000 may round
+// the other way because sums are taken in another order. With motion the search goes from the top
+// left to the bottom right and takes the first of equally good vectors. One sample in four may then
+// differ by more than half a level, but the result is as near to the scene.
 func TestTurned(t *testing.T) {
 	for _, view := range views {
 		for tier, name := range tiers {

@@ -10,13 +10,13 @@ import (
 	"vidfilter/denoise/plane"
 )
 
-// TestPast: where nothing moves the past takes out more noise, and whatever else comes to pass, it
-// leaves no trace.
+// TestPast: the past removes more noise where the picture is still, and other scenes keep no trace
+// of it.
 func TestPast(t *testing.T) {
 	const (
 		width, height = 96, 64
 		sigma         = 10
-		at            = 52 // the frame that is filtered; the past are those up to 45
+		at            = 52 // the filtered frame; the past ends at 45
 	)
 	scene := denoisetest.Texture(3)
 	disc := func(x, y, cx, cy float64) float64 { return max(0, 1-math.Hypot(x-cx, y-cy)/16) }

@@ -55,9 +55,9 @@ func equal(a, b plane.Picture) bool {
 	})
 }
 
-// TestStill averages frames at rest. Of white noise, a mean of n frames leaves sigma²/n and
-// shrinking can only take more away; the weights, which take some noise for motion, leave up to a
-// seventh more (fusion's TestStill). Rounding to samples adds 1/12.
+// TestStill averages frames at rest. A mean of n frames leaves sigma²/n of white noise, and
+// shrinking can only remove more. The weights take some noise for motion and leave up to a seventh
+// more (fusion's TestStill). Rounding to samples adds 1/12.
 func TestStill(t *testing.T) {
 	const sigma = 10
 	c := draw(13, sigma, still(1))
@@ -98,8 +98,8 @@ func TestMotionIsFollowed(t *testing.T) {
 	}
 }
 
-// noWorse compares luma with what the same settings make of other frames. It may be so many dB
-// below that.
+// noWorse compares luma with the result of the same settings on other frames. It may be worse by
+// the given dB.
 func noWorse(t *testing.T, what string, by float64, clean, got, than plane.Picture) {
 	t.Helper()
 	a := denoisetest.PSNR(clean.Planes[0], got.Planes[0])
@@ -126,7 +126,7 @@ func TestCut(t *testing.T) {
 			got, cut := Reference(c.noisy, i, m, s), Reference(c.noisy[:6], i, m, s)
 			noWorse(t, fmt.Sprint(name, ", frame ", i, " before a cut"), 0.1, c.clean[i], got, cut)
 		}
-		s.FrameGate = false // patches see it, too, but at sigma 25 some look alike by chance
+		s.FrameGate = false // patches detect the cut as well, but at sigma 25 some match by chance
 		got = Reference(c.noisy, 6, m, s)
 		noWorse(t, name+", without the gate", 0.25, c.clean[6], got, alone(c, 6, sigma, s))
 	}
@@ -240,7 +240,7 @@ func TestGradient(t *testing.T) {
 }
 
 // TestDepthQuality draws a scene and its noise at each depth. Finer samples lose less to rounding,
-// so the result comes no less near to the scene, but for a few cells of chroma that find another
+// so the result is at least as near to the scene, except for a few chroma cells that find another
 // vector.
 func TestDepthQuality(t *testing.T) {
 	for _, sigma := range []float64{1.5, 12} {
@@ -344,8 +344,8 @@ func TestGrain(t *testing.T) {
 	}
 }
 
-// TestPlanes: planes of strength 0 keep their bits, and what is done to one plane does not depend
-// on the other's strength, unless that makes another pilot of luma.
+// TestPlanes: planes of strength 0 keep their bits, and the strength of one plane does not affect
+// the other, unless it changes the pilot of luma.
 func TestPlanes(t *testing.T) {
 	c := draw(3, 10, still(13))
 	for tier, name := range tiers {

@@ -11,7 +11,8 @@ import (
 	"vidfilter/samples/scene"
 )
 
-// What the engine leaves alone keeps its bits, and a change comes back as it was, in every layout.
+// Samples that the engine leaves unchanged keep their bits, and its changes come out at the
+// original brightness, in every layout.
 func TestSteadied(t *testing.T) {
 	for _, layout := range []pipeline.Layout{pipeline.YUV420P, pipeline.NV12, pipeline.GRAY, pipeline.YUV422P.At(10), pipeline.YUV444P.At(16)} {
 		for _, full := range []bool{false, true} {

@@ -15,7 +15,7 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// edit is a part of a file that is shown, in seconds: from a time on, below 0 nothing.
+// edit is an entry of an edit list, in seconds. A negative start makes an empty edit.
 type edit struct{ from, length float64 }
 
 // edited gives every track of an MP4 file an edit list in place of the one that it has, and begins
@@ -84,8 +84,8 @@ func shown(t *testing.T, path string) map[string]span {
 	return all
 }
 
-// What an edit list hides stays hidden: sound to within a packet and, where a format has a decoder
-// delay, one more; text begins with the part.
+// Parts hidden by an edit list stay hidden: sound to within a packet and, where a format has a
+// decoder delay, one more. Text begins with the part.
 func TestHiddenByEditList(t *testing.T) {
 	dir := t.TempDir()
 	srt := filepath.Join(dir, "in.srt")
@@ -124,7 +124,7 @@ func TestHiddenByEditList(t *testing.T) {
 			if said := strings.Join(r.said, "\n"); format != "mpegts" && c.said != "" != strings.Contains(said, "edit list") || !strings.Contains(said, c.said) && format != "mpegts" {
 				t.Errorf("%s in %s: %q", name, format, said)
 			}
-			if format != "matroska" || c.text < 0 { // in MP4, pauses are packets, too
+			if format != "matroska" || c.text < 0 { // MP4 has packets for pauses
 				continue
 			}
 			if text := got["subtitle"]; text.n != 2 || math.Abs(text.begin-c.text) > 0.01 || text.end > c.until+0.01 {

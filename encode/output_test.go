@@ -98,8 +98,8 @@ func (r *rig) next(t *testing.T) *pipeline.Frame {
 	return f
 }
 
-// lost returns the losses that the finished file shows, each in a sentence, and how many of them
-// were told before.
+// lost returns a sentence for each loss that the finished file shows, and the number of losses
+// reported before.
 func (r *rig) lost(out *encode.Output) (list []string, told int) {
 	for _, d := range fidelity.Compare(r.in.Facts(), out.Found(), out.Told()) {
 		if d.Lost {
@@ -336,7 +336,7 @@ func TestUnwritablePlace(t *testing.T) {
 	}
 }
 
-// /dev/full takes nothing: the job hears of it, at the latest when it finishes.
+// /dev/full accepts no data: the job gets the error, at the latest when it finishes.
 func TestFullDisk(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("no /dev/full")

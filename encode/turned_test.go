@@ -19,8 +19,8 @@ import (
 	"vidfilter/pipeline"
 )
 
-// turner is a filter that changes all that a container says of pictures: it emits two progressive
-// frames for each, smaller by 2 samples, of another shape and upright, in a unit half as long.
+// turner is a filter that changes all picture properties of a container: it emits two progressive
+// frames for each, smaller by 2 samples, of another shape and upright, in half the time base.
 type turner struct{ of, video *pipeline.Video }
 
 func (*turner) Held() int                                  { return 0 }
@@ -85,8 +85,7 @@ func (p probe) times(kind string) (list []float64) {
 	return list
 }
 
-// What comes out of the filters decides what the file says of its pictures, and when they are
-// shown. The sound stays beside them.
+// The filters' output sets the picture properties and times in the file. The sound stays in sync.
 func TestTurned(t *testing.T) {
 	clip := filepath.Join(t.TempDir(), "clip.mov")
 	program(t, "ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=98x68:r=25:d=1,setsar=16/11",
@@ -188,7 +187,7 @@ func TestCaptionsOnce(t *testing.T) {
 	}
 }
 
-// A file that does not take what the filters make is refused before anything is written.
+// Filter output that the file cannot take is refused before the first byte is written.
 func TestTurnedRefused(t *testing.T) {
 	r := newRigOf(t, sample)
 	f := r.next(t)

@@ -44,8 +44,8 @@ func coded(t *testing.T, input string, o encode.Options, of func(n int) []units.
 	return r.path, out.NotKept(nil)
 }
 
-// Units of each kind come out with the picture that they came with, for every encoder and
-// container, or are named.
+// Units of each kind come out with their picture, for every encoder and container, or are reported
+// as lost.
 func TestUnits(t *testing.T) {
 	for _, c := range []struct{ encoder, preset, format, lost string }{
 		{"libx264", "veryfast", "mp4", "[Dolby Vision]"},
@@ -95,8 +95,8 @@ func differing(a, b []units.Unit) (kinds []units.Kind) {
 	return kinds
 }
 
-// A picture has the units that it had, from codec to codec: decoders repeat HDR10+ where a picture
-// has none.
+// Pictures keep exactly their own units, from codec to codec: decoders repeat HDR10+ on pictures
+// without it.
 func TestNothingIsMadeUp(t *testing.T) {
 	sparse := func(n int) []units.Unit {
 		return slices.DeleteFunc(unitstest.All(n), func(u units.Unit) bool {
@@ -124,7 +124,7 @@ func TestNothingIsMadeUp(t *testing.T) {
 }
 
 // Dolby Vision of profiles 5 and 8 comes out with its record and an RPU for each picture, where
-// codec, depth and container have a place for it; other profiles and losses are named.
+// codec, depth and container support it. Other profiles and losses are reported.
 func TestDolbyVision(t *testing.T) {
 	for _, c := range []struct {
 		profile, compatible            int
@@ -201,7 +201,7 @@ func describe(t *testing.T, path string, box []byte) {
 	e2e.Must(t, os.WriteFile(path, slices.Insert(mp4, end, box...), 0o600))
 }
 
-// dolbyRecord returns profile and compatibility by a file's record, "" if it has none.
+// dolbyRecord returns profile and compatibility from a file's record, "" without a record.
 func dolbyRecord(t *testing.T, path string) string {
 	t.Helper()
 	e2e.Needs(t, "ffprobe")
@@ -229,7 +229,7 @@ func TestICC(t *testing.T) {
 	}
 }
 
-// Parameters of the encoder win over what the input says.
+// Encoder parameters override the metadata of the input.
 func TestParametersWin(t *testing.T) {
 	for encoder, params := range map[string]string{
 		"libx264": "mastering-display=G(1,2)B(3,4)R(5,6)WP(7,8)L(90000,10):cll=77,66:pic-struct=1",
@@ -252,8 +252,8 @@ func TestParametersWin(t *testing.T) {
 	}
 }
 
-// The timecode of the first picture of MPEG-2 becomes that of the file, or is named; one that
-// counts from 0 says nothing.
+// The timecode of the first MPEG-2 picture becomes the file's timecode or is reported as lost. A
+// timecode that counts from 0 is ignored.
 func TestGroupTimecode(t *testing.T) {
 	for _, c := range []struct{ args, format, kept, lost string }{
 		{"-timecode 01:02:03:04", "mp4", "01:02:03:04", ""},

@@ -24,7 +24,7 @@ func film(t *testing.T, name string, args ...string) *rig {
 	return newRigOf(t, path)
 }
 
-// codecs are those of a file, by the names of their encoders.
+// codecs are the encoder names of a file's streams.
 type codecs struct{ video, audio, text string }
 
 // film makes an input of one stream each and, behind the last video, the one that is filtered.

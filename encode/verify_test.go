@@ -163,7 +163,7 @@ func TestVerifyUnreadable(t *testing.T) {
 	}
 }
 
-// Two packets of sound that have changed places, where neither counts nor times tell.
+// Two packets of sound are swapped, with the same counts and times.
 func TestVerifyFindsSwappedPackets(t *testing.T) {
 	for _, format := range []string{"mp4", "matroska"} {
 		t.Run(format, func(t *testing.T) {
@@ -252,7 +252,7 @@ func TestFoundNamesLostTitle(t *testing.T) {
 func TestFoundKnowsWhatIsKept(t *testing.T) {
 	for _, c := range []struct{ input, said, format string }{
 		{"in.ts", "language=", "mp4"},          // und, there
-		{"in.mp4", "language=und", "matroska"}, // nothing, there
+		{"in.mp4", "language=und", "matroska"}, // absent, there
 		{"in.mkv", "creation_time=2020-02-02T02:02:02Z", "mp4"},
 		{"in.mp4", "language=fre", "mov"}, // fra, there
 		{"in.mkv", "language=de", "mp4"},  // deu, there
@@ -266,7 +266,7 @@ func TestFoundKnowsWhatIsKept(t *testing.T) {
 	}
 }
 
-// A property that the format lacks is named once, before the work, and is then lost.
+// A property that the format lacks is reported once, before the work, and is then lost.
 func TestForesees(t *testing.T) {
 	for _, c := range []struct {
 		format string
@@ -291,7 +291,7 @@ func TestForesees(t *testing.T) {
 	}
 }
 
-// A stream that has no packet, or none but empty ones, may be there or not: MP4 leaves it out.
+// A stream without packets, or with empty ones only, may be missing: MP4 leaves it out.
 func TestVerifyEmptyStream(t *testing.T) {
 	for _, format := range []string{"mp4", "mov", "matroska", "mpegts"} {
 		for _, empty := range []bool{false, true} {
@@ -360,7 +360,7 @@ func TestVerifyUnevenTimes(t *testing.T) {
 	}
 }
 
-// Tags of files and streams come through, or are named before.
+// Tags of files and streams are kept, or their loss is reported before.
 func TestTags(t *testing.T) {
 	const odd = "-movflags use_metadata_tags -metadata encoding_tool=A -metadata stereo_mode=left_right -metadata foo-fr=B -metadata part_number=7 -metadata Two&words=C"
 	const ofStream = "-metadata:s:a artist=A -metadata:s:a encoding_tool-und=B"

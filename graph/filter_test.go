@@ -330,8 +330,8 @@ func (s *limited) Next(ctx context.Context) (*pipeline.Frame, error) {
 	return f, err
 }
 
-// A source with room for what the stage holds and one frame more never waits for ever, even if the
-// graph keeps more than that, or passes on the memory of frames.
+// A source with room for one frame more than the stage holds never blocks, even if the graph keeps
+// more or passes on the memory of frames.
 func TestHeld(t *testing.T) {
 	for _, graph := range []string{"bwdif=1", "tmedian=6", "atadenoise=s=31", "deflicker=size=20", "fieldmatch,decimate", "crop=32:32",
 		"split[a][b];[a]setpts=PTS+20[c];[c][b]blend=all_mode=average", "minterpolate=fps=30:mi_mode=blend", "tpad=stop=2", "fps=50", "dedot", "yadif,yadif,w3fdif"} {
@@ -527,7 +527,8 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// Captions of frames that a graph drops go to the next result, in order, or are named at the end.
+// Captions of frames that a graph drops go to the next result, in order, or are reported as lost at
+// the end.
 func TestDropped(t *testing.T) {
 	for graph, want := range map[string]string{
 		"fps=25/2": "0|12|34|56|78|", "framestep=3": "0|123|456|789|", "fps=50": "0||1||2||3||4||5||6||7||8||9||",

@@ -17,15 +17,15 @@ import (
 	"vidfilter/pipeline"
 )
 
-// cpuTime is what the process has used.
+// cpuTime returns the CPU time of the process.
 func cpuTime(b *testing.B) time.Duration {
 	var r syscall.Rusage
 	e2e.Must(b, syscall.Getrusage(syscall.RUSAGE_SELF, &r))
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// stage measures a stage for a frame in CPU time: the mean, and the least, which on a busy machine
-// comes closest to what the work itself takes.
+// stage measures the CPU time of a stage per frame: the mean, and the minimum, which on a busy
+// machine is closest to the cost of the work itself.
 func stage(b *testing.B, e *Engine, name string, do func()) {
 	b.Run(name, func(b *testing.B) {
 		do()
@@ -43,8 +43,8 @@ func stage(b *testing.B, e *Engine, name string, do func()) {
 	})
 }
 
-// moving draws noisy frames of patches of random brightness, in which all moves by 3 and 1 samples
-// a frame, but for the right third.
+// moving draws noisy frames of patches of random brightness. All except the right third moves by 3
+// and 1 samples a frame.
 func moving(format pipeline.Format, frames int, sigma float64) (all []*pipeline.Frame) {
 	r := rand.New(rand.NewPCG(1, 2))
 	unit := 1 << (format.Layout.Info().Depth - 8)

@@ -45,8 +45,8 @@ func TestCoarse(t *testing.T) {
 	}
 }
 
-// TestBlotches: noise that is blurred by two or four samples goes, and white noise is filtered as
-// if there were no other sizes. A result depends on three frames each way, whatever the sizes.
+// TestBlotches: noise blurred by two or four samples is removed, and white noise is filtered as if
+// there were no other sizes. A result depends on three frames each way at every size.
 func TestBlotches(t *testing.T) {
 	const frames, middle = 10, 5
 	format := pipeline.Format{Layout: pipeline.YUV420P, Width: 352, Height: 256}
@@ -109,7 +109,7 @@ func given(t *testing.T) denoise.Engine {
 	return enginetest.WithHalf{Engine: newEngine(t, isa.Fastest().String(), 2), Kind: 0}
 }
 
-// fullSize is an engine that removes nothing at other sizes.
+// fullSize is an engine that filters at full size only.
 type fullSize struct{ denoise.Engine }
 
 func (e fullSize) Denoise(ctx context.Context, j denoise.Job) (denoise.Wait, error) {

@@ -155,7 +155,7 @@ func (x expectation) check(t *testing.T, name string) {
 		out := newFrame(x.format)
 		filterField(t, newEngine(t, isa, 2), out, x.frames, x.field, x.centre, x.model, x.s)
 		got := plane.Of(out, x.field)
-		if len(got.Planes) > 1 && !plane.ComponentOf(out, x.field, 1).Own { // nothing to write
+		if len(got.Planes) > 1 && !plane.ComponentOf(out, x.field, 1).Own { // no own chroma rows
 			got.Planes = append(got.Planes[:1], want.Planes[1:]...)
 		}
 		compare(t, name+", "+isa, got, want)
@@ -192,7 +192,7 @@ func TestTooLargeSamples(t *testing.T) {
 }
 
 // TestFields filters every second row. At these heights the fields' chroma has as many rows as it
-// needs, one fewer, and none.
+// needs, one fewer, or zero.
 func TestFields(t *testing.T) {
 	for i, height := range []int{72, 71, 70, 69, 3, 2} {
 		for tier, layout := range map[denoise.Tier]pipeline.Layout{
@@ -399,8 +399,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestMemory filters a clip: after the first frames, no more memory is taken. What is taken stays
-// within a gigabyte at 4K and 10 bits, for the best tier, too.
+// TestMemory filters a clip on every tier: memory use does not grow after the first frames and
+// stays within a gigabyte at 4K and 10 bits.
 func TestMemory(t *testing.T) {
 	const most = 160 // bytes for a luma sample: with the rows beyond the edges of so low a picture
 	format := pipeline.Format{Layout: pipeline.YUV420P.At(10), Width: 1280, Height: 160}

@@ -12,7 +12,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// moved returns a frame of gray whose sample x, y is that of src at from(x, y).
+// moved returns a gray frame whose sample x, y is the sample of src at from(x, y).
 func moved(src *pipeline.Frame, width, height int, from func(x, y int) (int, int)) *pipeline.Frame {
 	format := src.Format
 	format.Width, format.Height = width, height
@@ -49,8 +49,8 @@ func gray(f *pipeline.Frame) (all []int) {
 	return all
 }
 
-// TestSeenFromElsewhere holds this path to what denoise's tests of the same name find of the
-// reference: TestTurned and TestCropped.
+// TestSeenFromElsewhere checks this path for the properties of the reference that denoise's
+// TestTurned and TestCropped check.
 func TestSeenFromElsewhere(t *testing.T) {
 	const start, margin, size, inner = 48, 24, 96, 96 - 2*24
 	for _, isa := range isa.Names() {

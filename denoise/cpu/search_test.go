@@ -34,7 +34,7 @@ func wild(format pipeline.Format, seed uint64) *pipeline.Frame {
 	return f
 }
 
-// TestVectors compares vectors with those of denoise/motion, bit for bit: found, extended, refined.
+// TestVectors compares found, extended and refined vectors with denoise/motion, bit for bit.
 func TestVectors(t *testing.T) {
 	for _, size := range [][2]int{{131, 97}, {64, 64}, {16, 16}, {203, 21}, {17, 130}} {
 		for _, depth := range []int{8, 10, 12, 14, 16} {

@@ -139,7 +139,7 @@ func checkLeft(t *testing.T, what string, got, source *pipeline.Frame, s denoise
 	}
 }
 
-// checkFrame is compare of frames, exact to so many bits. RGB is added up of three differences.
+// checkFrame compares frames to a precision of bits. RGB adds up three differences.
 func checkFrame(t *testing.T, what string, got, want *pipeline.Frame, bits int) {
 	t.Helper()
 	info := want.Layout.Info()

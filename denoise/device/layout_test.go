@@ -11,8 +11,8 @@ import (
 	"vidfilter/kernels/kerneltest"
 )
 
-// TestLayout: 13 pictures of 4K fit 1.5 GB for each byte of a sample, and launches what every
-// device has.
+// TestLayout: 13 pictures of 4K fit in 1.5 GB per byte of a sample, and launches stay within the
+// limits of every device.
 func TestLayout(t *testing.T) {
 	for i := range 6 {
 		tier, depth := denoise.Fast+denoise.Tier(i/2), 8+2*(i%2)
@@ -54,7 +54,7 @@ func TestKernels(t *testing.T) {
 	}
 }
 
-// TestRefused: what the kernels cannot do is refused.
+// TestRefused: shapes and settings that the kernels do not support are refused.
 func TestRefused(t *testing.T) {
 	shape := Shape{Planes: [3]Size{{64, 48}, {32, 24}, {32, 24}}, ShiftX: 1, ShiftY: 1, Depth: 8, Cell: 8}
 	for _, change := range []func(*Shape){func(s *Shape) { s.Depth = 7 }, func(s *Shape) { s.Depth = 17 }, func(s *Shape) { s.Cell = 12 }} {

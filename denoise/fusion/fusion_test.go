@@ -35,7 +35,7 @@ func whiteNoise(sigma float32) Noise {
 	return n
 }
 
-// still is a neighbour that nothing moves to.
+// still is a neighbour without motion.
 func still(p plane.Plane) Neighbour {
 	w, h := (p.Width+7)/8, (p.Height+7)/8
 	return Neighbour{
@@ -63,7 +63,8 @@ func both(in Input) plane.Plane {
 	return Second(in, pilot, secondPass, 0).Plane(in.Noisy.Depth)
 }
 
-// TestBlend: the pilot has its share in a patch without matches, and none where many frames agree.
+// TestBlend: the pilot has its share in a patch without matches, and no share where many frames
+// agree.
 func TestBlend(t *testing.T) {
 	c := secondPass
 	c.Blend = Blend{Base: 0.7, Fall: 0.04, Most: 0.5, From: 0.12, To: 0.17}
@@ -91,16 +92,16 @@ func TestBlend(t *testing.T) {
 	}
 }
 
-// rich has strong detail at all frequencies: there is nothing to shrink.
+// rich has strong detail at all frequencies: shrinking has no effect.
 func rich(x, y float64) float64 {
 	h := math.Sin(x*12.9898+y*78.233) * 43758.5453
 	return 60 + 136*math.Round(h-math.Floor(h))
 }
 
-// TestStill averages seven frames of a picture at rest. Where nothing can be shrunk, what is left
-// is a seventh of the variance at the least; and not much more, though the weights judge each
-// difference by its noise and take some of it for motion. Overlapping patches share their noise,
-// so they gain nothing here. The result's own rounding adds 1/12.
+// TestStill averages seven frames of a picture at rest. Without shrinking at least a seventh of the
+// variance remains. The weights judge each difference by its noise, take some of it for motion and
+// leave little more. Overlapping patches share their noise, so they do not help here. Rounding of
+// the result adds 1/12.
 func TestStill(t *testing.T) {
 	clean := denoisetest.Scene(rich).Draw(width, height, 8, 1, 1)
 	for _, sigma := range []float64{5, 10, 15} {
@@ -118,8 +119,8 @@ func TestStill(t *testing.T) {
 	}
 }
 
-// TestFlat has no detail: most of the seventh goes, too. What stays is the DC and the slopes of
-// the patches, some of 64 (256) coefficients.
+// TestFlat has no detail, so most of the seventh goes as well. The DC and the slopes of the patches
+// remain, a few of 64 (256) coefficients.
 func TestFlat(t *testing.T) {
 	clean := denoisetest.Flat(120).Draw(width, height, 8, 1, 1)
 	for _, sigma := range []float64{5, 10, 25} {
@@ -136,7 +137,7 @@ func TestFlat(t *testing.T) {
 	}
 }
 
-// TestNoMatch gives neighbours of another scene: the result is as good as that of the frame alone.
+// TestNoMatch gives neighbours of another scene: the result is as good as from the frame alone.
 func TestNoMatch(t *testing.T) {
 	clean := denoisetest.Texture(1).Draw(width, height, 8, 1, 1)
 	for _, sigma := range []float64{5, 10, 25} {
@@ -182,8 +183,8 @@ func (s *Sums) equal(o *Sums) bool {
 	return slices.Equal(s.weights, o.weights) && slices.Equal(s.values, o.values)
 }
 
-// TestMotion moves the neighbours by half-pels: they are as good as at rest, but for the
-// interpolation.
+// TestMotion moves the neighbours by half-pels: except for the interpolation they are as good as at
+// rest.
 func TestMotion(t *testing.T) {
 	scene := denoisetest.Texture(4)
 	clean := scene.Draw(width, height, 8, 1, 1)

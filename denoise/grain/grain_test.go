@@ -134,7 +134,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// Nothing removed is no grain, and pictures without flat parts or too small do no harm.
+// Unchanged pictures have no grain, at any size and also without flat parts.
 func TestMeasureNothing(t *testing.T) {
 	for _, size := range [][2]int{{width, height}, {40, 40}, {31, 64}, {2, 2}} {
 		pic := denoisetest.Texture(1).Picture(size[0], size[1], 8, 1, 1)

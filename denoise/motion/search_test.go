@@ -19,8 +19,8 @@ func find(c Constants, sigma float64, from, to plane.Plane) Field {
 	return s.Find(s.Prepare(from), s.Prepare(to))
 }
 
-// matchInside says whether what is in a cell's window is in the other frame as well, a sample
-// further in than the vector says, for the interpolation.
+// matchInside reports whether the other frame holds the match of a cell's window, with a margin for
+// the interpolation.
 func matchInside(p plane.Plane, cell, x, y int, v Vector) bool {
 	w := cellWindow(p, cell, windowSide, x, y)
 	const margin = 2
@@ -50,7 +50,7 @@ func TestKnownMotion(t *testing.T) {
 	}
 }
 
-// expect compares the vectors of the cells for which want says what they must be.
+// expect checks the vectors of the cells for which want returns one.
 func expect(t *testing.T, f Field, p plane.Plane, want func(x, y int) (Vector, bool)) {
 	t.Helper()
 	known := 0
@@ -102,8 +102,8 @@ func TestTwoObjects(t *testing.T) {
 	})
 }
 
-// TestEdges moves the picture to the right: what was at the left edge is still there, and what was
-// at the right edge is gone. Cells at the edges have cut windows.
+// TestEdges moves the picture to the right: content at the left edge stays in the frame, content at
+// the right edge leaves it. Cells at the edges have cut windows.
 func TestEdges(t *testing.T) {
 	scene, v := denoisetest.Texture(5), Vector{16, 0}
 	const odd = width - 3
@@ -159,7 +159,7 @@ func TestRefine(t *testing.T) {
 	}
 }
 
-// TestRefineKeepsWhatIsAsGood gives the refinement nothing to see.
+// TestRefineKeepsWhatIsAsGood refines a flat picture, in which all vectors are equally good.
 func TestRefineKeepsWhatIsAsGood(t *testing.T) {
 	flat := denoisetest.Flat(90).Draw(width, height, 8, 1, 1)
 	s := NewSearch(constants, 5)

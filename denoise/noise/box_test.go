@@ -17,7 +17,7 @@ type spotClip struct {
 	depth  int
 	level  func(x, y, n int) float64 // of luma in the box
 	sigma  func(level float64) float64
-	frozen int // frames that share their noise; 0: none do
+	frozen int // frames that share their noise; 0: no sharing
 }
 
 func (c spotClip) frame(n int) plane.Picture {
@@ -47,7 +47,7 @@ func (c spotClip) frame(n int) plane.Picture {
 	return pic
 }
 
-// TestSpot: what is measured in a box, and what is said of it.
+// TestSpot checks the noise measured in a box, and the warnings about it.
 func TestSpot(t *testing.T) {
 	gray := func(int, int, int) float64 { return 110 }
 	always := func(sigma float64) func(float64) float64 { return func(float64) float64 { return sigma } }
@@ -101,7 +101,7 @@ func TestSpot(t *testing.T) {
 	}
 }
 
-// TestProfile: a profile is read as it was written, and nothing else is.
+// TestProfile: a profile survives writing and reading, and invalid profiles are refused.
 func TestProfile(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	random := func() (m Model) {

@@ -87,7 +87,7 @@ func land(c int, x, y float64) float64 {
 		return 128 + 20*texture(x+900*float64(c), y, 120, 2)
 	}
 	v := 118 + 55*texture(x, y, 160, 2)
-	rough := max(0, texture(x+5000, y, 200, 1)) // in some places fine texture, in others none
+	rough := max(0, texture(x+5000, y, 200, 1)) // fine texture in some places only
 	return v + 45*rough*texture(x, y+3000, 12, 3)
 }
 
@@ -231,7 +231,7 @@ func cosine(u, i int) float64 {
 	return c
 }
 
-// correlation is that of samples at a distance along one direction.
+// correlation returns the correlation of samples at a distance along one direction.
 func (g grain) correlation(distance int) (sum float64) {
 	for i, k := range g.kernel {
 		if j := i + distance; j >= 0 && j < len(g.kernel) {

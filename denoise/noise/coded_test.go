@@ -7,8 +7,8 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Most features below are those of clips that went through x264, MPEG-2, VP9 and AV1 encoders,
-// with white noise of sigma 10 and without, as the pictures were measured.
+// Most features below were measured on clips coded by x264, MPEG-2, VP9 and AV1 encoders, with
+// white noise of sigma 10 and without.
 func TestCodedNoise(t *testing.T) {
 	for name, c := range map[string]struct {
 		luma, chroma float64 // as measured
@@ -59,7 +59,7 @@ func TestCodedNoise(t *testing.T) {
 	}
 }
 
-// What was coded without loss has its own noise alone.
+// The noise of losslessly coded video is not corrected.
 func TestFaithfulCodec(t *testing.T) {
 	m := Flat(3.54)
 	m.addCoded(features{6.00, 7.91, 3.35, 7.88, 4, 6, 1}, pipeline.Quantiser{Faithful: true})

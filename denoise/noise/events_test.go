@@ -65,7 +65,7 @@ func TestFades(t *testing.T) {
 	all(t, noisy(clip, 1, white(8)), 8, 0.1)
 }
 
-// TestBlack: where all is black, noise is measured as what is left of it above 0.
+// TestBlack: on black, noise is clipped at 0, and the remaining noise is measured.
 func TestBlack(t *testing.T) {
 	black := draw(width, height, frames, func(c, _ int, _, _ float64) float64 {
 		return []float64{16, 128, 128}[c]
@@ -144,7 +144,7 @@ func TestLetterbox(t *testing.T) {
 		clean := draw(width, height, frames, letterbox(pan(1.7, 0.6), rows))
 		clip := noisy(clean, 1, white(8))
 		for i, pic := range clip {
-			// Noise in the picture alone, but for a little that a codec left in the bars.
+			// The picture has noise. The bars have a little of it, as a codec leaves it.
 			for c, p := range pic.Planes {
 				for k := range p.Pix {
 					y := float64(k / p.Width << min(c, 1))
@@ -276,7 +276,7 @@ func TestScene(t *testing.T) {
 	}
 }
 
-// TestSurveyOfCoarse: a survey tells what a frame's own measurement tells of smaller sizes.
+// TestSurveyOfCoarse: a survey and a frame's own measurement agree about smaller sizes.
 func TestSurveyOfCoarse(t *testing.T) {
 	clip := coarse(draw(width, height, 7, pan(1.7, 0.6)), [2]float64{2, 2}, [2]float64{8, 8})
 	var s Survey

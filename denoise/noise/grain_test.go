@@ -61,13 +61,13 @@ func quantise(p plane.Plane, x, y int, step float64) {
 	}
 }
 
-// trueSigma is what a spectrum of grain of a blur and sigma 1 has in the mean.
+// trueSigma returns the mean level of the spectrum of grain with a blur and sigma 1.
 func trueSigma(blur float64) float64 {
 	s := newGrain(blur, 1).spectrum()
 	return math.Sqrt(s.band(1, 14))
 }
 
-// TestChromaGrain: chroma's level is that of all its frequencies, not of the highest.
+// TestChromaGrain: the chroma level covers all frequencies, not only the highest.
 func TestChromaGrain(t *testing.T) {
 	clip := draw(320, 192, 9, pan(1.7, 0.6))
 	for _, blur := range []float64{0.7, 1, 2} {
@@ -120,7 +120,7 @@ func TestFilmCurve(t *testing.T) {
 	}
 }
 
-// TestQuantisedGrain: what a codec leaves of grain shows at low frequencies alone.
+// TestQuantisedGrain: after a codec, grain remains at low frequencies only.
 func TestQuantisedGrain(t *testing.T) {
 	clip := draw(320, 192, 12, pan(1.7, 0.6))
 	for name, c := range map[string]struct {
@@ -190,7 +190,7 @@ func TestPyramidOfGrain(t *testing.T) {
 	}
 }
 
-// TestMotionIsNoGrain: what moves unevenly, or changes in places, is next to no noise.
+// TestMotionIsNoGrain: uneven motion and local changes measure as almost no noise.
 func TestMotionIsNoGrain(t *testing.T) {
 	jumps := func(c, t int, x, y float64) float64 {
 		u := float64(t + t/3*2 + t/7*4)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Frames of a scene that flickers as a whole get one brightness; others stay as they are.
+// Frames of a scene that flickers as a whole get one brightness. Other frames stay unchanged.
 func TestLights(t *testing.T) {
 	const w, h = 32, 24
 	for _, c := range []struct {

@@ -27,7 +27,7 @@ func sample(n int) []plane.Picture {
 	return clip
 }
 
-// clips are without noise, but for rounding.
+// clips have no noise except rounding.
 func clips() map[string][]plane.Picture {
 	return map[string][]plane.Picture{
 		"sample":   sample(frames),
@@ -57,7 +57,7 @@ func TestWhiteNoise(t *testing.T) {
 				all := models(noisy(clip, 1, white(sigma)))
 				for n, m := range all {
 					for c, got := range m.Sigma {
-						// Chroma moves by half pels: where it is all texture, none matches.
+						// Chroma moves by half-pels: where all is texture, no block matches.
 						near(t, fmt.Sprintf("frame %d, plane %d", n, c), got, sigma, 0.12)
 					}
 					near(t, "luma", m.Sigma[0], sigma, 0.10)
@@ -107,7 +107,7 @@ func ridge(c, t int, x, y float64) float64 {
 }
 
 func TestPoissonNoise(t *testing.T) {
-	// The variance is that of sigma 15 at 128, and in proportion to brightness but for a little.
+	// Sigma is 15 at 128. Except for a small constant, the variance is proportional to brightness.
 	variance := func(v float64) float64 { return 225 * (0.1225 + 0.8775*v/128) }
 	for name, c := range map[string]struct {
 		painter

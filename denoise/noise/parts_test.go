@@ -31,7 +31,7 @@ func TestDCT(t *testing.T) {
 	}
 }
 
-// TestFast: what is in C gives the results of plain Go.
+// TestFast: the C functions match plain Go.
 func TestFast(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	random := func(n int) []byte {

@@ -74,7 +74,7 @@ func TestDigestRefusesADTS(t *testing.T) {
 	}
 }
 
-// Streams that are alike but for one thing are two.
+// Streams with one difference do not match, unless the container may cause it.
 func TestDigestMatches(t *testing.T) {
 	with := func(change func(*digest)) *digest {
 		d := &digest{kind: 1, timed: true, packets: 2}

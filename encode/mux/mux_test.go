@@ -36,7 +36,7 @@ func TestInspectFailsHalfway(t *testing.T) {
 	}
 }
 
-// Copied sound that does not last as long as what was written is found out, whatever its codec.
+// Copied sound of another length than the written sound is detected, for every codec.
 func TestVerifyLengthOfSound(t *testing.T) {
 	second := span{begin: 0, end: 1_000_000, longest: 30_000, known: true}
 	for _, c := range []struct {

@@ -61,7 +61,7 @@ func TestBroker(t *testing.T) {
 		t.Errorf("a file that exists: %v", err)
 	}
 	if name, err := asked(b, "keep", `{"target":1,"word":"interrupted"}`); err == nil {
-		t.Errorf("kept as %v", name) // it was refused, which opens nothing
+		t.Errorf("kept as %v", name) // the refused commit opened no target
 	}
 	b.Close()
 	if _, err := os.Stat(temp); err == nil || fileNames(t, dir) != "out.mp4" {
@@ -120,7 +120,7 @@ func TestExplainWithoutTemp(t *testing.T) {
 	}
 }
 
-// What a process asks for after it has entered its sandbox touches nothing but its target.
+// Requests of a process that has entered its sandbox reach its own target only.
 func TestBrokerRefuses(t *testing.T) {
 	dir := t.TempDir()
 	b, _, _ := kept(t, dir, "replace")

@@ -15,8 +15,8 @@ import (
 	"vidfilter/live/livetest"
 )
 
-// TestFolder: in a sandbox a process names targets in the working folder alone. Each gets a name of
-// its own, nothing is replaced, and what is unfinished is kept.
+// TestFolder: a process in a sandbox can address targets in the working folder only. Each gets a
+// name of its own, no file is replaced, and unfinished files are kept.
 func TestFolder(t *testing.T) {
 	dir := t.TempDir()
 	b := &Broker{}
@@ -73,8 +73,7 @@ func TestFolder(t *testing.T) {
 	livetest.WantFiles(t, dir, "a-2.mp4", "a.mp4", "b.recording.mp4")
 }
 
-// What a killed run has left is there when the folder is opened again, but not that of a run that
-// goes on.
+// A folder that is opened again has the files of a killed run, but not the files of a running one.
 func TestFolderLeft(t *testing.T) {
 	dir := t.TempDir()
 	killed, goes := dir+"/"+workMark+"1", dir+"/"+workMark+"2"

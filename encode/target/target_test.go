@@ -182,7 +182,7 @@ func TestSymlinks(t *testing.T) {
 	wantRefused(t, "too many symbolic links", filepath.Join(dir, "round.mp4"), Replace)
 }
 
-// An incomplete output replaces nothing, and is kept under the next free name.
+// An incomplete output replaces no file and is kept under the next free name.
 func TestKeep(t *testing.T) {
 	dir := t.TempDir()
 	keep := func(name, text string) string {
@@ -260,7 +260,7 @@ func TestStandardStreams(t *testing.T) {
 	wantContent(t, in, "x")
 }
 
-// Descriptors are written as they are, from where they stand, whatever name leads to them.
+// Descriptors are written directly at their current position, under any name.
 func TestDescriptors(t *testing.T) {
 	dir := t.TempDir()
 	f, err := os.OpenFile(put(t, filepath.Join(dir, "log"), "old "), os.O_RDWR|os.O_APPEND, 0)

@@ -57,7 +57,7 @@ func depthOf(pf astiav.PixelFormat) int {
 	return 8
 }
 
-// Encoders open and close side by side, as in parts of a video. Those of SVT-AV1 share variables:
+// Encoders open and close side by side, as in parts of a video. SVT-AV1 encoders share variables:
 // without their lock this crashes.
 func TestOpenSideBySide(t *testing.T) {
 	var wg sync.WaitGroup
@@ -179,7 +179,7 @@ func TestFormatNames(t *testing.T) {
 	}
 }
 
-// Encoders on a device get the mean rate of a video that has fewer frames than its usual rate says.
+// Encoders on a device get the mean rate of a video if it is below the usual rate.
 func TestFrameRate(t *testing.T) {
 	rate := func(num, den int) pipeline.Ratio { return pipeline.Ratio{Num: num, Den: den} }
 	for _, c := range []struct {

@@ -9,7 +9,8 @@ import (
 	"vidfilter/internal/hint"
 )
 
-// TestX264Names holds the list to x264: it knows each name, and none opens a file by any value.
+// TestX264Names checks the lists against x264: it knows each allowed name, and no value of one
+// opens a file.
 func TestX264Names(t *testing.T) {
 	for _, name := range x264Allowed {
 		for _, value := range []string{"1", "2", "name.bin", "1,1", "1/1", "flat"} {

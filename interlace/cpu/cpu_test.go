@@ -126,7 +126,7 @@ func TestReference(t *testing.T) {
 
 // TestExact checks that the C code may add integers in place of the reference's floats for samples
 // of 8 bits. float32 holds multiples of 1/4096 up to 4096 exactly. A sum that exceeds 4096 stays
-// out of the samples' range, whatever the terms after it are.
+// out of the samples' range after any further terms.
 func TestExact(t *testing.T) {
 	const most, one, exact = 2 * 255, 4096, 1 << 24 // a sum of two samples, a weight of 1, 4096 in weights
 	for pass, codes := range interlace.Learned().Code {

@@ -26,7 +26,7 @@ func stripes() *clip {
 	return c
 }
 
-// TestSlopes compares the slopes with differences of the loss, half of which they are.
+// TestSlopes compares the slopes with half the differences of the loss.
 func TestSlopes(t *testing.T) {
 	all := examples([]*clip{stripes()}, 0.01)
 	large := 0
@@ -59,7 +59,7 @@ func TestSlopes(t *testing.T) {
 	}
 }
 
-// TestProduct: the net in levels gives what the trainer's gives.
+// TestProduct: the net in levels matches the trainer's net.
 func TestProduct(t *testing.T) {
 	r := &trainer{middle: 3}
 	r.begin(rand.New(rand.NewPCG(5, 0)))
