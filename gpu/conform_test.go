@@ -111,7 +111,7 @@ func TestConform(t *testing.T) {
 		totals[key].Merge(d)
 	}
 	for key, d := range totals {
-		if d.Samples >= 1<<13 && d.TooMany() { // a share of few samples says little
+		if d.Samples >= 1<<13 && d.TooMany() { // few samples give no reliable share
 			t.Errorf("%s: too many differ: %s", key, d)
 		}
 		t.Logf("%s: %s", key, d)

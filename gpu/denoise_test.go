@@ -49,7 +49,7 @@ func (c noisyClip) frame(n int) *pipeline.Frame {
 	}
 	scene := denoisetest.Texture(5).Moved(-2.5*float64(n), float64(n))
 	left := 20.0
-	if c.frames > 20 { // the past is for what stands still
+	if c.frames > 20 { // only still parts use the past
 		left, scene = 8, scene.Left(14, denoisetest.Texture(7))
 	}
 	scene = denoisetest.Texture(3).Moved(1.5*float64(n), -0.75*float64(n)).Left(left, scene)
@@ -153,8 +153,8 @@ func agree(t *testing.T, got, want [][]byte) {
 	agreeAt(t, pipeline.YUV420P, got, want)
 }
 
-// agreeAt is agree for samples of a layout's depth. Beyond 10 bits the bound stays that of 10 bits,
-// since weights and sums are not more precise with deeper samples.
+// agreeAt is agree at the depth of a layout. The bound for 10 bits also holds at larger depths,
+// since weights and sums are no more precise there.
 func agreeAt(t *testing.T, l pipeline.Layout, got, want [][]byte) {
 	t.Helper()
 	info := l.Info()

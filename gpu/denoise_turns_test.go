@@ -176,7 +176,7 @@ func TestDenoiseMemory(t *testing.T) {
 	for n := range runOf(2) + 2*3 + 1 {
 		in, err := inputs.TakeFrame(f, nil)
 		e2e.Must(t, err)
-		in.Row(0, 0)[0] = byte(n) // none repeats the one before
+		in.Row(0, 0)[0] = byte(n) // differs from the frame before
 		if err := filter.Process(t.Context(), in, func(f *pipeline.Frame) error { f.Release(); return nil }); err != nil {
 			t.Fatal(err)
 		}

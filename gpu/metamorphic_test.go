@@ -14,7 +14,7 @@ import (
 	"vidfilter/samples/scene"
 )
 
-// seen returns a frame whose sample x, y is that of src at from(x, y), in each plane.
+// seen returns a frame with src's sample from(x, y) at x, y, in each plane.
 func seen(src *pipeline.Frame, width, height int, from func(x, y int) (int, int)) *pipeline.Frame {
 	format := src.Format
 	format.Width, format.Height = width, height
@@ -44,7 +44,7 @@ func TestSeenFromElsewhere(t *testing.T) {
 		src := kerneltest.Frame(yuv(l, width, height))
 		kerneltest.Scene(src, rand.New(rand.NewPCG(91, uint64(i))))
 		for _, p := range []kernels.Planned{kernels.DefaultBilateral(2), kernels.DefaultBilateral(9), small} {
-			turned, cropped := 1000, math.MaxInt // one sample in so many may differ
+			turned, cropped := 1000, math.MaxInt // at most 1 in this many differs
 			if kernels.NumberOf(p, "radius") == 9 {
 				turned, cropped = 100, 100
 			}

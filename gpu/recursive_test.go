@@ -48,7 +48,7 @@ var drawings = map[string]func(*pipeline.Frame, *rand.Rand){
 
 var drawingNames = []string{"scene", "noise", "flat", "edges", "dot", "slope"}
 
-// recursiveCases combines all layouts, sizes and drawings; other options vary at their own steps.
+// recursiveCases combines all layouts, sizes and drawings. Other options vary in their own cycles.
 func recursiveCases() (cases []recursiveCase) {
 	sizes := [][2]int{{1, 1}, {2, 2}, {1, 40}, {40, 1}, {7, 5}, {63, 17}, {3, 131}, {141, 61}, {16, 16}, {17, 33}}
 	sigmas := [][2]float64{{50, 50}, {200, 150}, {3, 20}, {0.3, 5}, {10, 3}, {1000, 10000}, {0.01, 0.01}, {100, 1}}

@@ -8,8 +8,8 @@ import (
 	"vidfilter/kernels/chaintest"
 )
 
-// A chain of two filters makes the samples that each makes in a run of its own. The four clips of a
-// pair differ in layout, and those of four pairs in depth and fields, too.
+// A chain of two filters gives the samples of two separate runs. Each pair runs on a clip of each
+// layout, and four pairs cover all 16 clips.
 func TestChains(t *testing.T) {
 	b, err := kernels.NewCPU(2, "")
 	e2e.Must(t, err)

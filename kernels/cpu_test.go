@@ -65,7 +65,7 @@ func conformCases() (cases []conformCase) {
 	return cases
 }
 
-// skipCase thins out the large sizes, whose reference is slow; the last size crosses tiles both
+// skipCase thins out the large sizes, whose reference is slow. The last size crosses tiles both
 // ways.
 func skipCase(size [2]int, i int) bool {
 	return size[0] > 100 && i%7 != 0 || size[0] > 500 && i%3 != 0

@@ -13,8 +13,7 @@ import (
 	"vidfilter/samples/scene"
 )
 
-// moved returns a frame of another size whose sample x, y of each plane is that of src at from(x,
-// y), in steps of so many pixels.
+// moved returns a frame of another size with src's sample from(plane, x, y) at x, y of each plane.
 func moved(src *pipeline.Frame, width, height int, from func(plane, x, y int) (int, int)) *pipeline.Frame {
 	format := src.Format
 	format.Width, format.Height = width, height
@@ -27,7 +26,7 @@ func moved(src *pipeline.Frame, width, height int, from func(plane, x, y int) (i
 	return out
 }
 
-// planeSize is that of a plane in samples.
+// planeSize returns the size of a plane in samples.
 func planeSize(f pipeline.Format, plane int) (int, int) {
 	bytes, rows := f.PlaneSize(plane)
 	return bytes / f.Layout.Info().SampleBytes(), rows
@@ -52,9 +51,8 @@ var turns = map[string]func(f *pipeline.Frame) *pipeline.Frame{
 	},
 }
 
-// metamorphicParams cover each range weight and border, and small and large radii; the reference,
-// which is slow, has small ones. The recursive filters reach less far than TestCropped's
-// margin.
+// metamorphicParams cover each range weight and border with small and large radii, or only small
+// ones for the slow reference. The reach of the recursive filters is below TestCropped's margin.
 func metamorphicParams(t *testing.T) (all []Planned) {
 	radii := []int{1, 2, 3, 5, 6, 9, 12, 15}
 	if strings.HasSuffix(t.Name(), "/reference") {

@@ -26,7 +26,7 @@ func smooth(p Recursive, sigma float64, line []float64) []float64 {
 	return out
 }
 
-// far has a range sigma so large that colours do not count: distances are those of pixels.
+// far has a range sigma large enough to ignore colours: only pixel distances count.
 var far = Recursive{SigmaS: 8, SigmaR: 10000, Iterations: 1}
 
 // TestDeriche: the response to an impulse at equal distances is a Gaussian, within the error of

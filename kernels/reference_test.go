@@ -78,10 +78,9 @@ func TestHandWorked(t *testing.T) {
 		// The point, with any border: it keeps 120 with weight 1 against eight of 100: R = 1/5, Gs
 		// sums to 4/2 + 4/4 = 3.
 		{Reflect, 2, 2, 100 + 20*1/(1+3.0/5)},
-		// Below the point, 2,3: itself and the rest of 100: 1 + 3/2 + 4/4 = 3.5; the point
-		// beside: Gs 1/2, R 1/5 = 0.1.
+		// Below the point, 2,3: 100s: 1 + 3/2 + 4/4 = 3.5; 120: Gs 1/2, R 1/5 = 0.1.
 		{Reflect, 2, 3, 100 + 20*0.1/(3.5+0.1)},
-		// The corner of the point, 1,3: rest 1 + 4/2 + 3/4 = 3.75; the point: 1/4 * 1/5 = 0.05.
+		// Diagonal to the point, 1,3: 100s: 1 + 4/2 + 3/4 = 3.75; 120: 1/4 * 1/5 = 0.05.
 		{Reflect, 1, 3, 100 + 20*0.05/(3.75+0.05)},
 		// 0,1, on the left border, 110 above: reflect folds column 1 to -1. 100s: 1 + 3/2 + 2/4 =
 		// 3; 110s: (1/2 + 2/4) R = 1/2 times 1 = 0.5.

@@ -59,7 +59,7 @@ func TestCompare(t *testing.T) {
 	}
 	h.take(r, 0)
 	shown(false, "", first, first)
-	r.Choose(SideA) // nothing is compared
+	r.Choose(SideA) // no comparison yet
 	r.CopyToOther()
 	r.Compare(true)
 	shown(true, SideB, first, first)
@@ -72,7 +72,7 @@ func TestCompare(t *testing.T) {
 	shown(true, SideA, first, second)
 	radius(1)
 	shown(true, SideA, third, second)
-	r.Compare(true) // changes nothing
+	r.Compare(true) // no effect
 	r.CopyToOther()
 	shown(true, SideA, third, third)
 	radius(2)
@@ -92,8 +92,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// One side may filter and the other not; both may be denoised, and each has its own memory of the
-// pictures before: it is as if it were alone, also if it was switched on while the picture stands.
+// Two denoised sides have separate memories: each gives the pictures of a session with its filter
+// alone. A side that is switched on during a freeze knows the earlier pictures.
 func TestCompareDenoised(t *testing.T) {
 	plain := FilterOf(kernels.Select(kernels.DefaultDenoise()), "auto")
 	kernels.Edit(&plain.Selection, func(d *kernels.Denoise) { d.Noise = 4 })
@@ -201,7 +201,7 @@ func (r *rig) reachInForce(f Filter) {
 	})
 }
 
-// Nothing is filtered twice while nothing is compared, and what was for it is given back.
+// Without a comparison, pictures are filtered once and the second result is released.
 func TestCompareCostsNothingWhenOff(t *testing.T) {
 	h, r, w := watch(t, Camera, Options{})
 	h.pass(r, w, 0)

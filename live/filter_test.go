@@ -269,8 +269,8 @@ func TestFramingFails(t *testing.T) {
 	}
 }
 
-// The denoiser goes on where what follows it changes, and where pictures are scaled in another way:
-// the picture on show does not become noisier.
+// The denoiser keeps its memory when a later stage or the scaling changes: the current picture does
+// not become noisier.
 func TestFramingKeepsWhatIsKnown(t *testing.T) {
 	h, r, w := watch(t, Camera, Options{Filter: FilterOf(kernels.Select(kernels.DefaultDenoise()), "auto")})
 	var want []byte
@@ -291,7 +291,7 @@ func TestFramingKeepsWhatIsKnown(t *testing.T) {
 	}
 }
 
-// TestPresets: each is a valid filter, its command says the same, and off is left by any option.
+// TestPresets: each preset is a valid filter with the right arguments. Any option clears Off.
 func TestPresets(t *testing.T) {
 	want := []string{"--filter bilateral -r 0", "--strength 0.7", "", "--strength 1.5"}
 	for i, p := range Presets() {

@@ -33,7 +33,7 @@ func TestSteady(t *testing.T) {
 	}
 }
 
-// PushSound passes what real time brings, in order.
+// PushSound passes valid packets once, in order, limited to real time.
 func TestPushSound(t *testing.T) {
 	r := NewRemote(decode.StreamOptions{}, nil)
 	src, err := r.Open(t.Context(), nil, func(Status, string, string) {})

@@ -51,7 +51,7 @@ func TestSeekSound(t *testing.T) {
 			t.Errorf("%+v: at %v", to, shot.Place)
 		}
 		if to.step <= 0 {
-			last = min(last, shot.At-1) // the session forgets what was read ahead
+			last = min(last, shot.At-1) // the session drops its read-ahead
 		}
 		for range 8 {
 			for _, x := range shot.Sound {

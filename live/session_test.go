@@ -364,7 +364,7 @@ func TestFreeze(t *testing.T) {
 	defer first.Release()
 	r.Freeze(true)
 	for n := range 4 {
-		h.take(r, n+1) // none of them is seen
+		h.take(r, n+1) // not shown
 	}
 	e2e.Must(t, r.apply(`{"sigma_r": 90}`))
 	p := r.next(w)

@@ -11,8 +11,8 @@ import (
 	"vidfilter/samples/scene"
 )
 
-// Pictures that a pipe brings at their own speed are shown as they come, even if the first came
-// late; those of a file keep their time.
+// Pictures from a live pipe are shown on arrival, even after a late first one. Pictures from a file
+// keep their time.
 func TestPaceOfPipes(t *testing.T) {
 	const interval, late = 40 * time.Millisecond, 300 * time.Millisecond
 	for _, most := range []time.Duration{0, spare} {

@@ -269,7 +269,7 @@ func TestRunEndsContext(t *testing.T) {
 	})
 }
 
-// contextual yields frames of which some are context.
+// contextual yields context frames around frames 2 and 3.
 type contextual struct {
 	*rig
 	n int64

@@ -47,7 +47,7 @@ func (h *heap) checkFreed(t testing.TB) {
 type rig struct {
 	t      testing.TB
 	frames int
-	pool   *Pool // where the source's frames come from; nil makes them out of nothing
+	pool   *Pool // the source's pool; nil allocates each frame
 	hook   func(ctx context.Context, point string, n int) error
 
 	live atomic.Int64 // frames not released yet

@@ -108,7 +108,7 @@ func TestPoolNewSizeFreesTheOld(t *testing.T) {
 	if len(b) != 20 || mem.live.Load() != 2 {
 		t.Errorf("%d bytes; %d blocks live, want the one that is out and the new one", len(b), mem.live.Load())
 	}
-	out() // of the old size: nobody will ask for it again
+	out() // of the old size, which is no longer used
 	if mem.live.Load() != 1 {
 		t.Errorf("%d blocks live after the last old one came back", mem.live.Load())
 	}
@@ -299,7 +299,7 @@ func TestPoolShrinks(t *testing.T) {
 		}
 		put2()
 		for range 4 { // until the limit has fallen to one, whose failure is final
-			p.kind = kind{} // as if nothing could be used again
+			p.kind = kind{} // as if no block could be used again
 			p.free = nil
 			if _, _, err := p.Get(t.Context(), 10); !errors.Is(err, errFull) {
 				t.Errorf("with no memory at all: %v", err)

@@ -188,7 +188,7 @@ func TestRunCancelledAfterFinishIsDone(t *testing.T) {
 	})
 }
 
-// A broken-off input is not the end of the stream, whatever it wraps.
+// An error that wraps io.EOF is not the end of the stream.
 func TestRunWrappedEOFIsAFailure(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, 3)
@@ -391,7 +391,7 @@ func TestSmallestPool(t *testing.T) {
 func TestMetersCountWorkAndNotWaiting(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t, 5)
-		r.pool = NewPool(&heap{}, 1) // so the source waits for blocks, too
+		r.pool = NewPool(&heap{}, 1) // makes the source wait for blocks
 		r.hook = func(_ context.Context, point string, n int) error {
 			switch {
 			case point == "next" && n < 5, point == "put":

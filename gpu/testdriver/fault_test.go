@@ -80,7 +80,7 @@ func TestFailedLaunch(t *testing.T) {
 	c.open(0).get("cuMemAlloc_v2", 100)
 }
 
-// A lost device stays lost, even for new contexts; other devices keep working.
+// A lost device stays lost, even for new contexts. Other devices keep working.
 func TestLostDevice(t *testing.T) {
 	hung := start(t, "hang=1,lost=2").open(0)
 	b := hung.buffers()

@@ -10,7 +10,7 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-// module returns PTX as clang writes it, as far as the driver reads it.
+// module returns the parts of clang's PTX that the driver reads.
 func module(kernel string, threads, compute int) string {
 	return fmt.Sprintf(".version 6.0\n.target sm_%d\n.address_size 64\n.extern .shared .align 16 .b8 vf_shared[];\n"+
 		".visible .entry %s(\n.param .align 8 .b8 %s_param_0[24]\n)\n.maxntid %d, 2, 1\n{\nret;\n}\n",

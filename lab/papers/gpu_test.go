@@ -263,7 +263,7 @@ func TestPair(t *testing.T) {
 	}
 }
 
-// TestPairSameBits: the result has the same bits whatever the order of threads.
+// TestPairSameBits: the order of threads does not change the bits of the result.
 func TestPairSameBits(t *testing.T) {
 	if !onDriver(t, "order=7") {
 		return

@@ -33,7 +33,7 @@ func TestTokens(t *testing.T) {
 	if d.Cookie("") != None || d.Cookie(token) != None {
 		t.Error("a cookie that nobody was given")
 	}
-	// Without a token for once, the empty one is none.
+	// Without a one-time token, the empty token gives no rights.
 	if _, _, r := New(Options{Token: token}).Login(""); r != None {
 		t.Error("the empty token is accepted")
 	}

@@ -85,7 +85,7 @@ func TestReaders(t *testing.T) {
 	r.Close()
 }
 
-// A reader that stands goes on with a key frame, and others miss nothing for it.
+// A slow reader delays no other, has a bounded queue, and gets a key frame on request.
 func TestSlowReader(t *testing.T) {
 	s, _, _ := open(t)
 	slow, quick := s.Read(), s.Read()
@@ -110,7 +110,7 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// Somebody who joins while the picture is frozen sees it at once.
+// A reader that joins during a freeze gets a key frame at once.
 func TestStill(t *testing.T) {
 	s, _, _ := open(t)
 	first := s.Read()

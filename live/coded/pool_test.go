@@ -108,8 +108,8 @@ func (s *EncoderPool) grouped(t *testing.T, want ...int) {
 	e2e.Until(t, "other groups", func() bool { return slices.Equal(s.groups(), want) })
 }
 
-// Those who want the same get the same bytes, those who do not, do not; players and programs share
-// as well. One that changes its mind moves.
+// Readers and viewers of one view share encoded pictures. Another view has its own encoder. A
+// viewer that changes its view moves to that encoder.
 func TestShare(t *testing.T) {
 	s, _, _ := open(t)
 	a, b, other := s.viewer(t, preview.ViewFiltered), s.viewer(t, preview.ViewFiltered), s.viewer(t, preview.ViewOriginal)
@@ -145,8 +145,8 @@ func TestShare(t *testing.T) {
 	s.grouped(t)
 }
 
-// One that stops holds nobody up, gets a key frame when it goes on, and has an encoder of its own
-// when that happens again and again. Each picture that it missed is counted.
+// A stopped viewer delays no other, gets a key frame when it resumes, and gets its own encoder
+// after repeated stops. Missed pictures are counted.
 func TestStops(t *testing.T) {
 	s, _, _ := open(t)
 	a, b := s.viewer(t, preview.ViewFiltered), s.viewer(t, preview.ViewFiltered)
@@ -214,7 +214,7 @@ func TestThinLine(t *testing.T) {
 	b.more(t, 2)
 }
 
-// All hear of the end, also those who come after it.
+// The end reaches present and late viewers, and late readers.
 func TestEnd(t *testing.T) {
 	s, _, end := open(t)
 	v := s.viewer(t, preview.ViewFiltered)
@@ -234,5 +234,5 @@ func TestEnd(t *testing.T) {
 		t.Error(err)
 	}
 	s.Close()
-	s.viewer(t, preview.ViewFiltered) // nothing happens
+	s.viewer(t, preview.ViewFiltered) // no effect after Close
 }

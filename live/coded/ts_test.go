@@ -11,7 +11,7 @@ import (
 
 var errEnough = errors.New("enough")
 
-// few takes so many writes.
+// few accepts left writes, then fails.
 type few struct {
 	bytes.Buffer
 	left int

@@ -23,9 +23,8 @@ func next(t *testing.T, r *Reader) Packet {
 	}
 }
 
-// TestSync: beeps are at the times of their flashes, by both clocks, in whole packets without gaps;
-// they come before their time. After a move in the file, sound that is not over is called off. Load
-// delays some of them, and drops pictures, but never all.
+// TestSync: beeps match their flashes by both clocks, in whole packets without gaps, at most 100 ms
+// late. A seek cancels pending sound. Load delays some beeps and drops pictures, but never all.
 func TestSync(t *testing.T) {
 	s, _, _ := sessions.Run(t, sessions.Loop(livetest.Flashing(t)))
 	stream := New(s)
@@ -119,7 +118,7 @@ func TestClock(t *testing.T) {
 	zero := time.Unix(1000, 0)
 	for _, x := range []struct {
 		at, taken time.Duration
-		want      int64 // samples after zero, -1: none
+		want      int64 // samples after zero, or -1 for a dropped packet
 	}{
 		{0, 0, 0}, {20 * ms, 30 * ms, 960}, {40 * ms, 25 * ms, 1920}, {60 * ms, 100 * ms, 4800}, {80 * ms, 60 * ms, -1}, {100 * ms, 105 * ms, 5040},
 	} {
@@ -130,7 +129,7 @@ func TestClock(t *testing.T) {
 	}
 }
 
-// FuzzSound decodes what browsers might send.
+// FuzzSound decodes arbitrary packets of browsers.
 func FuzzSound(f *testing.F) {
 	f.Add([]byte{0xfc, 0xff, 0xfe}, []byte{0xff, 3, 1, 2, 3, 4, 5, 6})
 	f.Add([]byte{0x78, 0, 1, 2, 3}, []byte{0x0b, 0x83, 200, 1, 1})

@@ -128,7 +128,7 @@ func TestPipe(t *testing.T) {
 	if n, err := p.Write([]byte("abc")); n != 3 || err != nil {
 		t.Errorf("%d, %v", n, err)
 	}
-	time.AfterFunc(10*time.Millisecond, cancel) // nobody reads
+	time.AfterFunc(10*time.Millisecond, cancel) // no reader
 	if _, err := p.Write([]byte("abc")); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
@@ -145,11 +145,11 @@ func session(t *testing.T) *live.Session {
 	return s
 }
 
-// counter ends after so many bytes.
+// counter fails once it holds more than most bytes.
 type counter struct {
 	bytes.Buffer
 	most int
-	each func(b []byte) // is told of each write
+	each func(b []byte) // gets each write
 }
 
 func (c *counter) Write(b []byte) (int, error) {
@@ -193,7 +193,7 @@ func TestY4M(t *testing.T) {
 	}
 }
 
-// A size that changes is scaled to the first, and told.
+// Pictures of another size are scaled to the first size, with a message.
 func TestY4MOtherSize(t *testing.T) {
 	s := session(t)
 	var out bytes.Buffer

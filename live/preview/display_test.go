@@ -11,11 +11,11 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Single pictures are upright and have square pixels, and the line of a split one is upright, too.
+// Single pictures are upright with square pixels, and a split picture has a vertical line.
 func TestUpright(t *testing.T) {
 	for _, layout := range []pipeline.Layout{pipeline.YUV420P, pipeline.NV12, pipeline.YUV422P} {
 		camera := livetest.NewCamera(t, pipeline.Format{Layout: layout, Width: 64, Height: 32, Matrix: pipeline.BT601})
-		// The original is dark and the filtered picture bright; both are darker on their left.
+		// The original is darker than the filtered picture. Both are darker on the left.
 		shade := func(base byte) *pipeline.Frame {
 			return camera.Frame(func(plane, x, _ int) byte {
 				switch {

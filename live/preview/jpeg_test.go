@@ -36,7 +36,7 @@ func TestPreviewJPEG(t *testing.T) {
 	}
 }
 
-// A stack of JPEG carries both pictures and the stamp, whatever the quality.
+// A JPEG stack carries both pictures and the stamp at any quality.
 func TestPreviewJPEGStack(t *testing.T) {
 	for _, bits := range []int64{1, 50e6} {
 		c, v := newCamera(t, livetest.YUV420(161, 91)), &viewer{t: t}

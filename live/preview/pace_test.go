@@ -16,7 +16,7 @@ func TestPace(t *testing.T) {
 		changes  int
 		preset   string
 	}{
-		// slow, but for less than a second
+		// slow for less than a second
 		{within, 1000, 0, "superfast"}, {slow, 29, 0, "superfast"}, {within, 10, 0, "superfast"}, {slow, 9, 0, "superfast"},
 		{slow, 40, 1, "ultrafast"}, {slow, 1000, 0, "ultrafast"}, // in time with it
 		{within, 2000, 0, "ultrafast"}, {quick, 890, 0, "ultrafast"}, {within, 1, 0, "ultrafast"}, {quick, 899, 0, "ultrafast"},
@@ -123,7 +123,7 @@ func TestPaceOfALateCoder(t *testing.T) {
 	}
 }
 
-// Steps make large pictures smaller at once and say why, but leave those of 640x360 alone.
+// Steps shrink large pictures at once and give the reason. 640x360 pictures keep their size.
 func TestSizingOfTheLate(t *testing.T) {
 	const ample = 1e9
 	for _, c := range []struct {

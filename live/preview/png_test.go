@@ -10,7 +10,7 @@ import (
 	"vidfilter/pipeline"
 )
 
-// TestPNG: both pictures, turned, with their colours; the corners show the direction.
+// TestPNG checks the colours and the turn of both pictures, by a marked corner.
 func TestPNG(t *testing.T) {
 	frame := func(corner byte) *pipeline.Frame {
 		data := bytes.Repeat([]byte{10, 20, 30, 0}, 3*2)

@@ -258,8 +258,7 @@ func TestPreviewSizes(t *testing.T) {
 	}
 }
 
-// Each new size, layout or matrix begins with a configuration and a key frame, and nothing else
-// does.
+// Only the first picture of a new size, layout or matrix is a key frame and has a configuration.
 func TestPreviewChanges(t *testing.T) {
 	v := &viewer{t: t}
 	p := newPreview(t, preview.Options{Threads: 1})
@@ -291,7 +290,7 @@ func TestPreviewKeyFrames(t *testing.T) {
 		if want := n == 0 || n == 7 || n == 8; packet.Key != want || (packet.Config != nil) != (n == 0) {
 			t.Errorf("picture %d: key %v, config %v", n, packet.Key, packet.Config)
 		}
-		if n == 7 { // a decoder that knows none of those before
+		if n == 7 { // a decoder that starts here
 			v.open(v.config)
 		}
 		if n < 20 || n > 390 {

@@ -25,7 +25,7 @@ func TestStamp(t *testing.T) {
 	}
 }
 
-// A stamp with an invalid time is still drawn, and pictures without a stamp have none.
+// A stamp with an invalid time reads as time 0. Damaged stamps and noise are rejected.
 func TestNoStamp(t *testing.T) {
 	const width = 64
 	luma := pipeline.Plane{Data: make([]byte, width*preview.StampHeight(width)), Pitch: width}

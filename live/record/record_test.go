@@ -119,7 +119,7 @@ func TestRecorder(t *testing.T) {
 	}
 }
 
-// The last picture of a recording has the usual duration, whatever the rate.
+// The last picture of a recording has the usual duration at any rate.
 func TestRecorderRates(t *testing.T) {
 	c := livetest.NewCamera(t, livetest.YUV420(64, 64))
 	for _, rate := range []float64{5, 10, 12.5, 15, 20, 24, 30} {
@@ -142,7 +142,7 @@ func TestRecorderRates(t *testing.T) {
 	}
 }
 
-// So it has at uneven times, whatever the order of pictures in the file.
+// The same holds at uneven times, for any picture order in the file.
 func TestRecorderUnevenTimes(t *testing.T) {
 	c := livetest.NewCamera(t, livetest.YUV420(64, 64))
 	for tail := range 5 {
@@ -239,7 +239,7 @@ func TestRecorderRefusals(t *testing.T) {
 	}
 }
 
-// A file that appears while recording is not replaced, and nothing is lost.
+// A file that appears while recording is not replaced, and the recording keeps all frames.
 func TestRecorderTargetAppears(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "out.mkv")
@@ -371,7 +371,7 @@ func TestRecorderKilled(t *testing.T) {
 	}
 }
 
-// A file that cannot grow ends the recording; the file plays.
+// A recording that reaches the file size limit ends and can be played.
 func TestRecorderFileLimit(t *testing.T) {
 	dir := t.TempDir()
 	shell, err := exec.LookPath("sh")
@@ -393,8 +393,8 @@ func TestRecorderFileLimit(t *testing.T) {
 	}
 }
 
-// The disk has room for the recording but not for the file: nothing is lost, and the error names
-// the recording.
+// The disk has room for the recording but not for the file: the recording keeps all frames, and the
+// error names it.
 func TestRecorderDiskFullAtEnd(t *testing.T) {
 	dir := t.TempDir()
 	err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=2m")

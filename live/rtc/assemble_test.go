@@ -11,7 +11,7 @@ import (
 	"github.com/pion/rtp/codecs"
 )
 
-// pictures packetizes pictures; the first and every tenth is a key frame. Sequence numbers wrap.
+// pictures returns pictures and their packets, every tenth a key frame. Sequence numbers wrap.
 func pictures(n int) (coded [][]byte, packets [][]*rtp.Packet) {
 	number := uint16(65530)
 	for i := range n {
@@ -90,7 +90,7 @@ func TestAssemble(t *testing.T) {
 	}
 }
 
-// Without marks a picture ends where the next one begins; padding belongs to none.
+// Without marker bits a picture ends where the next begins, and padding is ignored.
 func TestAssembleUnmarked(t *testing.T) {
 	coded, packets := pictures(5)
 	var f feeder
@@ -113,7 +113,7 @@ func TestAssembleUnmarked(t *testing.T) {
 	f.check(t, coded...)
 }
 
-// A retransmitted packet delays all pictures and loses none.
+// A retransmitted packet delays pictures and loses no picture.
 func TestAssembleLate(t *testing.T) {
 	coded, packets := pictures(8)
 	var f feeder

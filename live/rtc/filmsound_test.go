@@ -19,7 +19,7 @@ import (
 // late is how much later than its pictures sound arrives in the test.
 const late = 150 * time.Millisecond
 
-// relay sends on what a player gets, packets and reports, as a camera.
+// relay is a camera that forwards the packets and reports of a player.
 type relay struct {
 	*client
 	from *client

@@ -167,7 +167,7 @@ func TestBundles(t *testing.T) {
 	}
 }
 
-// No offer crashes the server, and refused ones leave nothing behind.
+// Offers do not crash the server, and refused or deleted ones leave no viewer.
 func FuzzOffer(f *testing.F) {
 	f.Add([]byte(obs))
 	f.Add([]byte(strings.ReplaceAll(obs, "sendonly", "recvonly")))

@@ -75,7 +75,7 @@ func TestPlayOverTCP(t *testing.T) {
 	if !strings.HasSuffix(r.url, ":"+strconv.Itoa(int(pair.Remote.Port))) {
 		t.Errorf("port %d is not that of %s", pair.Remote.Port, r.url)
 	}
-	// what begins like ICE, and is not, does not stay
+	// a connection that only begins like ICE is closed
 	raw, err := net.Dial("tcp", strings.TrimPrefix(r.url, "http://"))
 	e2e.Must(t, err)
 	defer raw.Close()
@@ -86,7 +86,7 @@ func TestPlayOverTCP(t *testing.T) {
 	}
 }
 
-// A player that names no candidates connects by those of the answer.
+// A player without candidates connects to the candidates in the answer.
 func TestPlayerWithoutCandidates(t *testing.T) {
 	r := open(t, 1, nil, small)
 	c := r.player("", false)
@@ -144,7 +144,7 @@ func turnServer(t *testing.T) (s *turn.Server, at string) {
 	return s, conn.LocalAddr().String()
 }
 
-// The server gathers by STUN and TURN, tells peers of the servers, and plays through a relay.
+// The server gathers by STUN and TURN, lists the servers to peers, and plays through a relay.
 func TestServers(t *testing.T) {
 	relay, at := turnServer(t)
 	var servers []ICEServer

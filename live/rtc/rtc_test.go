@@ -135,7 +135,7 @@ func (r *rig) refused(code int, words, method, path, body string, more ...string
 	}
 }
 
-// viewers waits until so many are counted.
+// viewers waits for a count of n viewers.
 func (r *rig) viewers(n int) {
 	r.t.Helper()
 	e2e.Until(r.t, fmt.Sprintf("%d viewers", n), func() bool { return len(r.admission.Viewers()) == n })

@@ -124,7 +124,8 @@ func TestPlayFrozen(t *testing.T) {
 	}
 }
 
-// Players get the same bytes, one with another profile others. One that leaves takes nothing along.
+// Players of one profile get the same bytes, and play on after one leaves. Another profile has its
+// own encoder.
 func TestPlayersShare(t *testing.T) {
 	r := open(t, 4, nil, small)
 	a, b, other := r.player("", false), r.player("", false), r.player("42e01f", false)
@@ -209,7 +210,7 @@ func TestKicked(t *testing.T) {
 	r.viewers(0)
 }
 
-// The token of those who only look is enough for a player, and not for a camera.
+// A view token is valid for a player and not for a camera.
 func TestLookOnly(t *testing.T) {
 	r := open(t, 1, remote(), small)
 	bearer := "Bearer " + access.ViewToken(token)

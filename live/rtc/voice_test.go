@@ -128,7 +128,7 @@ func TestPlaySound(t *testing.T) {
 	}
 }
 
-// TestAudioAnswers: sound is offered where there is some, to those who take it together with the
+// TestAudioAnswers: the answer accepts Opus that the player receives in one bundle with the
 // pictures.
 func TestAudioAnswers(t *testing.T) {
 	r := playFile(t, livetest.Flashing(t))

@@ -21,7 +21,7 @@ import (
 
 var viewToken = access.ViewToken(testToken)
 
-// Those who only look get pictures, and can change nothing by any message or request.
+// A view token gives access to pictures. No message or request with it changes the session.
 func TestLookOnly(t *testing.T) {
 	p := open(t, Options{
 		Remote: live.NewRemote(decode.StreamOptions{MaxPixels: 1 << 20}, nil),
@@ -76,7 +76,7 @@ func TestLookOnly(t *testing.T) {
 	}
 }
 
-// Those with control see who looks on, and may send them away.
+// A page with control lists the guests and can kick them.
 func TestGuests(t *testing.T) {
 	p := open(t, Options{})
 	looker := p.cookie(viewToken)
@@ -157,7 +157,7 @@ func TestPlayerTokens(t *testing.T) {
 	}
 }
 
-// /stream.ts is a stream for players, who count and can be sent away.
+// /stream.ts streams to players, which count as viewers and can be kicked.
 func TestStream(t *testing.T) {
 	p := open(t, Options{Admission: admission(1, nil)})
 	if got := p.do("GET", "/stream.ts", "").StatusCode; got != http.StatusUnauthorized {
@@ -185,7 +185,7 @@ func TestStream(t *testing.T) {
 	p.leave(0)
 }
 
-// Wrong tokens are answered late, and told.
+// Wrong tokens are answered late and reported once.
 func TestWrongTokens(t *testing.T) {
 	var mu sync.Mutex
 	var told []string
@@ -194,7 +194,7 @@ func TestWrongTokens(t *testing.T) {
 		defer mu.Unlock()
 		told = append(told, s)
 	})})
-	p.cookie(testToken) // which is none
+	p.cookie(testToken) // a right one
 	begin := time.Now()
 	for range 4 {
 		if got := p.do("POST", "/login", `{"token":"wrong"}`).StatusCode; got != http.StatusUnauthorized {

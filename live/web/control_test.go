@@ -11,7 +11,7 @@ import (
 	"vidfilter/kernels"
 )
 
-// Those who only look may measure and save the picture.
+// A view token is enough for measurements and snapshots.
 func TestMeasure(t *testing.T) {
 	p := open(t, Options{})
 	cookie := p.cookie(viewToken)
@@ -39,7 +39,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// Those with control record. A refusal is told.
+// A page with control can record, and gets the reason of a refusal.
 func TestRecord(t *testing.T) {
 	var mu sync.Mutex
 	var asked []string
@@ -68,8 +68,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// Two settings are compared by the socket: the state says both, and pictures say that they show
-// them.
+// The socket compares two settings. The state has both, and pictures are marked as compared.
 func TestCompare(t *testing.T) {
 	p := open(t, Options{})
 	c := p.watcher("")

@@ -26,9 +26,8 @@ func (l *line) carry(now time.Time, bytes int) time.Time {
 	return l.free.Add(l.way)
 }
 
-// play sends 30 pictures a second of as many bits as the flow allows for some seconds; it returns
-// the latency of each of the second half from when it was there to when it was acknowledged, and
-// how many were sent then.
+// play sends 30 pictures a second, each of the size that the flow allows. For the second half, it
+// returns the worst latency from capture to acknowledgement and the number of pictures.
 func play(f *rateControl, l *line, seconds int) (worst time.Duration, sent int) {
 	type flying struct {
 		id  uint32
@@ -129,7 +128,7 @@ func TestFlowWithoutAnAnswer(t *testing.T) {
 	if !f.room() || len(f.flying) != 0 {
 		t.Errorf("still %d", len(f.flying))
 	}
-	f.ack(now, 12345, time.Hour) // of nobody
+	f.ack(now, 12345, time.Hour) // an unknown picture
 }
 
 func TestUplink(t *testing.T) {
@@ -185,7 +184,7 @@ func decoding(f *rateControl, now time.Time, seconds int, samples, bits time.Dur
 	return now
 }
 
-// A late decoder gets fewer bits first, then smaller pictures; both come back when it has time.
+// A late decoder gets fewer bits first, then smaller pictures. Both recover when it has time.
 func TestFlowToALateDecoder(t *testing.T) {
 	const ms = time.Millisecond
 	now, full := time.Unix(1000, 0), 1920*2160

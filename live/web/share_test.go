@@ -13,7 +13,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// watcher is a page that keeps what comes.
+// watcher opens a page that plays AVC, with more fields for its hello.
 func (p *page) watcher(hello string) *client {
 	p.t.Helper()
 	c := p.dial(p.cookie(testToken))
@@ -105,7 +105,7 @@ func TestAViewerThatStops(t *testing.T) {
 	others := a.keepGoing()
 	for range 2 {
 		begin := others.len()
-		for others.len() < begin+2*most { // more than may be on their way to b, which acknowledges none
+		for others.len() < begin+2*most { // more than b may have unacknowledged
 			if p.ctx.Err() != nil {
 				t.Fatal("one page holds up the other")
 			}

@@ -236,7 +236,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// DNS names of other sites that point here, and pages of other sites, get nothing.
+// Requests to a foreign host name or from pages of another site are refused.
 func TestGuard(t *testing.T) {
 	p := open(t, Options{Hosts: []string{"gpu.example"}})
 	cookie := p.cookie(testToken)
@@ -267,7 +267,7 @@ func TestGuard(t *testing.T) {
 			}
 		}
 	}
-	// A link from another site opens the page, and nothing else.
+	// A link from another site opens only the page.
 	link := []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate"}
 	if got := p.do("GET", "/", "", link...).StatusCode; got != 200 {
 		t.Errorf("a link: %d", got)
@@ -463,7 +463,7 @@ func TestControl(t *testing.T) {
 	c.until("not frozen", func(m any) bool { st, ok := m.(map[string]any); return ok && st["frozen"] == false })
 }
 
-// A malformed message ends that socket, and nothing else.
+// A malformed message ends only its own socket.
 func TestBadMessages(t *testing.T) {
 	p := open(t, Options{})
 	cookie := p.cookie(testToken)
@@ -770,7 +770,7 @@ func FuzzRequests(f *testing.F) {
 	})
 }
 
-// A job file is for whoever is logged in. A bad one changes nothing.
+// Job files need a login. A bad file has no effect.
 func TestJobFile(t *testing.T) {
 	p := open(t, Options{Restore: true})
 	for _, method := range []string{"GET", "POST"} {

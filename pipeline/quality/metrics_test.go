@@ -309,7 +309,7 @@ func TestAgainstFFmpeg(t *testing.T) {
 					}
 				}
 			}
-			// The filters take no interleaved formats; these conversions only move samples.
+			// The filters take no interleaved formats. These conversions only move samples.
 			format := map[pipeline.Layout]string{pipeline.NV12: "yuv420p", pipeline.NV12.At(10): "yuv420p10le", pipeline.RGBA: "gbrp"}[c.layout]
 			if format == "" {
 				format = c.layout.String()
