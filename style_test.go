@@ -66,13 +66,13 @@ var aWord = regexp.MustCompile(`[A-Za-z][A-Za-z'-]*`)
 
 // holdWords reports patterns that 1,000 words of text have more often than most allows. A text of
 // less than 2,000 words counts as one of 2,000, so that a single word is no failure.
-func holdWords(t *testing.T, of, text string, most func(name string, page, comment float64) float64) {
+func holdWords(t *testing.T, of, text string, most func(page, comment float64) float64) {
 	t.Helper()
 	prose := strings.Join(strings.Fields(text), " ")
 	words := max(2000, len(aWord.FindAllStringIndex(prose, -1)))
 	for _, odd := range oddWords {
 		found := odd.regex.FindAllStringIndex(prose, -1)
-		limit := most(odd.name, odd.most, odd.comment)
+		limit := most(odd.most, odd.comment)
 		if rate := float64(len(found)) * 1000 / float64(words); rate > limit {
 			at := found[len(found)-1]
 			t.Errorf("%s: %q is there %d times, %.2f in 1,000 words; at most %.2f: ...%s...",
@@ -97,7 +97,7 @@ func pages(t *testing.T) (all []string) {
 func TestPlainWords(t *testing.T) {
 	for _, page := range pages(t) {
 		prose := notProse.ReplaceAllString(string(e2e.Read(t, page)), " ")
-		holdWords(t, page, prose, func(_ string, page, _ float64) float64 { return page })
+		holdWords(t, page, prose, func(page, _ float64) float64 { return page })
 	}
 }
 
@@ -118,15 +118,6 @@ func TestTableWidth(t *testing.T) {
 	if seen == 0 {
 		t.Error("no page has a table")
 	}
-}
-
-// heldWords are higher rates than oddWords', today's, in the comments of shell. Most are in
-// scripts/ffmpeg.sh, where a changed comment has FFmpeg built anew.
-var heldWords = map[string]map[string]float64{
-	"shell": {
-		"none, nobody, nothing": 1.5, "that of, those of": 0.5, "says, tells": 1.5, "what, who": 3.5,
-		"so many, as far as, but for": 0.5, ", too": 0.5,
-	},
 }
 
 // languages are the kinds of source files by ending, tests of Go apart.
@@ -185,7 +176,7 @@ func tokenLength(text string) int {
 	return len(text)
 }
 
-// TestPlainComments holds the comments of each language to the rates of oddWords or heldWords.
+// TestPlainComments holds the comments of each language to the rates of oddWords.
 func TestPlainComments(t *testing.T) {
 	comments := map[string]*strings.Builder{}
 	e2e.Must(t, filepath.WalkDir(".", func(name string, d fs.DirEntry, err error) error {
@@ -213,8 +204,6 @@ func TestPlainComments(t *testing.T) {
 			t.Errorf("no comments in %s", language)
 			continue
 		}
-		holdWords(t, "comments in "+language, comments[language].String(), func(name string, _, comment float64) float64 {
-			return max(comment, heldWords[language][name])
-		})
+		holdWords(t, "comments in "+language, comments[language].String(), func(_, comment float64) float64 { return comment })
 	}
 }

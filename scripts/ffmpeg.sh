@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds FFmpeg 7.1 (with dav1d, SVT-AV1, x264, x265, Opus and zimg) as static libraries into a cache outside the tree and
-# prints the folder. Its last act is to write the file "done", and nothing is used without it, so an interrupted
-# build is redone; the name carries a hash of all that goes in, so a changed recipe builds anew.
+# prints the folder. A build without the file "done", written at its end, was interrupted and is redone. The name of the
+# folder has a hash of the recipe, without its comments, and of Debian's libraries, so a changed recipe builds anew.
 #   ffmpeg.sh         build if needed, print the folder
 #   ffmpeg.sh --path  print the folder only
 #   ffmpeg.sh --cache print the cache that holds it
@@ -25,7 +25,7 @@ if [ "${1:-}" = --cache ]; then
 	echo "$cache"
 	exit
 fi
-key=$(cat "$here/ffmpeg.sh" "$here/ffmpeg-qp.h" "$lib/libx264.a" "$lib/libx265.a" "$lib/libopus.a" "$lib/libnuma.a" "$lib/libz.a" "$lib/libzimg.a" 2>/dev/null |
+key=$({ grep -v '^[[:space:]]*# ' "$here/ffmpeg.sh" && cat "$here/ffmpeg-qp.h" "$lib/libx264.a" "$lib/libx265.a" "$lib/libopus.a" "$lib/libnuma.a" "$lib/libz.a" "$lib/libzimg.a" 2>/dev/null; } |
 	sha256sum | cut -c1-12)
 sanitize=${VIDFILTER_SANITIZE:+address,undefined}
 prefix=$cache/ffmpeg-$ffmpeg-$key${sanitize:+-sanitized}
@@ -90,7 +90,7 @@ unknown() { # NAME: its source is not as expected
 }
 jobs=$(nproc)
 
-# nasm looks for the shortest jumps in many rounds, which is most of its time and gains nothing here. yasm takes a third
+# nasm looks for the shortest jumps in many rounds, which is most of its time, without a gain here. yasm takes a third
 # of the rest, but knows no AVX-512, and by -MD it writes dependencies instead of code.
 mkdir -p "$work/bin"
 cat >"$work/bin/nasm" <<EOF
@@ -103,8 +103,8 @@ PATH=$work/bin:$PATH
 
 say "building dav1d $dav1d, SVT-AV1 $svtav1 and FFmpeg $ffmpeg once into $prefix (some minutes)"
 tar -C "$work/dav1d" --strip-components=1 -xf "$cache/dav1d-$dav1d.tar.xz"
-# dav1d gives up a frame of which a tile ends too early, and with it every frame up to the next key frame. Say so,
-# and keep the frame: what is missing decodes as zeros, as it does for other damage.
+# dav1d drops a frame with a tile that ends too early, and every frame up to the next keyframe. Log it, and keep the
+# frame: missing data decodes as zeros, as for other damage.
 tile='    if (ts->msac.cnt <= -15)'
 sed -i "s|^$tile return 1;\$|$tile dav1d_log((Dav1dContext *)c, \"a tile ends too early\\\\n\");|" "$work/dav1d/src/decode.c"
 grep -q "^$tile dav1d_log" "$work/dav1d/src/decode.c" || unknown "dav1d $dav1d"
@@ -120,7 +120,7 @@ sed -i 's/^    if (!(flags & DAV1D_X86_CPU_FLAG_AVX512ICL))/    if (1)/' "$work/
 decoder=$!
 
 # SVT-AV1 without AVX-512, and with -O2 as its kernels are intrinsics: both save a third of the time to build, as
-# does compiling the tables of functions, and what processors without AVX2 run, with little optimisation.
+# does compiling the tables of functions, and the code for processors without AVX2, with little optimisation.
 tar -C "$work/svtav1" --strip-components=1 -xf "$cache/svt-av1-$svtav1.tar.xz"
 # As root it takes the highest real-time priority, and starves the machine. Its threads are like any others here.
 for f in Codec/svt_threads.c Globals/enc_handle.c; do
@@ -142,8 +142,8 @@ encoder=$!
 wait $decoder || failed dav1d
 wait $encoder || { log=$log.svtav1 && failed SVT-AV1; }
 
-# x264, x265 (for 8, 10 and 12 bits), Opus, zlib, zimg and what x265 needs are Debian's static libraries. They stand in a folder
-# with no shared twin, first on the link path, so that the linker cannot prefer the shared ones.
+# x264, x265 (for 8, 10 and 12 bits) and its needs, Opus, zlib and zimg are Debian's static libraries. Their folder,
+# first on the link path, has no shared libraries, so that the linker cannot prefer those.
 cp "$lib/libx264.a" "$lib/libx265.a" "$lib/libopus.a" "$lib/libnuma.a" "$lib/libz.a" "$lib/libzimg.a" "$(gcc -print-file-name=libstdc++.a)" "$prefix/lib/"
 pc=$prefix/lib/pkgconfig
 for p in x264 x265 opus zlib zimg; do
@@ -164,7 +164,7 @@ decoders=$decoders,'pcm_*,adpcm_*'
 demuxers=mov,matroska,mpegts,mpegps,mpegvideo,m4v,avi,asf,flv,live_flv,ogg,rm,nut,mxf,gxf,ivf,obu,h261,h263,h264,hevc,vvc,vc1,dv
 demuxers=$demuxers,rawvideo,yuv4mpegpipe,mjpeg,gif,apng,webm_dash_manifest,concat,hls,wtv,wav,w64,caf,aiff,mp3,aac,ac3,eac3,flac
 demuxers=$demuxers,srt,ass,webvtt,ffmetadata,amr,'image_*_pipe'
-# By these a transport stream tells what its private streams are; without them DTS passes for MP3.
+# These identify the private streams of a transport stream. Without them DTS is taken for MP3.
 demuxers=$demuxers,dts,dtshd,truehd,mlp,loas,dvbsub,dvbtxt,mjpeg_2000
 muxers=mp4,mov,matroska,webm,mpegts,mxf,avi,nut,null,image2pipe,rawvideo,yuv4mpegpipe,h264,framehash,framecrc,srt,wav
 encoders=libx264,libx265,libsvtav1,h264_nvenc,hevc_nvenc,av1_nvenc,ffv1,prores_ks,dnxhd,rawvideo,wrapped_avframe,png,mjpeg,bmp,tiff,ppm,movtext,subrip,srt,ass,ssa,webvtt,text
@@ -212,16 +212,16 @@ sed -i 's/if (coeff_index + zero_run > 64) {/if (coeff_index + zero_run > 63) {/
 status='CUVIDGETDECODESTATUS status = { 0 };'
 sed -i "/^    unmap_data = av_mallocz/i if (decoder->cvdl->cuvidGetDecodeStatus) { $status if (!decoder->cvdl->cuvidGetDecodeStatus(decoder->decoder, cf->idx, \\&status) \\&\\& status.decodeStatus >= cuvidDecodeStatus_Error) frame->flags |= AV_FRAME_FLAG_CORRUPT; }" libavcodec/nvdec.c
 [ "$(grep -c "$status" libavcodec/nvdec.c)" = 1 ] || failed "FFmpeg's libavcodec/nvdec.c"
-# Its copies of pictures fail in silence, too.
+# Its copies of pictures also fail in silence.
 sed -i '/^exit:/,/^}/s/^    return 0;/    return ret;/' libavutil/hwcontext_cuda.c
 [ "$(sed -n '/^exit:/,/^}/p' libavutil/hwcontext_cuda.c | grep -c '^    return ret;')" = 1 ] || failed "FFmpeg's libavutil/hwcontext_cuda.c"
-# NVENC's video is tagged with what the others tell of it, and not with a format of analogue television.
+# NVENC's video is tagged as that of the other encoders, and not with a format of analogue television.
 tags='vui->videoFormat = NV_ENC_VUI_VIDEO_FORMAT_UNSPECIFIED; vui->chromaSampleLocationFlag = avctx->chroma_sample_location > 0 \&\& !IS_YUV444(ctx->data_pix_fmt);'
 tags="$tags vui->chromaSampleLocationTop = vui->chromaSampleLocationBot = FFMAX(avctx->chroma_sample_location - 1, 0);"
 sed -i -e "s/^    vui->colourDescriptionPresentFlag =\$/    $tags\n&/" \
 	-e 's/^    av1->outputAnnexBFormat = 0;/    av1->chromaSamplePosition = avctx->chroma_sample_location == AVCHROMA_LOC_LEFT ? 1 : avctx->chroma_sample_location == AVCHROMA_LOC_TOPLEFT ? 2 : 0;\n&/' libavcodec/nvenc.c
 [ "$(grep -c 'vui->chromaSampleLocationTop\|av1->chromaSamplePosition' libavcodec/nvenc.c)" = 3 ] || failed "FFmpeg's libavcodec/nvenc.c"
-# Matroska has WebVTT in two forms. FFmpeg reads that of WebM alone, whose blocks begin with two more lines.
+# Matroska has WebVTT in two forms. FFmpeg reads only the form of WebM, whose blocks begin with two more lines.
 sed -i '0,/^    {"D_WEBVTT\/METADATA".*/s||&\n    {"S_TEXT/WEBVTT", AV_CODEC_ID_WEBVTT},|' libavformat/matroska.c
 sed -i 's/^        } else if (st->codecpar->codec_id == AV_CODEC_ID_WEBVTT) {/        } else if (st->codecpar->codec_id == AV_CODEC_ID_WEBVTT \&\& track->codec_id[0] == '"'D'"') {/' libavformat/matroskadec.c
 [ "$(grep -c 'S_TEXT/WEBVTT' libavformat/matroska.c)$(grep -c "WEBVTT && track->codec_id" libavformat/matroskadec.c)" = 11 ] || failed "FFmpeg's Matroska"
@@ -229,8 +229,8 @@ mkdir -p "$work/nvcodec"
 tar -C "$work/nvcodec" --strip-components=1 -xf "$cache/nv-codec-headers-$nvcodec.tar.xz"
 cp -r "$work/nvcodec/include/ffnvcodec" "$prefix/include/"
 sed "s|@@PREFIX@@|$prefix|" "$work/nvcodec/ffnvcodec.pc.in" >"$pc/ffnvcodec.pc"
-# Containers, sound and headers take no time to speak of, and the files of "vectors" only what a processor runs that
-# has none: compiled with little optimisation, they take a third of the time.
+# Containers, sound and headers take little time to run, and the files of "vectors" hold code for processors without
+# them. Compiled with little optimisation, they take a third of the time.
 plain='libavformat/%.o libavdevice/%.o libavutil/tx_int32.o libavutil/tx_double.o'
 sound='aac* aac/* ac3* eac3* acelp* adpcm* alac* amr* ape* atrac* celp* cook* dca* flac* g7* gsm* kbd* lpc* lsp* mlp* mpegaudio* nelly*'
 sound="$sound opus/* pcm* psy* qdm* ra1* ra2* sbr* shorten* sine* sipr* speex* tak* tta* vorbis* wavpack* wma*"
@@ -261,7 +261,7 @@ plain="$plain: CFLAGS += -O1"
 # For encode/grain.c, which writes film grain into the headers of AV1 pictures.
 cp libavcodec/cbs.h libavcodec/cbs_av1.h libavcodec/av1.h "$prefix/include/libavcodec/"
 
-# Only static libraries stand here, so what pkg-config calls private is always needed: fold it in, and
+# Only static libraries are here, so the parts that pkg-config calls private are always needed: fold them in, and
 # plain `go build` links without --static.
 for f in "$pc"/*.pc; do
 	awk -F': *' '
