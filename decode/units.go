@@ -16,7 +16,7 @@ import (
 )
 
 // scanned are the kinds of units that FFmpeg's decoders repeat, change or leave out.
-var scanned = []units.Kind{
+var scanned = []units.MetadataKind{
 	units.HDR10Plus, units.HDRVivid, units.Captions, units.AFD, units.AlternativeTransfer, units.Timecode, units.FilmGrain, units.DolbyVision,
 }
 
@@ -41,7 +41,7 @@ func newPacketUnits(par *C.AVCodecParameters, transfer int) packetUnits {
 }
 
 // scans reports whether units of a kind come from packets, and not from the decoder.
-func (u *packetUnits) scans(k units.Kind) bool {
+func (u *packetUnits) scans(k units.MetadataKind) bool {
 	return slices.Contains(scanned, k) && u.stream.Carries(k)
 }
 

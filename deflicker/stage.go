@@ -20,7 +20,7 @@ import (
 // Stage is the filter and its option.
 type Stage struct{ On bool }
 
-var filter = &kernels.Filter{Name: "deflicker", Place: kernels.PlaceDeflicker, Zero: Stage{}, Options: []kernels.Option{{
+var filter = &kernels.FilterType{Name: "deflicker", Place: kernels.PlaceDeflicker, Zero: Stage{}, Options: []kernels.Option{{
 	Name: "deflicker", Title: "Deflicker", Kind: kernels.Switch, Help: "steady the brightness: old film, lamps",
 	Binding: kernels.BindSwitch(func(s *Stage) *bool { return &s.On }),
 }}}
@@ -28,7 +28,7 @@ var filter = &kernels.Filter{Name: "deflicker", Place: kernels.PlaceDeflicker, Z
 func init() { kernels.Register(filter) }
 
 // Filter implements kernels.Stage.
-func (Stage) Filter() *kernels.Filter { return filter }
+func (Stage) Filter() *kernels.FilterType { return filter }
 
 // Takes implements kernels.Stage. Frames keep their layout, so it accepts only layouts that all
 // main filters accept.

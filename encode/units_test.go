@@ -80,7 +80,7 @@ func TestUnits(t *testing.T) {
 }
 
 // differing returns the kinds of units that only one of two lists has, or in another form.
-func differing(a, b []units.Unit) (kinds []units.Kind) {
+func differing(a, b []units.Unit) (kinds []units.MetadataKind) {
 	for _, pair := range [][2][]units.Unit{{a, b}, {b, a}} {
 		for _, u := range pair[0] {
 			same := func(v units.Unit) bool { return v.Kind == u.Kind && bytes.Equal(v.Payload, u.Payload) }
@@ -90,7 +90,7 @@ func differing(a, b []units.Unit) (kinds []units.Kind) {
 		}
 	}
 	if len(a) != len(b) && kinds == nil {
-		return []units.Kind{0}
+		return []units.MetadataKind{0}
 	}
 	return kinds
 }

@@ -233,12 +233,12 @@ type (
 	onHost struct{ bare }
 )
 
-var bareFilter = &kernels.Filter{Name: "bare", Zero: bare{}}
+var bareFilter = &kernels.FilterType{Name: "bare", Zero: bare{}}
 
-func (bare) Filter() *kernels.Filter    { return bareFilter }
-func (bare) Takes(pipeline.Layout) bool { return true }
-func (bare) Identity() bool             { return false }
-func (bare) Window() pipeline.Window    { return pipeline.Window{} }
+func (bare) Filter() *kernels.FilterType { return bareFilter }
+func (bare) Takes(pipeline.Layout) bool  { return true }
+func (bare) Identity() bool              { return false }
+func (bare) Window() pipeline.Window     { return pipeline.Window{} }
 func (onHost) OnHost(*pipeline.Pool, kernels.Setting) (pipeline.Filter, error) {
 	return pipeline.Pass{}, nil
 }

@@ -782,7 +782,7 @@ func (f *Filter) props(picture *astiav.Frame, format pipeline.Format, t *trace) 
 	return props, nil
 }
 
-func ofHDR(k units.Kind) bool {
+func ofHDR(k units.MetadataKind) bool {
 	switch k {
 	case units.MasteringDisplay, units.ContentLight, units.HDR10Plus, units.HDRVivid, units.AlternativeTransfer, units.AmbientViewing, units.DolbyVision:
 		return true

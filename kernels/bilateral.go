@@ -54,7 +54,7 @@ type Bilateral struct {
 
 // bilateralFilter's defaults give samples/noisy.mp4 34.4 dB and an SSIM of 0.895; no filter 31.0
 // and 0.787.
-var bilateralFilter = &Filter{Name: "bilateral", Place: PlaceMain, Zero: Bilateral{}, Options: []Option{
+var bilateralFilter = &FilterType{Name: "bilateral", Place: PlaceMain, Zero: Bilateral{}, Options: []Option{
 	{
 		Name: "radius", Short: "r", Title: "Radius", Basic: true, Kind: Whole, Unit: "pixels", Help: "the window is 2r+1 pixels wide",
 		Domain:  Domain{Max: MaxRadius, Default: 3, Main: true},
@@ -91,7 +91,7 @@ func DefaultBilateral(radius int) Bilateral {
 	return Bilateral{Radius: radius, SigmaS: DefaultSigmaS(radius), SigmaR: DefaultSigmaR}
 }
 
-func (Bilateral) Filter() *Filter              { return bilateralFilter }
+func (Bilateral) Filter() *FilterType          { return bilateralFilter }
 func (Bilateral) Takes(l pipeline.Layout) bool { return hasKernels(l) }
 
 // Identity implements Stage: a window of one pixel makes no change.

@@ -17,9 +17,9 @@ type Deinterlace struct {
 	Progressive bool // assume that no frame is interlaced, unless the first is
 }
 
-var deinterlaceFilter = &Filter{Name: "deinterlace", Place: PlaceDeinterlace, Zero: Deinterlace{}}
+var deinterlaceFilter = &FilterType{Name: "deinterlace", Place: PlaceDeinterlace, Zero: Deinterlace{}}
 
-func (Deinterlace) Filter() *Filter              { return deinterlaceFilter }
+func (Deinterlace) Filter() *FilterType          { return deinterlaceFilter }
 func (Deinterlace) Takes(l pipeline.Layout) bool { return l.Valid() }
 func (Deinterlace) Identity() bool               { return false }
 

@@ -37,7 +37,7 @@ type Denoise struct {
 	Depth     int          // least bits of the results: a need of the encoder
 }
 
-var denoiseFilter = &Filter{Name: "denoise", Place: PlaceMain, Zero: Denoise{}, Options: []Option{
+var denoiseFilter = &FilterType{Name: "denoise", Place: PlaceMain, Zero: Denoise{}, Options: []Option{
 	{
 		Name: "strength", Title: "Strength", Basic: true, Help: "1 takes out the measured noise, more smooths more",
 		Domain:  Domain{Min: 0.5, Max: 2, Default: 1, Main: true},
@@ -98,7 +98,7 @@ var denoiseFilter = &Filter{Name: "denoise", Place: PlaceMain, Zero: Denoise{}, 
 // DefaultDenoise returns the defaults of the denoiser.
 func DefaultDenoise() Denoise { return denoiseFilter.New().(Denoise) }
 
-func (Denoise) Filter() *Filter              { return denoiseFilter }
+func (Denoise) Filter() *FilterType          { return denoiseFilter }
 func (Denoise) Takes(l pipeline.Layout) bool { return hasKernels(l) || denoise.Takes(l) }
 func (Denoise) Identity() bool               { return false }
 

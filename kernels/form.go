@@ -19,7 +19,7 @@ import (
 // for each variant.
 type Form struct {
 	Name     string            // also of its source, without .cu
-	Filter   *Filter           // whose stages Work takes; nil: it is not of a stage
+	Filter   *FilterType       // whose stages Work takes; nil: it is not of a stage
 	Layouts  []pipeline.Layout // supported; nil means all
 	Variants func() []Variant  // called once, when a variant is first wanted
 

@@ -24,7 +24,7 @@ type Option struct {
 	Name    string // of the flag
 	Short   string // one letter, or ""
 	Title   string // on the page
-	Kind    Kind
+	Kind    ValueType
 	Names   []string // values of Kind Name
 	Default uint8    // index of the name that is the default
 	Bare    string   // of Kind Name: the meaning of the flag by itself; "": it needs a value
@@ -44,16 +44,16 @@ type Option struct {
 
 // part is an option as one filter lists it.
 type part struct {
-	filter *Filter
+	filter *FilterType
 	Option
 }
 
-// Kind is the type of an option's values.
-type Kind uint8
+// ValueType is the type of an option's values.
+type ValueType uint8
 
 // The kinds.
 const (
-	Number Kind = iota
+	Number ValueType = iota
 	Whole
 	Name
 	Switch
@@ -126,8 +126,8 @@ func table(aliases bool) (all []Option) {
 			Help: "in space and time, over a window, or recursively",
 		})
 	}
-	main := slices.DeleteFunc(Filters(), func(f *Filter) bool { return f == DefaultFilter })
-	for _, f := range slices.Concat([]*Filter{DefaultFilter}, main, extras()) {
+	main := slices.DeleteFunc(Filters(), func(f *FilterType) bool { return f == DefaultFilter })
+	for _, f := range slices.Concat([]*FilterType{DefaultFilter}, main, extras()) {
 		for _, o := range f.Options {
 			if o.Alias != aliases {
 				continue
@@ -156,7 +156,7 @@ func OptionNamed(name string) (Option, bool) {
 func (o Option) JSON() string { return strings.ReplaceAll(o.Name, "-", "_") }
 
 // In returns the option's domain in a job with main filter f, false if the job lacks the option.
-func (o Option) In(f *Filter) (d Domain, ok bool) {
+func (o Option) In(f *FilterType) (d Domain, ok bool) {
 	ok = o.of == nil
 	for _, p := range o.of {
 		if p.filter == f || p.filter.Place != PlaceMain {
@@ -181,12 +181,12 @@ func (o Option) bounded(d Domain) Domain {
 }
 
 // Filters returns the main filters of the jobs that have the option.
-func (o Option) Filters() []*Filter {
-	return slices.DeleteFunc(Filters(), func(f *Filter) bool { _, ok := o.In(f); return !ok })
+func (o Option) Filters() []*FilterType {
+	return slices.DeleteFunc(Filters(), func(f *FilterType) bool { _, ok := o.In(f); return !ok })
 }
 
 // OfFilter reports whether a filter has the option as its own.
-func (o Option) OfFilter(f *Filter) bool {
+func (o Option) OfFilter(f *FilterType) bool {
 	return slices.ContainsFunc(o.of, func(p part) bool { return p.filter == f })
 }
 
@@ -380,11 +380,11 @@ func (d Domain) value(s Stage) float64 {
 	return d.Default
 }
 
-func (d Domain) holds(k Kind, x float64) bool {
+func (d Domain) holds(k ValueType, x float64) bool {
 	return x >= d.Min && x <= d.Max && (x > d.Min || !d.Open) && (k == Number || x == math.Trunc(x))
 }
 
-func (d Domain) describe(k Kind) string {
+func (d Domain) describe(k ValueType) string {
 	switch {
 	case k == Name:
 		return "a name"
@@ -403,7 +403,7 @@ func (d Domain) describe(k Kind) string {
 }
 
 // fill replaces each 0 of wanted options by the default.
-func (f *Filter) fill(s Stage, wanted func(Option, Domain) bool) Stage {
+func (f *FilterType) fill(s Stage, wanted func(Option, Domain) bool) Stage {
 	for _, o := range f.Options {
 		if d := o.bounded(o.Domain); !o.Alias && o.Kind != Text && o.get(s) == 0 && wanted(o, d) {
 			s = o.set(s, d.value(s))

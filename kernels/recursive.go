@@ -74,7 +74,7 @@ var RecursiveSigma = [2]float64{0.01, 10000}
 // recursiveFilter's defaults give samples/noisy.mp4 34.7 dB and an SSIM of 0.922. The sigmas of 50
 // and 50 in the measurements of 002 give 28.6 dB: a painting, not less noise. A spatial sigma above
 // 10 pixels has no gain, since noise itself adds to the distances.
-var recursiveFilter = &Filter{Name: "recursive", Place: PlaceMain, Zero: Recursive{}, Options: []Option{
+var recursiveFilter = &FilterType{Name: "recursive", Place: PlaceMain, Zero: Recursive{}, Options: []Option{
 	{
 		Name: "sigma-s", Title: "Spatial sigma",
 		Domain:  Domain{Min: RecursiveSigma[0], Max: RecursiveSigma[1], Slider: [2]float64{0.5, 200}, Default: 10, Main: true},
@@ -95,7 +95,7 @@ var recursiveFilter = &Filter{Name: "recursive", Place: PlaceMain, Zero: Recursi
 // DefaultRecursive returns the defaults of the recursive filter.
 func DefaultRecursive() Recursive { return recursiveFilter.New().(Recursive) }
 
-func (Recursive) Filter() *Filter              { return recursiveFilter }
+func (Recursive) Filter() *FilterType          { return recursiveFilter }
 func (Recursive) Takes(l pipeline.Layout) bool { return hasKernels(l) }
 func (Recursive) Identity() bool               { return false }
 func (Recursive) Window() pipeline.Window      { return pipeline.Window{} }

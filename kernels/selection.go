@@ -3,8 +3,8 @@ package kernels
 // Selection is the options of all filters, and which main filter was chosen. The zero value has the
 // default filter and the defaults of all. Selections with the same options are equal.
 type Selection struct {
-	main   *Filter   // nil: DefaultFilter
-	stages [16]Stage // by Filter.index; nil: with its defaults
+	main   *FilterType // nil: DefaultFilter
+	stages [16]Stage   // by Filter.index; nil: with its defaults
 }
 
 // Select returns the selection of a stage; a main filter is also chosen.
@@ -17,7 +17,7 @@ func Select(s Stage) (all Selection) {
 }
 
 // Chosen returns the main filter.
-func (s Selection) Chosen() *Filter {
+func (s Selection) Chosen() *FilterType {
 	if s.main == nil {
 		return DefaultFilter
 	}
@@ -25,14 +25,14 @@ func (s Selection) Chosen() *Filter {
 }
 
 // Choose changes the main filter, and no option.
-func (s *Selection) Choose(f *Filter) {
+func (s *Selection) Choose(f *FilterType) {
 	if s.main = f; f == DefaultFilter {
 		s.main = nil
 	}
 }
 
 // Of returns the options of a filter.
-func (s Selection) Of(f *Filter) Stage {
+func (s Selection) Of(f *FilterType) Stage {
 	if stage := s.stages[f.index]; stage != nil {
 		return stage
 	}

@@ -11,7 +11,7 @@ import (
 // if the stage has a form for its devices: OnCPU, OnHost or Planned.
 type Stage interface {
 	// Filter is the kind of the stage, the same for all its values.
-	Filter() *Filter
+	Filter() *FilterType
 
 	// Takes reports whether the filter takes frames of a layout, on every device that it runs on.
 	Takes(l pipeline.Layout) bool
@@ -87,9 +87,9 @@ type Varied interface {
 	Near() []Stage  // those within reach of a slider that need other kernels
 }
 
-// Filter is a kind of filter: a main filter (a job has one), or an extra one, which is active
+// FilterType is a kind of filter: a main filter (a job has one), or an extra one, which is active
 // unless its options make no change.
-type Filter struct {
+type FilterType struct {
 	Name    string
 	Place   Place
 	Zero    Stage    // of its type
@@ -136,7 +136,7 @@ var filters = register(bilateralFilter, recursiveFilter, denoiseFilter)
 // DefaultFilter is the main filter of a job by default.
 var DefaultFilter = denoiseFilter
 
-func register(all ...*Filter) (list []*Filter) {
+func register(all ...*FilterType) (list []*FilterType) {
 	for _, f := range all {
 		list = f.joining(list)
 	}
@@ -144,9 +144,9 @@ func register(all ...*Filter) (list []*Filter) {
 }
 
 // Register adds a filter, before the table of options is first used: in an init function.
-func Register(f *Filter) { filters = f.joining(filters) }
+func Register(f *FilterType) { filters = f.joining(filters) }
 
-func (f *Filter) joining(list []*Filter) []*Filter {
+func (f *FilterType) joining(list []*FilterType) []*FilterType {
 	f.index = len(list)
 	if f.index == len(Selection{}.stages) {
 		panic("kernels: no room for the filter " + f.Name)
@@ -155,20 +155,20 @@ func (f *Filter) joining(list []*Filter) []*Filter {
 	return append(list, f)
 }
 
-func (f *Filter) String() string { return f.Name }
+func (f *FilterType) String() string { return f.Name }
 
 // New returns the stage with all options at their defaults; derived ones are 0.
-func (f *Filter) New() Stage { return f.initial }
+func (f *FilterType) New() Stage { return f.initial }
 
 // Filters returns the main filters.
-func Filters() []*Filter {
-	return slices.DeleteFunc(slices.Clone(filters), func(f *Filter) bool { return f.Place != PlaceMain })
+func Filters() []*FilterType {
+	return slices.DeleteFunc(slices.Clone(filters), func(f *FilterType) bool { return f.Place != PlaceMain })
 }
 
 // extras returns the filters around the main one, in their order.
-func extras() []*Filter {
-	all := slices.DeleteFunc(slices.Clone(filters), func(f *Filter) bool { return f.Place == PlaceMain })
-	slices.SortStableFunc(all, func(a, b *Filter) int { return int(a.Place - b.Place) })
+func extras() []*FilterType {
+	all := slices.DeleteFunc(slices.Clone(filters), func(f *FilterType) bool { return f.Place == PlaceMain })
+	slices.SortStableFunc(all, func(a, b *FilterType) int { return int(a.Place - b.Place) })
 	return all
 }
 

@@ -33,7 +33,7 @@ func (c contender) Does() string {
 }
 
 // filter is the kind of filter.
-func (c contender) filter() *kernels.Filter {
+func (c contender) filter() *kernels.FilterType {
 	if c.gpu != nil {
 		return c.gpu.Form.Filter
 	}

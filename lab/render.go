@@ -32,7 +32,7 @@ func SystemNamed(name string) (System, error) {
 }
 
 // Filter is the kind of filter that the system does.
-func (s System) Filter() *kernels.Filter { return s.filter() }
+func (s System) Filter() *kernels.FilterType { return s.filter() }
 
 // OnGPU reports whether the system needs a GPU.
 func (s System) OnGPU() bool { return s.gpu != nil }

@@ -13,17 +13,17 @@ const (
 
 // settings are the filters of a session.
 type settings struct {
-	filter Filter // in force for recordings and outputs, and changed by Set; pictures of both sides are framed as by it
-	side   Side   // that it is on; "" without a comparison
-	other  Filter // of the other side; zero without a comparison
+	filter FilterSettings // in force for recordings and outputs, and changed by Set; pictures of both sides are framed as by it
+	side   Side           // that it is on; "" without a comparison
+	other  FilterSettings // of the other side; zero without a comparison
 }
 
 // all returns the filters that pictures go through: the chosen side's first.
-func (s settings) all() []Filter {
+func (s settings) all() []FilterSettings {
 	if s.side == "" {
-		return []Filter{s.filter}
+		return []FilterSettings{s.filter}
 	}
-	return []Filter{s.filter, s.other}
+	return []FilterSettings{s.filter, s.other}
 }
 
 // Compare has viewers compare two settings instead of original and filtered picture, or ends that.

@@ -26,12 +26,12 @@ func TestCompareOnGPU(t *testing.T) {
 	h.pass(r, w, 0)
 	r.Compare(true)
 	r.next(w).Release()
-	for n, change := range []func(*Filter){
+	for n, change := range []func(*FilterSettings){
 		windowed(func(b *kernels.Bilateral) { b.Radius = 1 }),
-		func(f *Filter) { *f = FilterOf(kernels.Select(kernels.DefaultRecursive()), "auto") },
-		func(f *Filter) { *f = FilterOf(kernels.Select(kernels.DefaultDenoise()), "auto") },
+		func(f *FilterSettings) { *f = FilterOf(kernels.Select(kernels.DefaultRecursive()), "auto") },
+		func(f *FilterSettings) { *f = FilterOf(kernels.Select(kernels.DefaultDenoise()), "auto") },
 	} {
-		e2e.Must(t, r.Set(func(f *Filter) error { change(f); return nil }))
+		e2e.Must(t, r.Set(func(f *FilterSettings) error { change(f); return nil }))
 		r.next(w).Release()
 		h.take(r, n+1)
 		p := r.next(w)
@@ -50,7 +50,7 @@ func TestCompareOnGPU(t *testing.T) {
 }
 
 // near compares a frame of a GPU with the reference.
-func near(t *testing.T, got, in *pipeline.Frame, f Filter) bool {
+func near(t *testing.T, got, in *pipeline.Frame, f FilterSettings) bool {
 	t.Helper()
 	p, err := f.Resolved()
 	e2e.Must(t, err)

@@ -13,7 +13,7 @@ import (
 
 // wantSides checks that a pair shows two settings, chosen and other, each on its side, and that
 // recordings and outputs have the chosen ones.
-func (r *rig) wantSides(p *Pair, side Side, chosen, other Filter) {
+func (r *rig) wantSides(p *Pair, side Side, chosen, other FilterSettings) {
 	r.t.Helper()
 	left, right := p.Sides()
 	a, b := chosen, other
@@ -39,9 +39,9 @@ func TestCompare(t *testing.T) {
 	setWindow(&third, func(b *kernels.Bilateral) { b.Radius = 1 })
 	radius := func(n int) {
 		t.Helper()
-		e2e.Must(t, r.Set(func(f *Filter) error { setWindow(f, func(b *kernels.Bilateral) { b.Radius = n }); return nil }))
+		e2e.Must(t, r.Set(func(f *FilterSettings) error { setWindow(f, func(b *kernels.Bilateral) { b.Radius = n }); return nil }))
 	}
-	shown := func(repeated bool, side Side, chosen, other Filter) {
+	shown := func(repeated bool, side Side, chosen, other FilterSettings) {
 		t.Helper()
 		p := r.next(w)
 		defer p.Release()
@@ -103,7 +103,7 @@ func TestCompareDenoised(t *testing.T) {
 	const pictures = 7
 	for ahead := range 2 {
 		t.Run(fmt.Sprint(ahead), func(t *testing.T) {
-			alone := func(f Filter) []byte {
+			alone := func(f FilterSettings) []byte {
 				h, r := startHand(t, File, Options{Filter: f, LookAhead: ahead})
 				w := r.WatchAll(pictures)
 				defer w.Close()
@@ -117,7 +117,7 @@ func TestCompareDenoised(t *testing.T) {
 			w := r.WatchAll(pictures)
 			defer w.Close()
 			r.Compare(true)
-			e2e.Must(t, r.Set(func(f *Filter) error { *f = strong; return nil }))
+			e2e.Must(t, r.Set(func(f *FilterSettings) error { *f = strong; return nil }))
 			r.reachInForce(strong)
 			if got := lastOf(r, h, w, pictures, ahead); !bytes.Equal(got, wantStrong) {
 				t.Error("B is not as if it were alone")
@@ -134,8 +134,8 @@ func TestCompareDenoised(t *testing.T) {
 			// A is off, then on again: it gets the pictures that B, which was always on, has seen.
 			r.Choose(SideA)
 			r.next(w).Release()
-			for _, f := range []Filter{off, plain} {
-				e2e.Must(t, r.Set(func(to *Filter) error { *to = f; return nil }))
+			for _, f := range []FilterSettings{off, plain} {
+				e2e.Must(t, r.Set(func(to *FilterSettings) error { *to = f; return nil }))
 				p := r.next(w)
 				left, _ := p.Sides()
 				if f == off && !bytes.Equal(samples(left), samples(p.Original)) {
@@ -154,7 +154,7 @@ func TestCompareDenoised(t *testing.T) {
 }
 
 // denoisedAlone returns a picture denoised without others.
-func (r *rig) denoisedAlone(in *pipeline.Frame, f Filter) (all []byte) {
+func (r *rig) denoisedAlone(in *pipeline.Frame, f FilterSettings) (all []byte) {
 	p, err := resolved(f, 0)
 	e2e.Must(r.t, err)
 	n := &filterState{by: f, behind: pipeline.Pass{}}
@@ -192,7 +192,7 @@ func lastOf(r *rig, h *hand, w *Watcher, pictures, ahead int) (last []byte) {
 }
 
 // reachInForce waits until the pictures to come are filtered so.
-func (r *rig) reachInForce(f Filter) {
+func (r *rig) reachInForce(f FilterSettings) {
 	r.t.Helper()
 	e2e.Until(r.t, f.Words()+" in force", func() bool {
 		r.mu.Lock()
@@ -225,7 +225,7 @@ func TestWords(t *testing.T) {
 	f.FieldOrder = "tff"
 	off := f
 	off.Off = true
-	for want, f := range map[string]Filter{
+	for want, f := range map[string]FilterSettings{
 		"strength 1, temporal-only, noise 5, tff": f, "off": off, "bilateral, radius 3": FilterOf(kernels.Select(kernels.DefaultBilateral(3)), "auto"),
 	} {
 		if got := f.Words(); got != want {

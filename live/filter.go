@@ -11,33 +11,33 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Filter is a session's filter. An option derived from others is 0, as sigma_s of the bilateral
-// filter may be.
-type Filter struct {
+// FilterSettings is a session's filter. An option derived from others is 0, as sigma_s of the
+// bilateral filter may be.
+type FilterSettings struct {
 	kernels.Selection
 	FieldOrder string // one of kernels.FieldOrder's names
 	Off        bool   // pictures are only cropped and scaled, until another option is set
 }
 
 // FilterOf returns the filter with options s. An option at its derived default stays derived.
-func FilterOf(s kernels.Selection, fieldOrder string) Filter {
+func FilterOf(s kernels.Selection, fieldOrder string) FilterSettings {
 	for _, o := range kernels.Options() {
 		if _, ok := o.Derived(s); ok && o.IsDefault(s) {
 			o.Clear(&s)
 		}
 	}
-	return Filter{Selection: s, FieldOrder: fieldOrder}
+	return FilterSettings{Selection: s, FieldOrder: fieldOrder}
 }
 
 // unfiltered returns the options of the filter that is off: a main one without effect.
-func (f Filter) unfiltered() kernels.Selection {
+func (f FilterSettings) unfiltered() kernels.Selection {
 	s := kernels.Select(kernels.DefaultBilateral(0))
 	s.Follow(f.Selection, kernels.Place.Frames)
 	return s
 }
 
 // Resolved returns the options to filter with, or an error if one is out of its range.
-func (f Filter) Resolved() (kernels.Selection, error) {
+func (f FilterSettings) Resolved() (kernels.Selection, error) {
 	if !slices.Contains(kernels.FieldOrder.Names, f.FieldOrder) {
 		return kernels.Selection{}, fmt.Errorf("unknown field order %q", f.FieldOrder)
 	}
@@ -82,7 +82,7 @@ func framing(all []kernels.Stage) []kernels.Stage {
 }
 
 // framesAs reports whether two filters choose the same part and size of all pictures.
-func (f Filter) framesAs(g Filter) bool {
+func (f FilterSettings) framesAs(g FilterSettings) bool {
 	return f.FieldOrder == g.FieldOrder && slices.Equal(framing(f.Stages()), framing(g.Stages()))
 }
 
@@ -92,7 +92,7 @@ func liveOptions() []kernels.Option {
 }
 
 // Choose switches to another filter. Options whose meaning differs get their defaults.
-func (f *Filter) Choose(to *kernels.Filter) {
+func (f *FilterSettings) Choose(to *kernels.FilterType) {
 	if to == f.Chosen() {
 		return
 	}
@@ -106,7 +106,7 @@ func (f *Filter) Choose(to *kernels.Filter) {
 }
 
 // MarshalJSON writes all options under their names in JSON.
-func (f Filter) MarshalJSON() ([]byte, error) {
+func (f FilterSettings) MarshalJSON() ([]byte, error) {
 	all := map[string]any{kernels.FieldOrder.JSON(): f.FieldOrder, "off": f.Off}
 	for _, o := range liveOptions() {
 		all[o.JSON()] = o.Value(f.Selection)
@@ -117,7 +117,7 @@ func (f Filter) MarshalJSON() ([]byte, error) {
 // Apply sets options from JSON by name; unknown names are ignored. Resolved checks the result. An
 // option other than of the part and size of the picture switches the filter on, unless "off" is
 // set.
-func (f *Filter) Apply(changes map[string]any) error {
+func (f *FilterSettings) Apply(changes map[string]any) error {
 	if off, given := changes["off"]; given {
 		on, ok := off.(bool)
 		if !ok {
@@ -170,7 +170,7 @@ type Control struct {
 }
 
 // Controls returns the options that the filter has.
-func (f Filter) Controls() (all []Control) {
+func (f FilterSettings) Controls() (all []Control) {
 	for _, o := range append(liveOptions(), kernels.FieldOrder) {
 		if d, ok := o.In(f.Chosen()); ok {
 			all = append(all, Control{
@@ -183,7 +183,7 @@ func (f Filter) Controls() (all []Control) {
 }
 
 // Automatic returns the values of derived options, as JSON by name.
-func (f Filter) Automatic() map[string]float64 {
+func (f FilterSettings) Automatic() map[string]float64 {
 	all := map[string]float64{}
 	for _, o := range kernels.Options() {
 		if x, ok := o.Derived(f.Selection); ok {
@@ -201,7 +201,7 @@ type Setting struct {
 }
 
 // Settings are the options that give a file the same filter. Defaults are left out.
-func (f Filter) Settings() (all []Setting) {
+func (f FilterSettings) Settings() (all []Setting) {
 	p := f.WithAutomatic()
 	if f.Off {
 		p = f.unfiltered()
@@ -218,7 +218,7 @@ func (f Filter) Settings() (all []Setting) {
 }
 
 // Args returns Settings as flags.
-func (f Filter) Args() (args []string) {
+func (f FilterSettings) Args() (args []string) {
 	for _, s := range f.Settings() {
 		switch o := s.Option; {
 		case o.Kind == kernels.Switch:
@@ -233,7 +233,7 @@ func (f Filter) Args() (args []string) {
 }
 
 // Words lists the main option, and the others that are not at their default, for people.
-func (f Filter) Words() string {
+func (f FilterSettings) Words() string {
 	var all []string
 	p := f.WithAutomatic()
 	if f.Off {
@@ -262,7 +262,7 @@ func (f Filter) Words() string {
 }
 
 // fields returns a frame with in's samples and the field order of the filter. It takes in.
-func (f Filter) fields(in *pipeline.Frame) *pipeline.Frame {
+func (f FilterSettings) fields(in *pipeline.Frame) *pipeline.Frame {
 	if f.FieldOrder == "auto" {
 		return in
 	}

@@ -50,7 +50,7 @@ func (f *reshaped) Process(ctx context.Context, in *pipeline.Frame, emit pipelin
 // part cuts off all but the left upper WxH.
 type part struct{ Size string }
 
-var partFilter = &kernels.Filter{Name: "part", Place: kernels.PlaceCrop, Zero: part{}, Options: []kernels.Option{{
+var partFilter = &kernels.FilterType{Name: "part", Place: kernels.PlaceCrop, Zero: part{}, Options: []kernels.Option{{
 	Name: "part", Title: "Part", Kind: kernels.Text, Metavar: "WxH", Help: "the part that is left", Check: func(s string) error { _, err := partSize(s); return err },
 	Binding: kernels.BindText(func(p *part) *string { return &p.Size }),
 }}}
@@ -62,7 +62,7 @@ func partSize(s string) (f pipeline.Format, err error) {
 	return f, nil
 }
 
-func (part) Filter() *kernels.Filter      { return partFilter }
+func (part) Filter() *kernels.FilterType  { return partFilter }
 func (part) Takes(l pipeline.Layout) bool { return true }
 func (p part) Identity() bool             { return p == part{} }
 func (part) Window() pipeline.Window      { return pipeline.Window{} }
@@ -81,11 +81,11 @@ func (p part) OnHost(pool *pipeline.Pool, _ kernels.Setting) (pipeline.Filter, e
 // tiny makes pictures smaller by a factor.
 type tiny struct{ Factor int }
 
-var tinyFilter = &kernels.Filter{Name: "tiny", Place: kernels.PlaceScale, Zero: tiny{}, Options: []kernels.Option{{
+var tinyFilter = &kernels.FilterType{Name: "tiny", Place: kernels.PlaceScale, Zero: tiny{}, Options: []kernels.Option{{
 	Name: "tiny", Title: "Tiny", Kind: kernels.Whole, Domain: kernels.Domain{Max: 4}, Binding: kernels.Bind(func(p *tiny) *int { return &p.Factor }),
 }}}
 
-func (tiny) Filter() *kernels.Filter      { return tinyFilter }
+func (tiny) Filter() *kernels.FilterType  { return tinyFilter }
 func (tiny) Takes(l pipeline.Layout) bool { return true }
 func (p tiny) Identity() bool             { return p.Factor < 2 }
 func (tiny) Window() pipeline.Window      { return pipeline.Window{} }
@@ -99,11 +99,11 @@ func (p tiny) OnHost(pool *pipeline.Pool, _ kernels.Setting) (pipeline.Filter, e
 // bright adds to the samples of 8 bits.
 type bright struct{ By int }
 
-var brightFilter = &kernels.Filter{Name: "bright", Place: kernels.PlaceSharpen, Zero: bright{}, Options: []kernels.Option{{
+var brightFilter = &kernels.FilterType{Name: "bright", Place: kernels.PlaceSharpen, Zero: bright{}, Options: []kernels.Option{{
 	Name: "bright", Title: "Bright", Kind: kernels.Whole, Domain: kernels.Domain{Max: 100}, Binding: kernels.Bind(func(p *bright) *int { return &p.By }),
 }}}
 
-func (bright) Filter() *kernels.Filter      { return brightFilter }
+func (bright) Filter() *kernels.FilterType  { return brightFilter }
 func (bright) Takes(l pipeline.Layout) bool { return l.Info().Depth == 8 }
 func (p bright) Identity() bool             { return p.By == 0 }
 func (bright) Window() pipeline.Window      { return pipeline.Window{} }
@@ -121,24 +121,24 @@ func (p bright) OnHost(pool *pipeline.Pool, _ kernels.Setting) (pipeline.Filter,
 // steps needs pictures before and after.
 type steps struct{ N int }
 
-var stepsFilter = &kernels.Filter{Name: "steps", Place: kernels.PlaceRate, Zero: steps{}, Options: []kernels.Option{{
+var stepsFilter = &kernels.FilterType{Name: "steps", Place: kernels.PlaceRate, Zero: steps{}, Options: []kernels.Option{{
 	Name: "steps", Title: "Steps", Kind: kernels.Whole, Domain: kernels.Domain{Max: 4}, Binding: kernels.Bind(func(p *steps) *int { return &p.N }),
 }}}
 
-func (steps) Filter() *kernels.Filter      { return stepsFilter }
+func (steps) Filter() *kernels.FilterType  { return stepsFilter }
 func (steps) Takes(l pipeline.Layout) bool { return true }
 func (p steps) Identity() bool             { return p.N == 0 }
 func (steps) Window() pipeline.Window      { return pipeline.Window{Before: 1, After: 1} }
 
 func init() {
-	for _, f := range []*kernels.Filter{partFilter, tinyFilter, brightFilter, stepsFilter} {
+	for _, f := range []*kernels.FilterType{partFilter, tinyFilter, brightFilter, stepsFilter} {
 		kernels.Register(f)
 	}
 }
 
 // framed checks that a pair has the left upper part of a picture, each step-th sample of it, and
 // the same filtered and brighter.
-func (r *rig) framed(p *Pair, n, width, height, step, by int, f Filter) {
+func (r *rig) framed(p *Pair, n, width, height, step, by int, f FilterSettings) {
 	r.t.Helper()
 	defer p.Release()
 	got := [2]string{p.Original.String(), p.Filtered.String()}
@@ -170,7 +170,7 @@ func (r *rig) framed(p *Pair, n, width, height, step, by int, f Filter) {
 // Pictures are cropped, filtered, and scaled, and viewers see the same part of the original.
 func TestFraming(t *testing.T) {
 	h, r, w := watch(t, Camera, Options{})
-	now := func() Filter { st, _ := r.State(); return st.Filter }
+	now := func() FilterSettings { st, _ := r.State(); return st.Filter }
 	h.take(r, 0)
 	r.framed(r.next(w), 0, 32, 18, 1, 0, now())
 	for _, c := range []struct {
@@ -213,7 +213,7 @@ func TestFraming(t *testing.T) {
 	}
 	steady := before
 	steady.Put(steps{1})
-	if err := r.Set(func(f *Filter) error { *f = steady; return nil }); err == nil || !strings.Contains(err.Error(), "steps: needs more than one picture") {
+	if err := r.Set(func(f *FilterSettings) error { *f = steady; return nil }); err == nil || !strings.Contains(err.Error(), "steps: needs more than one picture") {
 		t.Errorf("a filter of many pictures: %v", err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // filterState filters by one of the settings.
 type filterState struct {
-	by     Filter
+	by     FilterSettings
 	main   pipeline.Filter   // nil while the state is not in use
 	behind pipeline.Filter   // filters its results
 	out    []*pipeline.Frame // results, oldest first, that wait for those of the other state
@@ -23,7 +23,7 @@ type filtering func(ctx context.Context, emit pipeline.Emit) error
 
 // retune changes the main filter in use, which keeps what it knows of the pictures before, and
 // replaces those behind it. It is false if another main filter is needed.
-func (l *loop) retune(n *filterState, f Filter) (bool, error) {
+func (l *loop) retune(n *filterState, f FilterSettings) (bool, error) {
 	if n.main == nil || f.FieldOrder != n.by.FieldOrder {
 		return false, nil
 	}

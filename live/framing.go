@@ -15,14 +15,14 @@ const mostSide = 8192
 // framer makes the input of the main filter and the shown original from pictures: viewers compare
 // the same part of a picture at the same size.
 type framer struct {
-	by            Filter
+	by            FilterSettings
 	before        []kernels.Stage
 	behind        []kernels.Stage
 	input, scaled pipeline.Filter
 }
 
 // newFramer returns the framer for a filter.
-func (s *Session) newFramer(f Filter) (*framer, error) {
+func (s *Session) newFramer(f FilterSettings) (*framer, error) {
 	p, err := f.Resolved()
 	if err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func (s *Session) newFramer(f Filter) (*framer, error) {
 }
 
 // frames reports whether the framer does the work of a filter.
-func (r *framer) frames(f Filter) bool { return r != nil && r.by.framesAs(f) }
+func (r *framer) frames(f FilterSettings) bool { return r != nil && r.by.framesAs(f) }
 
 // frame returns the main filter's input from a picture, and the picture as it is shown. It borrows
 // f. The caller releases the results.
@@ -90,7 +90,7 @@ func one(ctx context.Context, by pipeline.Filter, f *pipeline.Frame) (*pipeline.
 
 // chain opens the filters between two others. from names the first of these, and to is the second,
 // nil if the results are shown. Without filters, frames pass.
-func (s *Session) chain(from string, stages []kernels.Stage, to kernels.Stage, f Filter) (pipeline.Filter, error) {
+func (s *Session) chain(from string, stages []kernels.Stage, to kernels.Stage, f FilterSettings) (pipeline.Filter, error) {
 	if len(stages) == 0 {
 		return pipeline.Pass{}, nil
 	}
@@ -113,7 +113,7 @@ func (s *Session) chain(from string, stages []kernels.Stage, to kernels.Stage, f
 }
 
 // open opens a filter other than the main one.
-func (s *Session) open(stage, next kernels.Stage, later int, f Filter) (pipeline.Filter, error) {
+func (s *Session) open(stage, next kernels.Stage, later int, f FilterSettings) (pipeline.Filter, error) {
 	h, ok := stage.(kernels.OnHost)
 	if !ok {
 		return s.o.Backend.Filter(stage, s.results)
@@ -127,7 +127,7 @@ func (s *Session) open(stage, next kernels.Stage, later int, f Filter) (pipeline
 }
 
 // try reports why a filter cannot frame a picture, which it borrows.
-func (s *Session) try(f Filter, picture *pipeline.Frame) error {
+func (s *Session) try(f FilterSettings, picture *pipeline.Frame) error {
 	r, err := s.newFramer(f)
 	if err != nil {
 		return err
@@ -168,7 +168,7 @@ func (s *Session) unframe(cause error) settings {
 	defer s.mu.Unlock()
 	s.state.Notice = "the picture is shown whole: " + cause.Error()
 	set, now := s.set, s.inForce
-	for _, f := range []*Filter{&set.filter, &set.other, &now.filter, &now.other} {
+	for _, f := range []*FilterSettings{&set.filter, &set.other, &now.filter, &now.other} {
 		f.Follow(kernels.Selection{}, kernels.Place.Frames)
 	}
 	s.inForce = now

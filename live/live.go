@@ -23,7 +23,7 @@ import (
 type Options struct {
 	Input   Input
 	Backend kernels.Backend // stays the caller's
-	Filter  Filter          // in force at the start
+	Filter  FilterSettings  // in force at the start
 
 	// LookAhead is how many pictures a denoised one waits for, 0 or 1.
 	LookAhead int
@@ -138,7 +138,7 @@ func (s *Session) close() {
 }
 
 // Start returns the filter that was in force at the start.
-func (s *Session) Start() Filter { return s.o.Filter }
+func (s *Session) Start() FilterSettings { return s.o.Filter }
 
 // Restart plays an input that has ended from its start.
 func (s *Session) Restart() { wake.Up(s.restart) }
@@ -280,8 +280,8 @@ func (s *Session) repeats() bool {
 
 // Set changes the filter from the next picture on; of two that are compared, the chosen one. If the
 // GPU has to compile a kernel, the old filter applies meanwhile.
-func (s *Session) Set(change func(*Filter) error) error {
-	for tried := (Filter{}); ; {
+func (s *Session) Set(change func(*FilterSettings) error) error {
+	for tried := (FilterSettings{}); ; {
 		to, picture, err := s.setTo(change, tried)
 		if err != nil || picture == nil {
 			return err
@@ -297,7 +297,7 @@ func (s *Session) Set(change func(*Filter) error) error {
 
 // setTo changes the filter, unless the pictures would be framed in another way that has not been
 // tried: then it returns the filter to be, and the latest picture, which is the caller's.
-func (s *Session) setTo(change func(*Filter) error, tried Filter) (Filter, *pipeline.Frame, error) {
+func (s *Session) setTo(change func(*FilterSettings) error, tried FilterSettings) (FilterSettings, *pipeline.Frame, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	to := s.set
@@ -328,7 +328,7 @@ func (s *Session) settle(to settings) {
 }
 
 // can reports an invalid filter, or one that the backend lacks.
-func (s *Session) can(f Filter) error {
+func (s *Session) can(f FilterSettings) error {
 	to, err := f.Resolved()
 	if err != nil {
 		return err

@@ -112,7 +112,7 @@ func (s *Session) MeasureNoise(ctx context.Context, x, y, width, height float64)
 	if err != nil {
 		return nil, err
 	}
-	return warnings, s.Set(func(f *Filter) error {
+	return warnings, s.Set(func(f *FilterSettings) error {
 		f.Choose(kernels.Denoise{}.Filter())
 		f.Off = false
 		kernels.Edit(&f.Selection, func(d *kernels.Denoise) { d.Noise, d.Known = 0, &m })
@@ -122,7 +122,7 @@ func (s *Session) MeasureNoise(ctx context.Context, x, y, width, height float64)
 
 // MeasureEach has the noise of each picture measured again.
 func (s *Session) MeasureEach() error {
-	return s.Set(func(f *Filter) error {
+	return s.Set(func(f *FilterSettings) error {
 		kernels.Edit(&f.Selection, func(d *kernels.Denoise) { d.Noise, d.Known = 0, nil })
 		return nil
 	})

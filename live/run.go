@@ -223,7 +223,7 @@ func (l *loop) known() []*pipeline.Frame {
 
 // begin gives a state a new filter, which sees some pictures first. The last of them is the one on
 // show, which it is to filter if no other comes.
-func (l *loop) begin(ctx context.Context, n *filterState, f Filter, known []*pipeline.Frame) error {
+func (l *loop) begin(ctx context.Context, n *filterState, f FilterSettings, known []*pipeline.Frame) error {
 	p, err := resolved(f, l.s.o.LookAhead)
 	if err != nil {
 		return err
@@ -252,7 +252,7 @@ func (l *loop) begin(ctx context.Context, n *filterState, f Filter, known []*pip
 }
 
 // resolved returns the options of a live filter.
-func resolved(f Filter, ahead int) (kernels.Selection, error) {
+func resolved(f FilterSettings, ahead int) (kernels.Selection, error) {
 	s, err := f.Resolved()
 	kernels.Edit(&s, func(d *kernels.Denoise) { d.Causal, d.LookAhead = true, ahead })
 	return s, err

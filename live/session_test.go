@@ -54,7 +54,7 @@ func start(t *testing.T, o Options) *rig {
 	if o.Backend == nil {
 		o.Backend = r.memory
 	}
-	if o.Filter == (Filter{}) {
+	if o.Filter == (FilterSettings{}) {
 		o.Filter = FilterOf(kernels.Select(kernels.DefaultBilateral(2)), "auto")
 	}
 	r.Session, err = New(o)
@@ -134,7 +134,7 @@ type hand struct {
 func newHand() *hand { return &hand{shots: make(chan Shot), fail: make(chan error)} }
 
 // startHand starts a session whose pictures the test takes.
-func startHand(t *testing.T, kind Kind, o Options) (*hand, *rig) {
+func startHand(t *testing.T, kind SourceKind, o Options) (*hand, *rig) {
 	t.Helper()
 	h := newHand()
 	o.Input = h.input(kind)
@@ -142,7 +142,7 @@ func startHand(t *testing.T, kind Kind, o Options) (*hand, *rig) {
 }
 
 // watch starts a session whose pictures the test takes, and watches it.
-func watch(t *testing.T, kind Kind, o Options) (*hand, *rig, *Watcher) {
+func watch(t *testing.T, kind SourceKind, o Options) (*hand, *rig, *Watcher) {
 	t.Helper()
 	h, r := startHand(t, kind, o)
 	w := r.Watch(1)
@@ -157,7 +157,7 @@ func (h *hand) pass(r *rig, w *Watcher, n int) {
 	r.next(w).Release()
 }
 
-func (h *hand) input(kind Kind) Input {
+func (h *hand) input(kind SourceKind) Input {
 	return Input{Name: "hand", Kind: kind, Again: kind == Camera, Open: func(context.Context, *pipeline.Pool, StatusFunc) (Source, error) {
 		h.open.Add(1)
 		if cause := h.cause.Load(); cause != nil {
@@ -207,7 +207,7 @@ func (h *hand) shot(r *rig, n int) Shot {
 }
 
 // filtered returns the reference result for a picture.
-func filtered(t *testing.T, in *pipeline.Frame, f Filter) []byte {
+func filtered(t *testing.T, in *pipeline.Frame, f FilterSettings) []byte {
 	t.Helper()
 	p, err := f.Resolved()
 	e2e.Must(t, err)
@@ -251,7 +251,7 @@ func TestPairs(t *testing.T) {
 			t.Error("the filter does nothing: the test shows nothing")
 		}
 		p.Release()
-		e2e.Must(t, r.Set(func(f *Filter) error {
+		e2e.Must(t, r.Set(func(f *FilterSettings) error {
 			setWindow(f, func(b *kernels.Bilateral) { b.Radius++ })
 			f.FieldOrder = "tff"
 			return nil
@@ -278,12 +278,12 @@ func TestPairs(t *testing.T) {
 func TestSetRefusesNonsense(t *testing.T) {
 	_, r := startHand(t, Camera, Options{})
 	before, _ := r.State()
-	for _, change := range []func(*Filter){
+	for _, change := range []func(*FilterSettings){
 		windowed(func(b *kernels.Bilateral) { b.Radius = 16 }), windowed(func(b *kernels.Bilateral) { b.Radius = -1 }), windowed(func(b *kernels.Bilateral) { b.SigmaR = 0 }),
 		windowed(func(b *kernels.Bilateral) { b.SigmaS = -1 }), windowed(func(b *kernels.Bilateral) { b.SigmaR = math.NaN() }), windowed(func(b *kernels.Bilateral) { b.Range = 2 }),
-		windowed(func(b *kernels.Bilateral) { b.Border = 4 }), func(f *Filter) { f.FieldOrder = "up" },
+		windowed(func(b *kernels.Bilateral) { b.Border = 4 }), func(f *FilterSettings) { f.FieldOrder = "up" },
 	} {
-		if r.Set(func(f *Filter) error { change(f); return nil }) == nil {
+		if r.Set(func(f *FilterSettings) error { change(f); return nil }) == nil {
 			t.Error("an invalid filter was accepted")
 		}
 	}
@@ -305,11 +305,11 @@ func (r *rig) apply(text string) error {
 	r.t.Helper()
 	var changes map[string]any
 	e2e.Must(r.t, json.Unmarshal([]byte(text), &changes))
-	return r.Set(func(f *Filter) error { return f.Apply(changes) })
+	return r.Set(func(f *FilterSettings) error { return f.Apply(changes) })
 }
 
 // has reports whether the page shows a control.
-func has(f Filter, name string) bool {
+func has(f FilterSettings, name string) bool {
 	return slices.ContainsFunc(f.Controls(), func(c Control) bool { return c.Name == name })
 }
 
@@ -513,8 +513,10 @@ func TestPatternKeepsItsSpeed(t *testing.T) {
 }
 
 // setWindow changes options of the bilateral filter.
-func setWindow(f *Filter, change func(*kernels.Bilateral)) { kernels.Edit(&f.Selection, change) }
+func setWindow(f *FilterSettings, change func(*kernels.Bilateral)) {
+	kernels.Edit(&f.Selection, change)
+}
 
-func windowed(change func(*kernels.Bilateral)) func(*Filter) {
-	return func(f *Filter) { setWindow(f, change) }
+func windowed(change func(*kernels.Bilateral)) func(*FilterSettings) {
+	return func(f *FilterSettings) { setWindow(f, change) }
 }

@@ -9,21 +9,21 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Kind is the kind of a source.
-type Kind string
+// SourceKind is the kind of a source.
+type SourceKind string
 
 // The kinds of inputs.
 const (
-	Camera  Kind = "camera"
-	File    Kind = "file" // or a pipe, or a network stream
-	Test    Kind = "test"
-	Browser Kind = "browser"
+	Camera  SourceKind = "camera"
+	File    SourceKind = "file" // or a pipe, or a network stream
+	Test    SourceKind = "test"
+	Browser SourceKind = "browser"
 )
 
 // Input is the source that Run opens, as often as it has to.
 type Input struct {
 	Name  string // as the person gave it
-	Kind  Kind
+	Kind  SourceKind
 	Loop  bool // reopened at its end
 	Again bool // it may come back after a failure: a camera
 

@@ -37,15 +37,15 @@ type State struct {
 	RepeatFrom float64 `json:"repeat_from"`
 	RepeatTo   float64 `json:"repeat_to"`
 
-	Frozen  bool   `json:"frozen"`
-	Filter  Filter `json:"filter"`
-	Touched bool   `json:"touched"` // somebody has set the filter
-	Notice  string `json:"notice"`  // why crop and scale are no longer set, or ""
+	Frozen  bool           `json:"frozen"`
+	Filter  FilterSettings `json:"filter"`
+	Touched bool           `json:"touched"` // somebody has set the filter
+	Notice  string         `json:"notice"`  // why crop and scale are no longer set, or ""
 
 	// While two settings are compared, the side whose settings Filter are, and the other side's; ""
 	// and nil otherwise.
-	Side  Side    `json:"side"`
-	Other *Filter `json:"other"`
+	Side  Side            `json:"side"`
+	Other *FilterSettings `json:"other"`
 }
 
 // Size is the size of a picture as it is stored.

@@ -36,7 +36,7 @@ func (s *Session) tune(ctx context.Context) error {
 	}
 }
 
-func (s *Session) ready(ctx context.Context, f Filter) error {
+func (s *Session) ready(ctx context.Context, f FilterSettings) error {
 	b, slow := s.o.Backend.(preparer)
 	to, err := f.Resolved()
 	if err != nil || !slow {

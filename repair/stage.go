@@ -10,7 +10,7 @@ import (
 // Stage is the filter and its option.
 type Stage struct{ Mode uint8 } // 0: off, 1: auto
 
-var filter = &kernels.Filter{Name: "repair", Place: kernels.PlaceRepair, Zero: Stage{}, Options: []kernels.Option{{
+var filter = &kernels.FilterType{Name: "repair", Place: kernels.PlaceRepair, Zero: Stage{}, Options: []kernels.Option{{
 	Name: "repair", Title: "Repair", Kind: kernels.Name, Names: []string{"off", "auto"}, Bare: "auto",
 	Help:    "replace dirt, dropouts and lost lines of one frame",
 	Binding: kernels.Bind(func(s *Stage) *uint8 { return &s.Mode }),
@@ -19,7 +19,7 @@ var filter = &kernels.Filter{Name: "repair", Place: kernels.PlaceRepair, Zero: S
 func init() { kernels.Register(filter) }
 
 // Filter implements kernels.Stage.
-func (Stage) Filter() *kernels.Filter { return filter }
+func (Stage) Filter() *kernels.FilterType { return filter }
 
 // Takes implements kernels.Stage.
 func (Stage) Takes(l pipeline.Layout) bool { return l.Valid() }

@@ -215,7 +215,7 @@ sed -i "/^    unmap_data = av_mallocz/i if (decoder->cvdl->cuvidGetDecodeStatus)
 # Its copies of pictures also fail in silence.
 sed -i '/^exit:/,/^}/s/^    return 0;/    return ret;/' libavutil/hwcontext_cuda.c
 [ "$(sed -n '/^exit:/,/^}/p' libavutil/hwcontext_cuda.c | grep -c '^    return ret;')" = 1 ] || failed "FFmpeg's libavutil/hwcontext_cuda.c"
-# NVENC's video is tagged as that of the other encoders, and not with a format of analogue television.
+# NVENC tags its video as the other encoders do, and not with a format of analogue television.
 tags='vui->videoFormat = NV_ENC_VUI_VIDEO_FORMAT_UNSPECIFIED; vui->chromaSampleLocationFlag = avctx->chroma_sample_location > 0 \&\& !IS_YUV444(ctx->data_pix_fmt);'
 tags="$tags vui->chromaSampleLocationTop = vui->chromaSampleLocationBot = FFMAX(avctx->chroma_sample_location - 1, 0);"
 sed -i -e "s/^    vui->colourDescriptionPresentFlag =\$/    $tags\n&/" \

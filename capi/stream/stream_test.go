@@ -15,16 +15,16 @@ import (
 // faulty is a filter that panics or fails in all frames except at time 0.
 type faulty struct{ How uint8 }
 
-var faultyFilter = &kernels.Filter{Name: "faulty", Place: kernels.PlaceDeband, Zero: faulty{}, Options: []kernels.Option{{
+var faultyFilter = &kernels.FilterType{Name: "faulty", Place: kernels.PlaceDeband, Zero: faulty{}, Options: []kernels.Option{{
 	Name: "faulty", Kind: kernels.Name, Names: []string{"no", "panics", "fails"}, Binding: kernels.Bind(func(p *faulty) *uint8 { return &p.How }),
 }}}
 
 func init() { kernels.Register(faultyFilter) }
 
-func (faulty) Filter() *kernels.Filter    { return faultyFilter }
-func (faulty) Takes(pipeline.Layout) bool { return true }
-func (p faulty) Identity() bool           { return p.How == 0 }
-func (faulty) Window() pipeline.Window    { return pipeline.Window{} }
+func (faulty) Filter() *kernels.FilterType { return faultyFilter }
+func (faulty) Takes(pipeline.Layout) bool  { return true }
+func (p faulty) Identity() bool            { return p.How == 0 }
+func (faulty) Window() pipeline.Window     { return pipeline.Window{} }
 
 func (p faulty) OnHost(pool *pipeline.Pool, _ kernels.Setting) (pipeline.Filter, error) {
 	return kernels.PerFrame(pool, func(_ context.Context, out, in *pipeline.Frame) error {

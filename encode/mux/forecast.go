@@ -15,7 +15,7 @@ type forecast struct{ *file }
 // missingProperty is a property for which a kind of file has no place.
 type missingProperty struct {
 	format, codec string // FFmpeg's names of the format and the encoder; "" is any
-	kind          fidelity.Kind
+	kind          fidelity.ItemKind
 	keys          string // of properties; "" is the whole item
 	only          string // values that it lacks; "" is any
 }

@@ -28,24 +28,24 @@ type Carrier struct {
 	spec    *spec.Spec
 	codec   string // FFmpeg's name
 	stream  units.Stream
-	set     []units.Kind // that parameters of the encoder set
-	boxed   []units.Kind // that the container has a place for
-	clocks  bool         // the encoder makes room for timecodes
+	set     []units.MetadataKind // that parameters of the encoder set
+	boxed   []units.MetadataKind // that the container has a place for
+	clocks  bool                 // the encoder makes room for timecodes
 	dolby   dolby
 	grain   *grainer               // nil: pictures have no film grain
-	untrue  []units.Kind           // of the pictures, since a filter has changed them
+	untrue  []units.MetadataKind   // of the pictures, since a filter has changed them
 	texts   []*byte                // captions of the latest frame, by their memory
 	waiting map[int64][]units.Unit // by time of the frame
 	frames  map[int64]bool         // progressive pictures among interlaced ones, by time
 }
 
-var setUnits = map[string]units.Kind{
+var setUnits = map[string]units.MetadataKind{
 	"mastering-display": units.MasteringDisplay, "master-display": units.MasteringDisplay,
 	"cll": units.ContentLight, "max-cll": units.ContentLight, "alternative-transfer": units.AlternativeTransfer,
 }
 
 // boxedUnits are the kinds that formats have a place for beside coded pictures.
-var boxedUnits = map[string][]units.Kind{
+var boxedUnits = map[string][]units.MetadataKind{
 	formats.MP4:  {units.MasteringDisplay, units.ContentLight, units.AmbientViewing},
 	formats.MOV:  {units.MasteringDisplay, units.ContentLight, units.AmbientViewing},
 	formats.MKV:  {units.MasteringDisplay, units.ContentLight, units.HDR10Plus},
@@ -98,7 +98,7 @@ func (c *Carrier) Close() {
 func (c *Carrier) Grained() bool { return c != nil && c.grain != nil }
 
 // Carries reports whether units of a kind go into packets.
-func (c *Carrier) Carries(k units.Kind) bool {
+func (c *Carrier) Carries(k units.MetadataKind) bool {
 	switch {
 	case k == units.DolbyVision && c.dolby.lost != "", k == units.Timecode && !c.clocks:
 		return false
@@ -191,7 +191,7 @@ func (c *Carrier) putBeside(p *C.AVPacket, list []units.Unit) {
 // by parameters of the encoder, and includes the record of Dolby Vision.
 func (c *Carrier) Describe(parameters unsafe.Pointer) error {
 	par := (*C.AVCodecParameters)(parameters)
-	for kind, k := range map[C.enum_AVPacketSideDataType]units.Kind{
+	for kind, k := range map[C.enum_AVPacketSideDataType]units.MetadataKind{
 		C.AV_PKT_DATA_MASTERING_DISPLAY_METADATA: units.MasteringDisplay, C.AV_PKT_DATA_CONTENT_LIGHT_LEVEL: units.ContentLight,
 	} {
 		if slices.Contains(c.set, k) {

@@ -136,7 +136,7 @@ var headed = strings.Fields("primaries transfer chroma_location sample_aspect")
 
 var missing = map[string]string{"sample_aspect": "1:1"}
 
-var inUnits = map[string]units.Kind{
+var inUnits = map[string]units.MetadataKind{
 	"mastering_display": units.MasteringDisplay, "content_light": units.ContentLight, "ambient": units.AmbientViewing, "stereo": units.FramePacking,
 }
 

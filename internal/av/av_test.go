@@ -79,7 +79,7 @@ func TestAgain(t *testing.T) {
 	p := PropsOf(f)
 	defer p.Release()
 	p.Transfer, p.Timecode = 18, "01:02:03:04"
-	for _, k := range []units.Kind{units.Captions, units.MasteringDisplay, units.Timecode, units.HDR10Plus} {
+	for _, k := range []units.MetadataKind{units.Captions, units.MasteringDisplay, units.Timecode, units.HDR10Plus} {
 		p.Units = append(p.Units, units.Unit{Kind: k})
 	}
 	again := p.Again().(*Props)

@@ -31,7 +31,7 @@ func Timecode(f *pipeline.Frame) string { return decoded(f).Timecode }
 // sideKinds are the kinds of side data that are units.
 var sideKinds = []struct {
 	from C.enum_AVFrameSideDataType
-	kind units.Kind
+	kind units.MetadataKind
 	read func([]byte) []byte // the payload, nil if it is empty
 }{
 	{C.AV_FRAME_DATA_MASTERING_DISPLAY_METADATA, units.MasteringDisplay, masteringDisplay},

@@ -216,15 +216,15 @@ func describesItself(from, to Item) bool {
 
 // Told lists losses that were announced: of a property of all items of a kind, or of one of them.
 type Told []struct {
-	Kind      Kind
+	Kind      ItemKind
 	Name, Key string
 }
 
 // Add notes a loss. An empty name stands for all items of the kind, an empty key for the whole
 // item.
-func (t *Told) Add(kind Kind, name, key string) {
+func (t *Told) Add(kind ItemKind, name, key string) {
 	*t = append(*t, struct {
-		Kind      Kind
+		Kind      ItemKind
 		Name, Key string
 	}{kind, name, key})
 }
@@ -365,7 +365,7 @@ func Missed(i Item) (keys []string) {
 }
 
 // Name returns the name of a property for people.
-func Name(kind Kind, key string) string { return properties.of(kind, key).Name }
+func Name(kind ItemKind, key string) string { return properties.of(kind, key).Name }
 
 func (p Property) judge(from, to string) verdict {
 	if p.compare == nil {

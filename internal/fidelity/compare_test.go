@@ -10,7 +10,7 @@ import (
 
 // Every property has a value that is a loss when it changes or is missing, or one that never is.
 func TestCompareEveryProperty(t *testing.T) {
-	cases := map[Kind]map[string]struct{ from, to string }{
+	cases := map[ItemKind]map[string]struct{ from, to string }{
 		Video: {
 			"codec": {"hevc", ""}, "pixel_format": {"yuv420p", ""}, "hdr": {"HDR10", ""}, // change by design
 			"size": {"96x64", "64x64"}, "alpha": {"yes", ""}, "depth": {"10 bits", "8 bits"}, "chroma": {"4:2:2", "4:2:0"}, "range": {"full", "limited"},
@@ -74,7 +74,7 @@ func TestCompareEveryProperty(t *testing.T) {
 // Values with the same meaning do not differ, and a more detailed value is no loss.
 func TestCompareMeanings(t *testing.T) {
 	for _, c := range []struct {
-		kind          Kind
+		kind          ItemKind
 		key, from, to string
 		want          verdict
 	}{

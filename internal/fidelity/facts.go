@@ -17,20 +17,20 @@ import (
 	"vidfilter/internal/av"
 )
 
-// Kind is the kind of an item of a file.
-type Kind string
+// ItemKind is the kind of an item of a file.
+type ItemKind string
 
 // The kinds.
 const (
-	Video   Kind = "video" // the pictures that are filtered
-	Stream  Kind = "stream"
-	Chapter Kind = "chapter"
-	Tag     Kind = "tag" // of the file as a whole
+	Video   ItemKind = "video" // the pictures that are filtered
+	Stream  ItemKind = "stream"
+	Chapter ItemKind = "chapter"
+	Tag     ItemKind = "tag" // of the file as a whole
 )
 
 // Item is a part of a file with properties of its own.
 type Item struct {
-	Kind   Kind
+	Kind   ItemKind
 	Name   string            // among its kind: a stream's index, a chapter's number, a tag's key
 	Values map[string]string // by the keys of properties; those that are not known are missing
 }
@@ -136,7 +136,7 @@ func (f File) Stream(i int) Item {
 }
 
 // read fills in the values of an item.
-func read(kind Kind, name string, s *subject) Item {
+func read(kind ItemKind, name string, s *subject) Item {
 	item := Item{kind, name, map[string]string{}}
 	for _, p := range properties {
 		if p.Kind != kind {

@@ -144,7 +144,7 @@ func (s *subject) dolbyVision() string {
 	return fmt.Sprintf("profile %s, level %d", profile, int(c.dv_level))
 }
 
-func unitsOf(kind units.Kind) func(*subject) string {
+func unitsOf(kind units.MetadataKind) func(*subject) string {
 	return func(s *subject) string { return s.seen.count(kind) }
 }
 

@@ -19,7 +19,7 @@ import (
 // Property is an entry of the table: how a value is read, printed and compared. Values are as
 // people read them.
 type Property struct {
-	Kind Kind
+	Kind ItemKind
 	Key  string // in JSON and for Told
 	Name string // for people
 	// compare judges a difference from one value to another; nil: the value is lost.
@@ -45,7 +45,7 @@ type subject struct {
 
 type table []Property
 
-func (t table) of(kind Kind, key string) Property {
+func (t table) of(kind ItemKind, key string) Property {
 	for _, p := range t {
 		if p.Kind == kind && p.Key == key {
 			return p

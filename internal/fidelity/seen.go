@@ -22,21 +22,21 @@ type Seen struct {
 	coding   units.Stream
 	packets  int64
 	pictures int64
-	orders   [3]int64             // of those, by the order of their fields
-	whole    bool                 // Decode goes on behind the first picture
-	alpha    bool                 // a picture is not opaque
-	inPacket map[units.Kind]int64 // packets with such a unit
-	inFrame  map[units.Kind]int64 // pictures with such data
+	orders   [3]int64                     // of those, by the order of their fields
+	whole    bool                         // Decode goes on behind the first picture
+	alpha    bool                         // a picture is not opaque
+	inPacket map[units.MetadataKind]int64 // packets with such a unit
+	inFrame  map[units.MetadataKind]int64 // pictures with such data
 }
 
 // framed lists the data of decoded pictures, for codecs whose packets are not understood.
-var framed = map[units.Kind]C.enum_AVFrameSideDataType{
+var framed = map[units.MetadataKind]C.enum_AVFrameSideDataType{
 	units.Captions: C.AV_FRAME_DATA_A53_CC, units.HDR10Plus: C.AV_FRAME_DATA_DYNAMIC_HDR_PLUS,
 	units.DolbyVision: C.AV_FRAME_DATA_DOVI_RPU_BUFFER,
 }
 
 // beside lists the data that containers keep beside packets.
-var beside = map[units.Kind]C.enum_AVPacketSideDataType{
+var beside = map[units.MetadataKind]C.enum_AVPacketSideDataType{
 	units.Captions: C.AV_PKT_DATA_A53_CC, units.HDR10Plus: C.AV_PKT_DATA_DYNAMIC_HDR10_PLUS,
 }
 
@@ -46,12 +46,12 @@ func (s *Seen) Packet(stream, packet unsafe.Pointer) {
 	defer s.mu.Unlock()
 	if s.inPacket == nil {
 		par := (*C.AVStream)(stream).codecpar
-		s.inPacket = map[units.Kind]int64{}
+		s.inPacket = map[units.MetadataKind]int64{}
 		s.coding = units.StreamOf(C.GoString(C.avcodec_get_name(par.codec_id)), unsafe.Slice((*byte)(par.extradata), int(par.extradata_size)))
 	}
 	s.packets++
 	p := (*C.AVPacket)(packet)
-	here := map[units.Kind]bool{}
+	here := map[units.MetadataKind]bool{}
 	for kind, data := range beside {
 		if C.av_packet_get_side_data(p, data, nil) != nil {
 			here[kind] = true
@@ -72,7 +72,7 @@ func (s *Seen) Picture(frame unsafe.Pointer, transparent bool) {
 	s.alpha = transparent
 	if s.frame == nil {
 		s.frame = C.vf_describing((*C.AVFrame)(frame))
-		s.inFrame = map[units.Kind]int64{}
+		s.inFrame = map[units.MetadataKind]int64{}
 	}
 	s.pictures++
 	s.orders[C.vf_order((*C.AVFrame)(frame))]++
@@ -132,7 +132,7 @@ func (s *Seen) opaque() bool {
 }
 
 // count returns how many pictures have a unit, or "".
-func (s *Seen) count(kind units.Kind) string {
+func (s *Seen) count(kind units.MetadataKind) string {
 	if s == nil {
 		return ""
 	}

@@ -18,7 +18,7 @@ import (
 	"vidfilter/kernels"
 )
 
-var metavar = map[kernels.Kind]string{kernels.Number: "X", kernels.Whole: "N", kernels.Name: "NAME", kernels.Switch: "bool"}
+var metavar = map[kernels.ValueType]string{kernels.Number: "X", kernels.Whole: "N", kernels.Name: "NAME", kernels.Switch: "bool"}
 
 // Flags adds the options of the filters of some places, which set all.
 func Flags(t cli.Table, all *kernels.Selection, which func(kernels.Place) bool) {
@@ -82,7 +82,7 @@ func Given(fs *pflag.FlagSet, environment bool) (all []kernels.Option) {
 }
 
 // without returns the index of the first option that a filter lacks, -1 if it has all.
-func without(filter *kernels.Filter, all []kernels.Option) int {
+func without(filter *kernels.FilterType, all []kernels.Option) int {
 	return slices.IndexFunc(all, func(o kernels.Option) bool { return !slices.Contains(o.Filters(), filter) })
 }
 
@@ -113,10 +113,10 @@ func infer(all *kernels.Selection, given []kernels.Option) {
 
 // misplaced is the error of an option that the filter lacks. If the filter was inferred, it may be
 // that no filter has opt and another of the given options.
-func misplaced(fs *pflag.FlagSet, filter *kernels.Filter, given []kernels.Option, opt kernels.Option, inferred bool) error {
+func misplaced(fs *pflag.FlagSet, filter *kernels.FilterType, given []kernels.Option, opt kernels.Option, inferred bool) error {
 	name, of := cli.FlagName(fs.Lookup(opt.Name)), opt.Filters()[0]
 	disjoint := func(other kernels.Option) bool {
-		return !slices.ContainsFunc(other.Filters(), func(k *kernels.Filter) bool { return slices.Contains(opt.Filters(), k) })
+		return !slices.ContainsFunc(other.Filters(), func(k *kernels.FilterType) bool { return slices.Contains(opt.Filters(), k) })
 	}
 	if i := slices.IndexFunc(given, disjoint); inferred && i >= 0 {
 		return cli.Usagef("give one of the two: a job has one filter", "%s is an option of the %s filter, %s of the %s filter",

@@ -18,14 +18,15 @@ import (
 
 // Stage is one of the filters with the value of its option.
 type Stage struct {
-	kind   *Kind
+	kind   *Choice
 	Text   string  // as typed
 	Number float64 // of an option that is no text: its value, the index of its name, or 1 for on
 }
 
-// Kind is an option whose values select graphs or a filter in Go. Add a new one to the list below.
-type Kind struct {
-	kernels.Filter
+// Choice is an option whose values select graphs or a filter in Go. Add a new one to the list
+// below.
+type Choice struct {
+	kernels.FilterType
 
 	option kernels.Option
 	graph  func(Stage) (graphOf, error) // nil: the text is the graph
@@ -44,49 +45,49 @@ type hostOf = func(Stage, *pipeline.Pool, kernels.Setting) (pipeline.Filter, err
 
 // The kinds, in the order of the table of options.
 var (
-	Before = register(kernels.PlaceBefore, Kind{option: kernels.Option{
+	Before = register(kernels.PlaceBefore, Choice{option: kernels.Option{
 		Name: "before", Title: "Before", Kind: kernels.Text, Metavar: "GRAPH", Help: "FFmpeg's filters before all others: bwdif=1",
 		Check: graph.Check,
 	}})
-	Crop = register(kernels.PlaceCrop, Kind{option: kernels.Option{
+	Crop = register(kernels.PlaceCrop, Choice{option: kernels.Option{
 		Name: "crop", Title: "Crop", Kind: kernels.Text, Metavar: "BOX", Help: "take off black bars (auto), or keep W:H:X:Y",
 		Check: parses(enhance.ParseCrop), Rivals: []string{"compare"},
 	}, graph: parsed(enhance.ParseCrop), like: "crop", first: true, live: hasBox})
-	Deinterlace = register(kernels.PlaceDeinterlace, Kind{option: kernels.Option{
+	Deinterlace = register(kernels.PlaceDeinterlace, Choice{option: kernels.Option{
 		Name: "deinterlace", Title: "Deinterlace", Kind: kernels.Name, Names: enhance.DeinterlaceNames, Bare: "auto",
 		Help: "a frame per field (auto, best, quick bob) or per frame (single)",
 	}, graph: number[enhance.Deinterlace], like: "bwdif", whole: "reads neighbouring frames"})
-	ChromaShift = register(kernels.PlaceChromaShift, Kind{option: kernels.Option{
+	ChromaShift = register(kernels.PlaceChromaShift, Choice{option: kernels.Option{
 		Name: "chroma-shift", Title: "Chroma shift", Kind: kernels.Text, Metavar: "X,Y", Help: "pixels to move colour right and down, or auto",
 		Check: parses(enhance.ParseChromaShift),
 	}, host: shiftsChroma})
-	Sharpen = register(kernels.PlaceSharpen, Kind{option: kernels.Option{
+	Sharpen = register(kernels.PlaceSharpen, Choice{option: kernels.Option{
 		Name: "sharpen", Title: "Sharpen", Help: "0.3 is mild, and 1 is the most", Domain: kernels.Domain{Max: 1},
 	}, graph: number[enhance.Sharpen], like: "unsharp"})
-	Deband = register(kernels.PlaceDeband, Kind{option: kernels.Option{
+	Deband = register(kernels.PlaceDeband, Choice{option: kernels.Option{
 		Name: "deband", Title: "Deband", Kind: kernels.Switch, Help: "dissolve the steps in skies and fades",
 	}, graph: func(s Stage) (graphOf, error) { return enhance.Deband(s.Number == 1).Graph, nil }, like: "deband"})
-	Scale = register(kernels.PlaceScale, Kind{option: kernels.Option{
+	Scale = register(kernels.PlaceScale, Choice{option: kernels.Option{
 		Name: "scale", Title: "Scale", Kind: kernels.Text, Metavar: "SIZE", Help: "fit into 1080p or W:H, or by a factor: 0.5",
 		Check: parses(enhance.ParseScale), Rivals: []string{"compare"},
 	}, graph: parsed(enhance.ParseScale), like: "zscale"})
-	Rate = register(kernels.PlaceRate, Kind{option: kernels.Option{
+	Rate = register(kernels.PlaceRate, Choice{option: kernels.Option{
 		Name: "fps", Title: "Frame rate", Kind: kernels.Text, Metavar: "RATE", Help: "repeat and drop frames: 25, 30000/1001, film",
 		Check: parses(enhance.ParseRate), Rivals: []string{"compare"},
 	}, graph: parsed(enhance.ParseRate), like: "fps", whole: "repeats and drops frames"})
-	After = register(kernels.PlaceAfter, Kind{option: kernels.Option{
+	After = register(kernels.PlaceAfter, Choice{option: kernels.Option{
 		Name: "after", Title: "After", Kind: kernels.Text, Metavar: "GRAPH", Help: "FFmpeg's filters after all others: hue=s=0",
 		Check: graph.Check,
 	}})
 )
 
-func register(place kernels.Place, k Kind) *Kind {
+func register(place kernels.Place, k Choice) *Choice {
 	k.option.Binding = kernels.Bind(func(s *Stage) *float64 { return &s.Number })
 	if k.option.Kind == kernels.Text {
 		k.option.Binding = kernels.BindText(func(s *Stage) *string { return &s.Text })
 	}
-	k.Filter = kernels.Filter{Name: k.option.Name, Place: place, Zero: Stage{kind: &k}, Options: []kernels.Option{k.option}}
-	kernels.Register(&k.Filter)
+	k.FilterType = kernels.FilterType{Name: k.option.Name, Place: place, Zero: Stage{kind: &k}, Options: []kernels.Option{k.option}}
+	kernels.Register(&k.FilterType)
 	return &k
 }
 
@@ -140,13 +141,13 @@ func shiftsChroma(s Stage, pool *pipeline.Pool, in kernels.Setting) (pipeline.Fi
 }
 
 // Of returns the stage of the kind in a selection.
-func (k *Kind) Of(all kernels.Selection) Stage { return all.Of(&k.Filter).(Stage) }
+func (k *Choice) Of(all kernels.Selection) Stage { return all.Of(&k.FilterType).(Stage) }
 
 // Set changes the text of the kind in a selection.
-func (k *Kind) Set(all *kernels.Selection, text string) { all.Put(Stage{kind: k, Text: text}) }
+func (k *Choice) Set(all *kernels.Selection, text string) { all.Put(Stage{kind: k, Text: text}) }
 
 // Filter implements kernels.Stage.
-func (s Stage) Filter() *kernels.Filter { return &s.kind.Filter }
+func (s Stage) Filter() *kernels.FilterType { return &s.kind.FilterType }
 
 // Takes implements kernels.Stage: FFmpeg converts layouts that a filter does not take.
 func (s Stage) Takes(l pipeline.Layout) bool { return l.Valid() }

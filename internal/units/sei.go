@@ -13,13 +13,13 @@ const (
 	seiTimecode  = 136
 )
 
-var seiKinds = map[int]Kind{
+var seiKinds = map[int]MetadataKind{
 	seiFilmGrain: FilmGrain, 45: FramePacking, seiTimecode: Timecode, 137: MasteringDisplay, 144: ContentLight, 147: AlternativeTransfer,
 	148: AmbientViewing,
 }
 
 // Sizes of the payloads that have one.
-var sizes = map[Kind]int{MasteringDisplay: 24, ContentLight: 4, AlternativeTransfer: 1, AmbientViewing: 8}
+var sizes = map[MetadataKind]int{MasteringDisplay: 24, ContentLight: 4, AlternativeTransfer: 1, AmbientViewing: 8}
 
 // Messages returns type and payload of the messages in an SEI unit behind its header, up to one
 // that is cut off (ISO 14496-10, 7.3.2.3.1).

@@ -3,7 +3,7 @@ package units
 import "bytes"
 
 var registered = []struct {
-	kind  Kind
+	kind  MetadataKind
 	start string
 }{
 	{HDR10Plus, "\xb5\x00\x3c\x00\x01\x04"},
@@ -13,7 +13,7 @@ var registered = []struct {
 }
 
 // ofT35 names user data that is registered by ITU-T T.35; 0 for any other.
-func ofT35(b []byte) Kind {
+func ofT35(b []byte) MetadataKind {
 	for _, r := range registered {
 		if bytes.HasPrefix(b, []byte(r.start)) {
 			return r.kind
@@ -23,7 +23,7 @@ func ofT35(b []byte) Kind {
 }
 
 // registeredData returns user data of a kind.
-func registeredData(k Kind, b ...byte) []byte {
+func registeredData(k MetadataKind, b ...byte) []byte {
 	for _, r := range registered {
 		if r.kind == k {
 			return append([]byte(r.start), b...)

@@ -5,26 +5,26 @@ package units
 
 import "slices"
 
-// Kind is the kind of a unit's metadata.
-type Kind uint8
+// MetadataKind is the kind of a unit's metadata.
+type MetadataKind uint8
 
 // The kinds. Payloads have one form for all codecs, HEVC's SEI message.
 const (
-	MasteringDisplay    Kind = iota + 1 // SEI 137: 24 bytes
-	ContentLight                        // SEI 144: 4 bytes
-	HDR10Plus                           // T.35 from its country code on: B5 003C 0001 04, SMPTE ST 2094-40
-	HDRVivid                            // T.35: 26 0004 0005
-	Captions                            // T.35: B5 0031 "GA94" 03, ATSC A/53
-	AFD                                 // T.35: B5 0031 "DTG1", ETSI TS 101 154 annex B
-	AlternativeTransfer                 // SEI 147: 1 byte
-	AmbientViewing                      // SEI 148: 8 bytes
-	Timecode                            // SEI 136, time_code
-	FilmGrain                           // SEI 19, film_grain_characteristics
-	FramePacking                        // SEI 45, frame_packing_arrangement: stereo 3D
-	DolbyVision                         // RPU from its prefix 19 on, without emulation prevention
+	MasteringDisplay    MetadataKind = iota + 1 // SEI 137: 24 bytes
+	ContentLight                                // SEI 144: 4 bytes
+	HDR10Plus                                   // T.35 from its country code on: B5 003C 0001 04, SMPTE ST 2094-40
+	HDRVivid                                    // T.35: 26 0004 0005
+	Captions                                    // T.35: B5 0031 "GA94" 03, ATSC A/53
+	AFD                                         // T.35: B5 0031 "DTG1", ETSI TS 101 154 annex B
+	AlternativeTransfer                         // SEI 147: 1 byte
+	AmbientViewing                              // SEI 148: 8 bytes
+	Timecode                                    // SEI 136, time_code
+	FilmGrain                                   // SEI 19, film_grain_characteristics
+	FramePacking                                // SEI 45, frame_packing_arrangement: stereo 3D
+	DolbyVision                                 // RPU from its prefix 19 on, without emulation prevention
 )
 
-var names = map[Kind]string{
+var names = map[MetadataKind]string{
 	MasteringDisplay: "mastering display", ContentLight: "content light level", HDR10Plus: "HDR10+", HDRVivid: "HDR Vivid",
 	Captions: "closed captions", AFD: "active format", AlternativeTransfer: "alternative transfer",
 	AmbientViewing: "ambient viewing", Timecode: "timecodes of pictures", FilmGrain: "film grain parameters",
@@ -32,21 +32,21 @@ var names = map[Kind]string{
 }
 
 // String returns the name for people.
-func (k Kind) String() string { return names[k] }
+func (k MetadataKind) String() string { return names[k] }
 
 // OfOnePicture reports whether a unit is to be shown or read once, however many pictures become of
 // the one that carried it.
-func (k Kind) OfOnePicture() bool { return k == Captions || k == Timecode }
+func (k MetadataKind) OfOnePicture() bool { return k == Captions || k == Timecode }
 
 // Lasting reports whether a unit holds from its key frame up to the next one. Others belong to one
 // picture.
-func (k Kind) Lasting() bool {
+func (k MetadataKind) Lasting() bool {
 	return k == MasteringDisplay || k == ContentLight || k == AlternativeTransfer || k == AmbientViewing || k == FramePacking
 }
 
 // Unit is one unit.
 type Unit struct {
-	Kind    Kind
+	Kind    MetadataKind
 	Payload []byte
 }
 
@@ -74,7 +74,7 @@ func StreamOf(codec string, extradata []byte) Stream {
 // Carries reports whether a codec has a place for units of a kind. In H.264, timecodes need
 // pictures with pic_timing, which the encoder must have been asked for, and FramePacking has
 // another form, which x264 writes.
-func (s Stream) Carries(k Kind) bool {
+func (s Stream) Carries(k MetadataKind) bool {
 	switch s.codec {
 	case "h264":
 		return k != DolbyVision && k != FramePacking

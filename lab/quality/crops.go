@@ -21,7 +21,7 @@ const (
 )
 
 // crops draws a picture of each clip: clean, noisy, ours, the best rival on this clip.
-func (r *run) crops(k Kind, all []*noisyClip) error {
+func (r *run) crops(k NoiseKind, all []*noisyClip) error {
 	for _, c := range all {
 		shown := c.shown()
 		rows := []*pipeline.Frame{c.frames[shown], c.noisy[shown], c.results[Good]}

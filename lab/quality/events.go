@@ -43,7 +43,7 @@ const Loss = -0.1
 func (e Event) Failed() bool { return e.Gain() < Loss || e.Moving() < Loss || e.Least() < Loss }
 
 // Events measures the fast tier and the good one on clips with events.
-func Events(ctx context.Context, k Kind, width, height int) ([]Event, error) {
+func Events(ctx context.Context, k NoiseKind, width, height int) ([]Event, error) {
 	all := slices.DeleteFunc(scene.Clips(), func(c scene.Clip) bool { return c.Set != scene.Events })
 	events := make([]Event, 2*len(all))
 	err := parallel(ctx, len(all), func(i int) error {

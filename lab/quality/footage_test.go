@@ -22,7 +22,7 @@ func drawnFootage(t *testing.T, clip, kind string, width, height int) (*footage,
 		}
 	}
 	d := drawnClip(c, width, height)
-	var k Kind
+	var k NoiseKind
 	for _, k = range Kinds() {
 		if k.Name == kind {
 			break

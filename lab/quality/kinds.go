@@ -9,8 +9,8 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Kind is a kind of noise.
-type Kind struct {
+// NoiseKind is a kind of noise.
+type NoiseKind struct {
 	Name  string
 	Title string
 	sigma float64                                           // about, for the first strength that is tried
@@ -28,7 +28,7 @@ var (
 )
 
 // measures reports whether a method is measured with this kind; glob is the user's choice.
-func (k Kind) measures(method, glob string) bool {
+func (k NoiseKind) measures(method, glob string) bool {
 	switch {
 	case k.Title == pairKind:
 		return method != "bilateral" && method != "recursive"
@@ -39,8 +39,8 @@ func (k Kind) measures(method, glob string) bool {
 }
 
 // Kinds returns all kinds of noise.
-func Kinds() []Kind {
-	return []Kind{
+func Kinds() []NoiseKind {
+	return []NoiseKind{
 		{Name: "w5", Title: "white, sigma 5", sigma: 5, add: white(5)},
 		{Name: "w10", Title: "white, sigma 10", sigma: 10, add: white(10)},
 		{Name: "w25", Title: "white, sigma 25", sigma: 25, add: white(25)},
@@ -90,7 +90,7 @@ func KindNames() (names []string) {
 
 // noisy returns the frames with noise, before any coding. Pictures that are shown twice have the
 // same noise, and black bars are clean.
-func (k Kind) noisy(clean []*pipeline.Frame, source func(int) int, bar int) []*pipeline.Frame {
+func (k NoiseKind) noisy(clean []*pipeline.Frame, source func(int) int, bar int) []*pipeline.Frame {
 	out := make([]*pipeline.Frame, len(clean))
 	for t, f := range clean {
 		out[t] = copyOf(f)

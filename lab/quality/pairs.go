@@ -55,7 +55,7 @@ func (r *run) pair(ctx context.Context, name string) error {
 		}
 		noise += 255 * math.Pow(10, -s.PSNR/20) / float64(len(c.noisy))
 	}
-	return r.compare(ctx, Kind{Name: c.name, Title: pairKind, sigma: max(noise, 0.5)}, []*noisyClip{c})
+	return r.compare(ctx, NoiseKind{Name: c.name, Title: pairKind, sigma: max(noise, 0.5)}, []*noisyClip{c})
 }
 
 func readPair(ctx context.Context, name string) ([]*pipeline.Frame, error) {

@@ -141,7 +141,7 @@ func (r *run) noise(ctx context.Context) error {
 	return nil
 }
 
-func (r *run) kinds() (all []Kind) {
+func (r *run) kinds() (all []NoiseKind) {
 	wanted := r.Noise
 	if len(wanted) == 0 && r.Quick {
 		wanted = []string{"w10", "x23"}
@@ -231,7 +231,7 @@ type noisyClip struct {
 }
 
 // kind measures all methods with one kind of noise.
-func (r *run) kind(ctx context.Context, k Kind, list []clip) error {
+func (r *run) kind(ctx context.Context, k NoiseKind, list []clip) error {
 	r.say("%s", k.Title)
 	all := make([]*noisyClip, len(list))
 	err := parallel(ctx, len(all), func(i int) (err error) {
@@ -256,7 +256,7 @@ func (r *run) kind(ctx context.Context, k Kind, list []clip) error {
 }
 
 // compare measures all methods on noisy clips, and draws crops.
-func (r *run) compare(ctx context.Context, k Kind, all []*noisyClip) error {
+func (r *run) compare(ctx context.Context, k NoiseKind, all []*noisyClip) error {
 	for _, m := range r.methods {
 		if !k.measures(m.name, r.Methods) {
 			continue
@@ -272,7 +272,7 @@ func (r *run) compare(ctx context.Context, k Kind, all []*noisyClip) error {
 }
 
 // apply returns the clip with the noise, coded and decoded if the kind is coded.
-func (k Kind) apply(ctx context.Context, c clip, ffmpeg string) ([]*pipeline.Frame, error) {
+func (k NoiseKind) apply(ctx context.Context, c clip, ffmpeg string) ([]*pipeline.Frame, error) {
 	noisy := k.noisy(c.frames, c.source, c.bar)
 	if k.crf == 0 && k.coder == nil {
 		return noisy, nil
@@ -302,7 +302,7 @@ func (k Kind) apply(ctx context.Context, c clip, ffmpeg string) ([]*pipeline.Fra
 }
 
 // method finds the best strength, and measures with it.
-func (r *run) method(ctx context.Context, k Kind, m method, all []*noisyClip) error {
+func (r *run) method(ctx context.Context, k NoiseKind, m method, all []*noisyClip) error {
 	strength := ""
 	if len(m.strengths) > 0 {
 		best, err := hillClimb(m.start(k.sigma), len(m.strengths), func(i int) (float64, error) {

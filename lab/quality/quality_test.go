@@ -62,7 +62,7 @@ func TestEvents(t *testing.T) {
 
 // TestOtherSize: a clip whose size changes in mid-stream gains as before in each part.
 func TestOtherSize(t *testing.T) {
-	var k Kind
+	var k NoiseKind
 	for _, k = range Kinds() {
 		if k.Name == "w10" {
 			break

@@ -17,7 +17,7 @@ import (
 
 // EncoderKey selects an encoder: viewers with equal keys may share one.
 type EncoderKey struct {
-	Kind     preview.Kind
+	Kind     preview.Coding
 	View     preview.View
 	Sides    bool // the original and filtered pictures are Pair.Sides
 	Stamp    bool

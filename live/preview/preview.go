@@ -9,13 +9,13 @@ import (
 	"vidfilter/pipeline"
 )
 
-// Kind is the coding of a preview.
-type Kind uint8
+// Coding is the coding of a preview.
+type Coding uint8
 
 const (
 	// AVC is H.264 for WebCodecs: one access unit per packet, 4 bytes of big-endian length before
 	// each NAL unit, and parameter sets in Config.Description only.
-	AVC Kind = iota + 1
+	AVC Coding = iota + 1
 	// JPEG is one JPEG per picture.
 	JPEG
 )
@@ -36,7 +36,7 @@ const (
 
 // Options of New.
 type Options struct {
-	Kind      Kind
+	Kind      Coding
 	View      View
 	Stamp     bool             // below ViewOriginal or ViewFiltered as well
 	Display   pipeline.Display // which is applied to single pictures without a stamp

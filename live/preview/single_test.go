@@ -71,7 +71,7 @@ func TestPreviewBaseline(t *testing.T) {
 
 // A stamped single view has the same layout as a stack, with one picture.
 func TestPreviewAloneWithStamp(t *testing.T) {
-	for _, kind := range []preview.Kind{preview.AVC, preview.JPEG} {
+	for _, kind := range []preview.Coding{preview.AVC, preview.JPEG} {
 		for name, view := range map[string]preview.View{"original": preview.ViewOriginal, "filtered": preview.ViewFiltered} {
 			c, v := newCamera(t, livetest.YUV420(161, 91)), &viewer{t: t}
 			p := newPreview(t, preview.Options{Kind: kind, View: view, Stamp: true, Threads: 1, BitRate: 20e6})

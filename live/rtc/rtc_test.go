@@ -61,7 +61,7 @@ func openInput(t testing.TB, viewers int, in live.Input, remote *live.Remote, se
 	admission := access.New(access.Options{Token: token, MaxViewers: viewers})
 	pool := coded.New(r.session, 1)
 	r.web = web.New(r.session, web.Options{
-		Input: in, Admission: admission, Encoders: pool, Remote: remote, Command: func(live.Filter) string { return "vidfilter" },
+		Input: in, Admission: admission, Encoders: pool, Remote: remote, Command: func(live.FilterSettings) string { return "vidfilter" },
 	})
 	r.sound = opus.New(r.session)
 	r.rtc = New(Options{Session: r.session, Encoders: pool, Sound: r.sound, Remote: remote, Input: in.Name, Servers: servers, Enter: func(ctx context.Context) (*access.Viewer, bool) {

@@ -39,7 +39,7 @@ func (s *Server) importJob(w http.ResponseWriter, r *http.Request) {
 	}
 	f, others, err := s.o.ReadJobFile(b)
 	if err == nil {
-		err = s.session.Set(func(now *live.Filter) error { *now = f; return nil })
+		err = s.session.Set(func(now *live.FilterSettings) error { *now = f; return nil })
 	}
 	if err != nil {
 		site.Refuse(w, http.StatusBadRequest, err.Error())

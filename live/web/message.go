@@ -163,27 +163,27 @@ func (h header) append(b []byte) []byte {
 
 // stateMessage is the session's state.
 type stateMessage struct {
-	Type    string    `json:"type"`
-	Version string    `json:"version"`
-	Input   string    `json:"input"`
-	Source  live.Kind `json:"source"`
+	Type    string          `json:"type"`
+	Version string          `json:"version"`
+	Input   string          `json:"input"`
+	Source  live.SourceKind `json:"source"`
 	live.State
-	Words        string             `json:"words"` // for Filter
-	OtherWords   string             `json:"other_words"`
-	Backend      string             `json:"backend"`
-	Start        live.Filter        `json:"start"`   // the initial filter, for the reset
-	Presets      []live.Preset      `json:"presets"` // the same for all inputs
-	Restore      bool               `json:"restore"` // the page may set the filter of an earlier visit
-	Options      []live.Control     `json:"options"`
-	Automatic    map[string]float64 `json:"automatic"`
-	Command      string             `json:"command"`
-	Viewers      int                `json:"viewers"`
-	MaxViewers   int                `json:"max_viewers"`
-	Rights       access.Rights      `json:"rights"` // of this viewer
-	Guests       []viewerMessage    `json:"guests"` // for those with control
-	Recording    *Recording         `json:"recording"`
-	RecordWhy    string             `json:"record_why"` // viewers cannot record, and why; or ""
-	CameraWanted bool               `json:"camera_wanted"`
+	Words        string              `json:"words"` // for Filter
+	OtherWords   string              `json:"other_words"`
+	Backend      string              `json:"backend"`
+	Start        live.FilterSettings `json:"start"`   // the initial filter, for the reset
+	Presets      []live.Preset       `json:"presets"` // the same for all inputs
+	Restore      bool                `json:"restore"` // the page may set the filter of an earlier visit
+	Options      []live.Control      `json:"options"`
+	Automatic    map[string]float64  `json:"automatic"`
+	Command      string              `json:"command"`
+	Viewers      int                 `json:"viewers"`
+	MaxViewers   int                 `json:"max_viewers"`
+	Rights       access.Rights       `json:"rights"` // of this viewer
+	Guests       []viewerMessage     `json:"guests"` // for those with control
+	Recording    *Recording          `json:"recording"`
+	RecordWhy    string              `json:"record_why"` // viewers cannot record, and why; or ""
+	CameraWanted bool                `json:"camera_wanted"`
 }
 
 // viewerMessage describes a viewer.

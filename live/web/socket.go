@@ -52,7 +52,7 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer guest.Leave()
-	v := &viewer{server: s, conn: c, guest: guest, flow: newRateControl(), queue: make(chan any, mostQueued), kind: make(chan preview.Kind, 1), soundChanged: make(chan struct{}, 1)}
+	v := &viewer{server: s, conn: c, guest: guest, flow: newRateControl(), queue: make(chan any, mostQueued), kind: make(chan preview.Coding, 1), soundChanged: make(chan struct{}, 1)}
 	defer context.AfterFunc(s.ctx, func() { _ = c.Close(closedEnd, "vidfilter has ended") })()
 	v.run()
 }
@@ -63,8 +63,8 @@ type viewer struct {
 	conn   *websocket.Conn
 	guest  *access.Viewer
 
-	kind  chan preview.Kind // of the page's pictures, from its hello
-	queue chan any          // pictures and messages to be sent
+	kind  chan preview.Coding // of the page's pictures, from its hello
+	queue chan any            // pictures and messages to be sent
 
 	member atomic.Pointer[coded.Subscriber] // nil before its hello
 

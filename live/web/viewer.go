@@ -70,7 +70,7 @@ func (v *viewer) handle(ctx context.Context, m message) error {
 		if m.Filter == nil {
 			return nil
 		}
-		if err := session.Set(func(f *live.Filter) error { return f.Apply(m.Filter) }); err != nil {
+		if err := session.Set(func(f *live.FilterSettings) error { return f.Apply(m.Filter) }); err != nil {
 			return v.say(ctx, refusedMessage{"refused", withHint(err), slices.Sorted(maps.Keys(m.Filter))})
 		}
 	case "compare":
@@ -187,11 +187,11 @@ func (v *viewer) ack(m message) {
 var patience = 5 * time.Second
 
 // previewKinds are the formats a page may ask for.
-var previewKinds = map[string]preview.Kind{"avc": preview.AVC, "jpeg": preview.JPEG}
+var previewKinds = map[string]preview.Coding{"avc": preview.AVC, "jpeg": preview.JPEG}
 
 // send waits for the page's hello and then sends what its coder queues.
 func (v *viewer) send(ctx context.Context) error {
-	var kind preview.Kind
+	var kind preview.Coding
 	select {
 	case kind = <-v.kind:
 	case <-time.After(patience):

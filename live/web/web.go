@@ -45,10 +45,10 @@ type Options struct {
 
 	Restore bool // pages may set the filter of an earlier visit, if nobody has set it yet
 
-	Command func(live.Filter) string // the command that filters a file alike
-	JobFile func(live.Filter) ([]byte, error)
+	Command func(live.FilterSettings) string // the command that filters a file alike
+	JobFile func(live.FilterSettings) ([]byte, error)
 	// ReadJobFile returns the filter of a job file, and the names of options of others.
-	ReadJobFile func([]byte) (f live.Filter, others []string, err error)
+	ReadJobFile func([]byte) (f live.FilterSettings, others []string, err error)
 	// Recording returns the recording that is running or was last, or nil, and the reason why
 	// viewers cannot record, or "".
 	Recording func() (latest *Recording, why string)

@@ -62,11 +62,11 @@ func open(t *testing.T, o Options) *page {
 	}
 	p.session, _, _ = sessions.Run(t, in)
 	o.Version, o.Backend, o.Input = "1.2.3", "CPU", in
-	o.Command = func(f live.Filter) string {
+	o.Command = func(f live.FilterSettings) string {
 		return fmt.Sprint("vidfilter -r ", kernels.Of[kernels.Bilateral](f.Selection).Radius)
 	}
-	o.JobFile = func(f live.Filter) ([]byte, error) { return fmt.Append(nil, f.Args()), nil }
-	o.ReadJobFile = func(b []byte) (f live.Filter, others []string, err error) {
+	o.JobFile = func(f live.FilterSettings) ([]byte, error) { return fmt.Append(nil, f.Args()), nil }
+	o.ReadJobFile = func(b []byte) (f live.FilterSettings, others []string, err error) {
 		if len(b) == 0 {
 			return f, nil, errors.New("empty")
 		}

@@ -96,7 +96,7 @@ func SegmentsOf(o *SegmentOptions, fs *pflag.FlagSet, env []string) (any, error)
 		return found, err
 	}
 	for _, a := range asked {
-		to := map[*stages.Kind]**string{stages.Crop: &found.Crop, stages.ChromaShift: &found.ChromaShift}[a.kind]
+		to := map[*stages.Choice]**string{stages.Crop: &found.Crop, stages.ChromaShift: &found.ChromaShift}[a.kind]
 		*to = new(a.kind.Of(o.Filters).Text)
 	}
 	if o.looksAtFields() {

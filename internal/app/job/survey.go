@@ -26,7 +26,7 @@ const (
 
 // automatic is an option whose value auto is replaced by a measurement before the job.
 type automatic struct {
-	kind    *stages.Kind
+	kind    *stages.Choice
 	instead string // an explicit value, for hints
 	finds   string // the subject of the measurement, for messages
 	open    func(enhance.Facts) detector

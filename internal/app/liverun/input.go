@@ -102,7 +102,7 @@ func (o *Options) firstCamera(u *terminal.UI) string {
 }
 
 // liveCommand returns the command that filters a file as set on the page.
-func (o *Options) liveCommand(f live.Filter) string {
+func (o *Options) liveCommand(f live.FilterSettings) string {
 	in, out := "in.mp4", "out.mp4"
 	if o.isFile() {
 		in, out = o.Input, job.CleanName(o.Input, "")

@@ -15,7 +15,7 @@ import (
 )
 
 // jobFile returns a job file that gives the input, or a file to be named, the filter f.
-func (o *Options) jobFile(f live.Filter) ([]byte, error) {
+func (o *Options) jobFile(f live.FilterSettings) ([]byte, error) {
 	j := batch.OneJob{
 		Comment: "Settings of vidfilter live, for: vidfilter batch THIS-FILE. More files can be added to jobs.",
 		Output:  ".", Name: "{stem}.clean{ext}", Input: "in.mp4",
@@ -37,7 +37,7 @@ func (o *Options) jobFile(f live.Filter) ([]byte, error) {
 
 // readJobFile returns the filter of the first job in a job file, and the names of its options that
 // are not the filter's.
-func (o *Options) readJobFile(data []byte) (f live.Filter, others []string, err error) {
+func (o *Options) readJobFile(data []byte) (f live.FilterSettings, others []string, err error) {
 	own := job.NewOptions()
 	fs := own.Flags()
 	all, err := batch.FirstOptions("the job file", data, fs)

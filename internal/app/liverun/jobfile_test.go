@@ -21,7 +21,7 @@ func TestJobFile(t *testing.T) {
 	e2e.Must(t, os.WriteFile(o.Input, nil, 0o666))
 	denoise := live.FilterOf(kernels.Select(kernels.DefaultDenoise()), "tff")
 	kernels.Edit(&denoise.Selection, func(d *kernels.Denoise) { d.Strength, d.Grain, d.SpatialOnly, d.Noise = 0.85, 0.25, true, 4 })
-	for _, f := range []live.Filter{
+	for _, f := range []live.FilterSettings{
 		denoise, live.FilterOf(kernels.Select(kernels.DefaultDenoise()), "auto"),
 		live.FilterOf(kernels.Select(kernels.DefaultBilateral(0)), "auto"), live.FilterOf(kernels.Select(kernels.DefaultRecursive()), "bff"),
 	} {

@@ -16,7 +16,7 @@ type invert struct {
 	Planes string  // "": all; digits otherwise
 }
 
-var invertFilter = &kernels.Filter{Name: "invert", Place: kernels.PlaceMain, Zero: invert{}, Options: []kernels.Option{
+var invertFilter = &kernels.FilterType{Name: "invert", Place: kernels.PlaceMain, Zero: invert{}, Options: []kernels.Option{
 	{
 		Name: "amount", Title: "Amount", Help: "how far samples are inverted",
 		Domain: kernels.Domain{Max: 1, Default: 1, Main: true}, Binding: kernels.Bind(func(p *invert) *float64 { return &p.Part }),
@@ -39,7 +39,7 @@ func checkPlanes(s string) error {
 	return nil
 }
 
-func (invert) Filter() *kernels.Filter      { return invertFilter }
+func (invert) Filter() *kernels.FilterType  { return invertFilter }
 func (invert) Takes(l pipeline.Layout) bool { return l.Info().Depth == 8 }
 func (p invert) Identity() bool             { return p.Part == 0 }
 func (invert) Window() pipeline.Window      { return pipeline.Window{} }
@@ -65,12 +65,12 @@ func (p invert) reference(x byte) byte { return byte(float64(x) + p.Part*(255-2*
 // negative is the same behind the main filter, where it is asked for.
 type negative struct{ Part float64 }
 
-var negativeFilter = &kernels.Filter{Name: "negative", Place: kernels.PlaceDeband, Zero: negative{}, Options: []kernels.Option{{
+var negativeFilter = &kernels.FilterType{Name: "negative", Place: kernels.PlaceDeband, Zero: negative{}, Options: []kernels.Option{{
 	Name: "negative", Title: "Negative", Help: "how far samples are inverted at the end",
 	Domain: kernels.Domain{Max: 1}, Binding: kernels.Bind(func(p *negative) *float64 { return &p.Part }),
 }}}
 
-func (negative) Filter() *kernels.Filter      { return negativeFilter }
+func (negative) Filter() *kernels.FilterType  { return negativeFilter }
 func (negative) Takes(l pipeline.Layout) bool { return invert{}.Takes(l) }
 func (p negative) Identity() bool             { return p.Part == 0 }
 func (negative) Window() pipeline.Window      { return pipeline.Window{} }
