@@ -4,7 +4,7 @@ package kernels
 // default filter and the defaults of all. Selections with the same options are equal.
 type Selection struct {
 	main   *FilterType // nil: DefaultFilter
-	stages [16]Stage   // by Filter.index; nil: with its defaults
+	stages [16]Stage   // by FilterType.index; nil: with its defaults
 }
 
 // Select returns the selection of a stage; a main filter is also chosen.

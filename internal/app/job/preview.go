@@ -302,7 +302,7 @@ func (p *previewer) sample(ctx context.Context, m moment, i, n int) error {
 	if m.keyed || p.result.Frames > fewFrames { // else one decoder goes through the video
 		p.closePassages()
 	}
-	var h heard
+	var h measuredNoise
 	for k, o := range append([]*Options{p.before}, p.jobs...) {
 		from, err := p.passage(ctx, o, m)
 		if err != nil {
@@ -321,7 +321,7 @@ func (p *previewer) sample(ctx context.Context, m moment, i, n int) error {
 			s.Noise = noise.summary()
 		}
 		s.After = append(s.After, to.picture)
-		h.hear(as, noise)
+		h.keep(as, noise)
 		if o.Input == p.before.Input {
 			if err := p.measureCost(ctx, h.known(o), from, &p.costs[k-1], i, n); err != nil {
 				return err
@@ -332,21 +332,21 @@ func (p *previewer) sample(ctx context.Context, m moment, i, n int) error {
 	return nil
 }
 
-// heard is the noise that a job measured in the frame of a moment.
-type heard struct {
+// measuredNoise is the noise that a job measured in the frame of a moment.
+type measuredNoise struct {
 	by    *Options // nil: none
 	model noise.Model
 }
 
-// hear keeps the noise that a job measured, if the result depends on no other measurement.
-func (h *heard) hear(o *Options, n *noiseSeen) {
+// keep remembers the noise that a job measured, if the result depends on no other measurement.
+func (h *measuredNoise) keep(o *Options, n *noiseSeen) {
 	if _, alone, measures := o.measuring(); measures && alone && n.frames == 1 && !n.steady {
 		h.by, h.model = o, n.latest
 	}
 }
 
 // known returns a job that has the same result without measuring the noise, or the job.
-func (h *heard) known(o *Options) *Options {
+func (h *measuredNoise) known(o *Options) *Options {
 	before, alone, measures := o.measuring()
 	if h.by == nil || !measures || !alone {
 		return o
