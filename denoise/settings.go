@@ -47,7 +47,6 @@ func Default(tier Tier) Settings {
 		Near: 3, Far: 3, Ahead: 3,
 		HalfNear: 3,
 		Motion: motion.Constants{
-			Cell:          8,
 			Penalty:       2,   // q
 			RefinePenalty: 0.6, // under Refinement
 			CoarseFrom:    15,  // under Planes
@@ -86,7 +85,6 @@ func Default(tier Tier) Settings {
 	case Fast:
 		s.TwoPasses = false
 		s.HalfNear = 1
-		s.Motion.Cell = 16
 		s.First.Stride = 5
 		s.First.Threshold = 1.35
 	case Best:

@@ -57,7 +57,7 @@ func newDenoiser(b *Backend, u *openDevice, s denoise.Settings) *denoiser {
 	}
 	before, after := s.Window()
 	return &denoiser{
-		backend: b, unit: u, cell: s.Motion.Cell, most: lanes,
+		backend: b, unit: u, most: lanes,
 		window: before + 1 + after, sums: s.Runs,
 	}
 }
@@ -80,7 +80,6 @@ const laneShare = 8
 type denoiser struct {
 	backend *Backend
 	unit    *openDevice
-	cell    int
 	most    int // lanes
 	window  int // pictures
 	sums    int // of pictures before the window
@@ -272,7 +271,7 @@ func (d *denoiser) lanesFor(f pipeline.Format, total int64) (int, error) {
 // the size are not counted.
 func (d *denoiser) bytes(f pipeline.Format, lanes int) (int64, error) {
 	whole := wholeOf(f)
-	l, err := device.NewLayout(whole.shape(d.cell))
+	l, err := device.NewLayout(whole.shape())
 	if err != nil {
 		return 0, err
 	}
@@ -299,7 +298,7 @@ func (d *denoiser) prepare(p *cudaPicture, part part) (err error) {
 
 // kindOf returns the kind of a part's pictures, and makes it if it is new.
 func (d *denoiser) kindOf(part part) (*kind, error) {
-	shape := part.shape(d.cell)
+	shape := part.shape()
 	if k, ok := d.kinds[shape]; ok {
 		return k, nil
 	}

@@ -503,8 +503,8 @@ func compareVectors(b *Backend, clip noisyClip, s denoise.Settings, sigma float6
 	k := j.Window[0].(*cudaPicture).kind
 	for n, i := range []int{0, 1, 2, 4, 5, 6} {
 		want := search.Find(frames[j.Centre], frames[i])
-		at, width, height := k.layout.Field(uint64(k.work[0].address), n)
-		got := make([][2]int16, width*height)
+		at, count := k.layout.Found(uint64(k.work[0].address), n)
+		got := make([][2]int16, count)
 		if err := d.unit.work.do(func() error {
 			return cu.MemcpyDtoH(unsafe.Pointer(&got[0]), cu.DevicePtr(at), int64(4*len(got)))
 		}); err != nil {
@@ -512,7 +512,7 @@ func compareVectors(b *Backend, clip noisyClip, s denoise.Settings, sigma float6
 		}
 		for c, v := range want.Vectors {
 			if got[c] != [2]int16{int16(v.X), int16(v.Y)} {
-				return fmt.Errorf("neighbour %d, cell %d of %dx%d: %v, not %v", n, c, width, height, got[c], v)
+				return fmt.Errorf("neighbour %d, cell %d of %d: %v, not %v", n, c, count, got[c], v)
 			}
 		}
 	}

@@ -82,9 +82,9 @@ func (p *part) size(i int) device.Size {
 }
 
 // shape returns the shape of the picture.
-func (p *part) shape(cell int) device.Shape {
+func (p *part) shape() device.Shape {
 	info := p.format.Layout.Info()
-	s := device.Shape{ShiftX: info.SubX, ShiftY: info.SubY, Depth: info.Depth, Shift: info.Shift, Cell: cell}
+	s := device.Shape{ShiftX: info.SubX, ShiftY: info.SubY, Depth: info.Depth, Shift: info.Shift}
 	for i := range plane.Components(p.format.Layout) {
 		s.Planes[i] = p.size(i)
 	}

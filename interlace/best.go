@@ -6,7 +6,7 @@ import (
 )
 
 // Search finds the vectors between estimates. Their noise is unknown, so sigma 3 is assumed.
-var Search = motion.NewSearch(motion.Constants{Cell: 8, Penalty: 2, RefinePenalty: 0.6}, 3)
+var Search = motion.NewSearch(motion.Constants{Penalty: 2, RefinePenalty: 0.6}, 3)
 
 // LeastSearched is the least width and height of a searched plane. Smaller planes are extended.
 const LeastSearched = 16

@@ -61,12 +61,12 @@ func (f *fast) find(ctx context.Context, from, before, after searched) (fields [
 }
 
 func (f *fast) compensate(out, in plane.Plane, v motion.Field, shiftX, shiftY, y0, y1 int) {
-	cellX, cellY := v.Cell>>shiftX, v.Cell>>shiftY
+	cellX, cellY := cellSide>>shiftX, cellSide>>shiftY
 	width := (in.Width + cellX - 1) / cellX
 	vectors := make([]C.int16_t, 0, 2*width*((y1+cellY-1)/cellY-y0/cellY))
 	for y := y0; y < y1; y += cellY {
 		for x := range width {
-			m := v.Of(x*v.Cell, y<<shiftY).Scaled(shiftX, shiftY)
+			m := v.Of(x*cellSide, y<<shiftY).Scaled(shiftX, shiftY)
 			vectors = append(vectors, C.int16_t(m.X), C.int16_t(m.Y))
 		}
 	}

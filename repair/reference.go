@@ -30,7 +30,7 @@ type form interface {
 type searched interface{ Release() }
 
 // The denoiser's motion search, tuned for typical noise.
-var search = motion.Constants{Cell: 8, Penalty: 2, CoarseFrom: 1000}
+var search = motion.Constants{Penalty: 2, RefinePenalty: 2, CoarseFrom: 1000}
 
 const searchSigma = 4
 
@@ -82,9 +82,12 @@ func (plain) prepare(_ context.Context, luma plane.Plane) (searched, error) {
 }
 
 func (plain) find(_ context.Context, from, before, after searched) ([2]motion.Field, error) {
-	s := motion.NewSearch(search, searchSigma)
-	a := from.(plainSearched).Frame
-	return [2]motion.Field{s.Find(a, before.(plainSearched).Frame), s.Find(a, after.(plainSearched).Frame)}, nil
+	s, now := motion.NewSearch(search, searchSigma), from.(plainSearched).Frame
+	field := func(other searched) motion.Field {
+		to := other.(plainSearched).Frame
+		return s.Refine(now.Levels[0], to, s.Find(now, to))
+	}
+	return [2]motion.Field{field(before), field(after)}, nil
 }
 
 // taps interpolate at half-pel positions. They sum to 32.

@@ -10,6 +10,8 @@ enum { VD_PLAIN, VD_AVX2, VD_AVX512 }; // as in internal/isa
 
 enum {
 	VD_PAD = 16,        // columns and rows beyond each edge that repeat it: the side of a search window
+	VD_CELL = 16,       // side of a cell of the search
+	VD_REFINED_CELL = 8, // and of the refinement
 	VD_LEVELS = 16,     // of a pyramid
 	VD_NEIGHBOURS = 32, // of a frame
 	VD_REACH = 6,       // pels each way at the coarsest level
@@ -37,10 +39,11 @@ typedef struct { int16_t x, y; } vd_vector;
 typedef struct {
 	vd_plane from[VD_LEVELS], to[VD_LEVELS]; // of 8 bits, as all planes here
 	vd_plane half[4];             // of to[0], by phase
-	vd_vector *field[VD_LEVELS];  // field[0] is the result, in half-pels
-	int levels, cell, penalty, refine;
+	vd_vector *found[VD_LEVELS];  // of cells of VD_CELL; found[0] is the result, in half-pels
+	int levels, penalty, refine;
 	int length[VD_LENGTHS];
-	vd_plane pilot;               // for the refinement of field[0]
+	vd_plane pilot;               // for the refinement
+	vd_vector *refined;           // in half-pels; without found[0] from these vectors on
 	int reach;                    // longer vectors need no refinement, as no patch will have them; 0: all do
 } vd_search;
 
@@ -162,8 +165,8 @@ void vd_down(int isa, vd_plane to, vd_plane from, int y0, int y1);
 // fresh. Samples of more than 12 bits are rounded to that.
 void vd_sum(int isa, uint16_t *to, vd_plane from, int fresh, int y0, int y1);
 
-// Rows of cells: vd_find sets their vectors at one level, after the next coarser one; vd_refine
-// improves the vectors of field[0]; vd_misfit is the sum over the cells of the differences.
+// Rows of cells: vd_find sets the vectors at one level, after the next coarser one; vd_refine sets
+// the refined ones; vd_misfit is the sum over the cells of found[0] of the differences.
 void vd_find(int isa, const vd_search *s, int level, int y0, int y1);
 void vd_refine(int isa, const vd_search *s, int y0, int y1);
 int64_t vd_misfit(int isa, const vd_search *s, int y0, int y1);

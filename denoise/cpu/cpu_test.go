@@ -243,7 +243,6 @@ func TestSettings(t *testing.T) {
 			s.FrameGate, s.First.DCGate, s.Second.DCGate, s.ClipCurve = false, false, false, false
 		},
 		"other strides":  func(s *denoise.Settings) { s.First.Stride, s.Second.Stride = 3, 9 },
-		"other cells":    func(s *denoise.Settings) { s.Motion.Cell = 24 - s.Motion.Cell },
 		"fewer searched": func(s *denoise.Settings) { s.Near, s.Far = 2, 4 },
 	} {
 		for tier, d := range tiers {

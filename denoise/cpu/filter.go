@@ -65,7 +65,6 @@ type neighbour struct {
 	planes   *searchPlanes
 	between  [3]across
 	job      *C.vd_search
-	field    []C.vd_vector
 	along    *neighbour // of a far frame: the near one on the way, else nil
 }
 
@@ -77,11 +76,6 @@ func (f *filter) check(out *pipeline.Frame) error {
 		if w.planes[0].width != f.frame.planes[0].width || w.planes[0].height != f.frame.planes[0].height || w.format.Layout != f.frame.format.Layout {
 			return errors.New("denoise: the frames of the window differ in size")
 		}
-	}
-	switch f.Motion.Cell {
-	case 1, 2, 4, 8, 16:
-	default:
-		return fmt.Errorf("denoise: cells of %d samples", f.Motion.Cell)
 	}
 	if 2*f.Far > C.VD_NEIGHBOURS || 2*f.Near > C.VD_NEIGHBOURS {
 		return fmt.Errorf("denoise: %d and %d frames each way", f.Near, f.Far)

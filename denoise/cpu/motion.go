@@ -61,14 +61,18 @@ type Search struct {
 }
 
 // NewSearch returns a search of the picture from in the picture to. Their smoothed levels come
-// finest first. half holds the finest level of to and its half-pel planes, by phase. fields holds a
-// vector per cell for each level. fields[0] receives the result. The caller owns all the memory.
-func NewSearch(set isa.ISA, s *motion.Search, from, to []Plane, half [4]Plane, fields []*Vector) *Search {
+// finest first. half holds the finest level of to and its half-pel planes, by phase. found has room
+// for a vector per cell of motion.Cell for each level, and refined for one per cell of
+// motion.RefinedCell. The caller owns all the memory.
+func NewSearch(set isa.ISA, s *motion.Search, from, to []Plane, half [4]Plane, found []*Vector, refined *Vector) *Search {
 	out := &Search{isa: set, c: searchOf(s, len(from))}
 	out.c.pilot = from[0].c()
 	for i := range from {
 		out.c.from[i], out.c.to[i] = from[i].c(), to[i].c()
-		out.c.field[i] = (*C.vd_vector)(unsafe.Pointer(fields[i]))
+	}
+	out.c.refined = (*C.vd_vector)(unsafe.Pointer(refined))
+	for i, v := range found {
+		out.c.found[i] = (*C.vd_vector)(unsafe.Pointer(v))
 	}
 	for i := range half {
 		out.c.half[i] = half[i].c()
@@ -76,10 +80,10 @@ func NewSearch(set isa.ISA, s *motion.Search, from, to []Plane, half [4]Plane, f
 	return out
 }
 
-// Find sets the vectors of cell rows y0 <= y < y1 at a level, after the next coarser level.
+// Find finds the vectors of cell rows y0 <= y < y1 at a level, after the next coarser level.
 func (s *Search) Find(level, y0, y1 int) {
 	C.vd_find(C.int(s.isa), &s.c, C.int(level), C.int(y0), C.int(y1))
 }
 
-// Refine improves the vectors of cell rows y0 <= y < y1 at the finest level.
+// Refine sets the refined vectors of cell rows y0 <= y < y1, after Find at all levels.
 func (s *Search) Refine(y0, y1 int) { C.vd_refine(C.int(s.isa), &s.c, C.int(y0), C.int(y1)) }

@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"vidfilter/denoise/fusion"
+	"vidfilter/denoise/motion"
 	"vidfilter/pipeline"
 )
 
@@ -66,18 +67,22 @@ func (f *filter) newPass(c, n int, k fusion.Constants, neighbours []*neighbour) 
 	if err != nil {
 		return nil, err
 	}
+	cell := motion.Cell
+	if n == secondPatch {
+		cell = motion.RefinedCell
+	}
 	j := (*C.vd_pass)(b.take(C.sizeof_vd_pass))
 	*j = C.vd_pass{
 		noisy: f.frame.planes[c], out: f.result[c],
 		neighbours: C.int(len(neighbours)),
 		n:          C.int(n), stride: C.int(k.Stride),
-		cell_shift: C.int(bits.TrailingZeros(uint(f.Motion.Cell))),
+		cell_shift: C.int(bits.TrailingZeros(uint(cell))),
 		fade:       C.float(-math.Log2E / float64(k.PatchFade)), frequency: C.float(k.Frequency),
 		unit: C.float(k.WeightUnit), grain: C.float(f.Grain),
 		sigma: C.float(max(f.noise.Sigma[c], leastSigma)),
 	}
 	luma, depth := shapeOf(f.planes.levels[0]), f.frame.depth()
-	j.cells_x, j.cells_y = C.int(cells(luma.width, f.Motion.Cell)), C.int(cells(luma.height, f.Motion.Cell))
+	j.cells_x, j.cells_y = C.int(cells(luma.width, cell)), C.int(cells(luma.height, cell))
 	j.level, j.pilot_level = levelAt(depth), levelAt(min(depth+C.VD_PILOT_BITS, 16))
 	if c > 0 {
 		j.shift_x, j.shift_y = C.int(f.frame.shiftX), C.int(f.frame.shiftY)
@@ -95,7 +100,9 @@ func (f *filter) newPass(c, n int, k fusion.Constants, neighbours []*neighbour) 
 	for i, other := range neighbours {
 		near := &j.near[i]
 		near.between = other.between[c]
-		near.field = other.job.field[0]
+		if near.field = other.job.found[0]; n == secondPatch {
+			near.field = other.job.refined
+		}
 		near.reach = C.int(f.reach(other))
 	}
 	p := &pass{job: j, strips: stripsOf(int(j.noisy.height), n, k.Stride)}

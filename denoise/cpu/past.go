@@ -62,7 +62,7 @@ func (f *filter) setPast(j *C.vd_pass, c int, neighbours []*neighbour) {
 	nearest := f.Near + 1
 	for _, n := range neighbours {
 		if d := max(n.distance, -n.distance); d < nearest {
-			nearest, j.still = d, n.job.field[0]
+			nearest, j.still = d, n.job.refined
 		}
 	}
 	if nearest > f.Near {

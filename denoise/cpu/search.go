@@ -15,7 +15,7 @@ func cells(samples, cell int) int { return (samples + cell - 1) / cell }
 
 // searchOf returns a search without planes and vectors.
 func searchOf(s *motion.Search, levels int) C.vd_search {
-	out := C.vd_search{levels: C.int(levels), cell: C.int(s.Cell), penalty: C.int(s.Penalty), refine: C.int(s.Refined)}
+	out := C.vd_search{levels: C.int(levels), penalty: C.int(s.Penalty), refine: C.int(s.Refined)}
 	for i, v := range s.Length {
 		out.length[i] = C.int(v)
 	}
@@ -25,13 +25,14 @@ func searchOf(s *motion.Search, levels int) C.vd_search {
 // newSearch sets up the search from the frame to a neighbour. One without planes gets them later,
 // and only for the refinement.
 func (f *filter) newSearch(n *neighbour) error {
-	cell, levels := f.Motion.Cell, f.planes.levels
+	levels := f.planes.levels
+	size := aligned(C.sizeof_vd_search) + fieldSize(levels[0], motion.RefinedCell)
 	if n.planes == nil {
 		levels = levels[:1]
-	}
-	size := aligned(C.sizeof_vd_search)
-	for _, p := range levels {
-		size += aligned(C.sizeof_vd_vector * cells(int(p.width), cell) * cells(int(p.height), cell))
+	} else {
+		for _, p := range levels {
+			size += fieldSize(p, motion.Cell)
+		}
 	}
 	b, err := f.alloc(size)
 	if err != nil {
@@ -39,26 +40,30 @@ func (f *filter) newSearch(n *neighbour) error {
 	}
 	s := (*C.vd_search)(b.take(C.sizeof_vd_search))
 	*s = searchOf(f.search, len(levels))
+	s.refined = (*C.vd_vector)(b.take(fieldSize(levels[0], motion.RefinedCell)))
 	for l, p := range levels {
 		s.from[l] = p
 		if n.planes != nil {
 			s.half, s.to[l] = n.planes.half, n.planes.levels[l]
-		}
-		count := cells(int(p.width), cell) * cells(int(p.height), cell)
-		s.field[l] = (*C.vd_vector)(b.take(C.sizeof_vd_vector * count))
-		if l == 0 {
-			n.field = unsafe.Slice(s.field[l], count)
+			s.found[l] = (*C.vd_vector)(b.take(fieldSize(p, motion.Cell)))
 		}
 	}
 	n.job = s
 	return nil
 }
 
+func cellsOf(p C.vd_plane, cell int) int {
+	return cells(int(p.width), cell) * cells(int(p.height), cell)
+}
+
+// fieldSize is the memory for a vector for each cell.
+func fieldSize(p C.vd_plane, cell int) int { return aligned(C.sizeof_vd_vector * cellsOf(p, cell)) }
+
 const cellRowsPerTask = 4
 
 // cellRows shares the rows of cells of all neighbours at a level.
-func (f *filter) cellRows(level int, all []*neighbour, do func(n *neighbour, y0, y1 C.int)) {
-	rows := cells(int(f.planes.levels[level].height), f.Motion.Cell)
+func (f *filter) cellRows(cell, level int, all []*neighbour, do func(n *neighbour, y0, y1 C.int)) {
+	rows := cells(int(f.planes.levels[level].height), cell)
 	each := (rows + cellRowsPerTask - 1) / cellRowsPerTask
 	f.share(each*len(all), func(i int) {
 		y := i % each * cellRowsPerTask
@@ -69,7 +74,7 @@ func (f *filter) cellRows(level int, all []*neighbour, do func(n *neighbour, y0,
 // find finds the vectors to all neighbours, level by level.
 func (f *filter) find(all []*neighbour) {
 	for l := len(f.planes.levels) - 1; l >= 0; l-- {
-		f.cellRows(l, all, func(n *neighbour, y0, y1 C.int) {
+		f.cellRows(motion.Cell, l, all, func(n *neighbour, y0, y1 C.int) {
 			C.vd_find(f.isa, n.job, C.int(l), y0, y1)
 		})
 	}
@@ -78,12 +83,13 @@ func (f *filter) find(all []*neighbour) {
 // fitting returns the neighbours that resemble the frame where the vectors lead.
 func (f *filter) fitting(all []*neighbour) []*neighbour {
 	sums := make([]atomic.Int64, len(all))
-	f.cellRows(0, all, func(n *neighbour, y0, y1 C.int) {
+	f.cellRows(motion.Cell, 0, all, func(n *neighbour, y0, y1 C.int) {
 		sums[slices.Index(all, n)].Add(int64(C.vd_misfit(f.isa, n.job, y0, y1)))
 	})
+	most := int64(f.search.Misfit) * int64(cellsOf(f.planes.levels[0], motion.Cell))
 	var fit []*neighbour
 	for i, n := range all {
-		if sums[i].Load() <= int64(f.search.Misfit)*int64(len(n.field)) {
+		if sums[i].Load() <= most {
 			fit = append(fit, n)
 		}
 	}
@@ -96,7 +102,7 @@ func (f *filter) refined(near []*neighbour) ([]*neighbour, error) {
 	for _, n := range near {
 		n.job.pilot = f.rounded
 	}
-	f.cellRows(0, near, f.refine)
+	f.cellRows(motion.RefinedCell, 0, near, f.refine)
 	var before, after []*neighbour
 	for _, n := range near {
 		var err error
@@ -165,9 +171,9 @@ func (f *filter) refineFar(all []*neighbour) error {
 			planes, frames = append(planes, p), append(frames, n.frame)
 		}
 		f.smooth(planes, frames, f.search.Coarse)
-		f.cellRows(0, some, func(n *neighbour, y0, y1 C.int) {
-			width := C.int(cells(luma.width, f.Motion.Cell))
-			extend(n.field[y0*width:y1*width], n.along.field[y0*width:y1*width], max(n.distance, -n.distance), f.Near)
+		f.cellRows(motion.RefinedCell, 0, some, func(n *neighbour, y0, y1 C.int) {
+			width := C.int(cells(luma.width, motion.RefinedCell))
+			extend(n.refined(y0*width, y1*width), n.along.refined(y0*width, y1*width), max(n.distance, -n.distance), f.Near)
 			f.refine(n, y0, y1)
 		})
 	}
@@ -189,6 +195,11 @@ func (f *filter) passingSize() int {
 		size = max(size, 2*(f.Far-f.Near)*shapeOf(f.frame.planes[c]).size())
 	}
 	return size
+}
+
+// refined is a part of the refined vectors.
+func (n *neighbour) refined(from, to C.int) []C.vd_vector {
+	return unsafe.Slice(n.job.refined, to)[from:]
 }
 
 // extend multiplies vectors by a fraction, rounding halves away from zero.

@@ -366,34 +366,48 @@ static void search_all(const vd_search *s, batch *b, const vd_plane *to)
 	}
 }
 
-// inherit sets the best of no motion and the vectors of four cells of the coarser level. A vector
-// that was tried before would not win.
-static void inherit(const vd_search *s, batch *b, int level, int x0, int y)
+// found_near sets the vectors that were found for the cell around a cell of half the side, and for
+// those beside, above or below, and at the corner.
+INLINE void found_near(vd_vector *v, const vd_search *s, int level, int x, int y)
 {
-	enum { COUNT = 5 };
-	trial list[COUNT * BATCH];
-	vd_vector v[BATCH][COUNT];
-	const vd_vector *parents = s->field[level + 1];
-	int width = cells(s->from[level + 1].width, s->cell), height = cells(s->from[level + 1].height, s->cell);
+	int width = cells(s->from[level].width, VD_CELL), height = cells(s->from[level].height, VD_CELL);
+	int px = mini(x / 2, width - 1), side_x = clampi(px + 2 * (x & 1) - 1, 0, width - 1);
 	int py = mini(y / 2, height - 1), side_y = clampi(py + 2 * (y & 1) - 1, 0, height - 1);
-	const vd_vector *row = parents + py * width, *side = parents + side_y * width;
-	for (int i = 0; i < b->count; i++) {
-		int x = x0 + i, px = mini(x / 2, width - 1), side_x = clampi(px + 2 * (x & 1) - 1, 0, width - 1);
-		v[i][0] = (vd_vector){0, 0};
-		v[i][1] = row[px], v[i][2] = row[side_x], v[i][3] = side[px], v[i][4] = side[side_x];
-	}
+	const vd_vector *row = s->found[level] + py * width, *side = s->found[level] + side_y * width;
+	v[0] = row[px], v[1] = row[side_x], v[2] = side[px], v[3] = side[side_x];
+}
+
+// The n vectors that each cell of a batch may start from. The expected one has no penalty.
+typedef struct {
+	vd_vector of[BATCH][5];
+	int n, expected;
+} starts;
+
+// try_starts tries them, times unit, but for those that were tried before.
+static NOINLINE void try_starts(batch *b, const starts *v, const vd_plane *half, int unit, int penalty)
+{
+	trial list[BATCH * 5];
 	int count = 0;
-	for (int k = 0; k < COUNT; k++) {
+	for (int k = 0; k < v->n; k++) {
 		for (int i = 0; i < b->count; i++) {
-			uint32_t bits[COUNT];
-			memcpy(bits, v[i], sizeof bits);
-			int tried = 0;
+			uint32_t bits[5];
+			memcpy(bits, v->of[i], sizeof bits);
+			int tried = b->cell[i].cost == 0; // no vector costs less
 			for (int j = 0; j < k; j++) tried |= bits[j] == bits[k];
-			list[count] = (trial){i, 4 * v[i][k].x, 4 * v[i][k].y, bits[k] == bits[1] ? 0 : s->penalty};
+			int free = bits[k] == bits[v->expected];
+			list[count] = (trial){i, unit * v->of[i][k].x, unit * v->of[i][k].y, free ? 0 : penalty};
 			count += !tried;
 		}
 	}
-	try_all(b, list, count, &s->to[level]);
+	try_all(b, list, count, half);
+}
+
+// inherit sets the best of no motion and the nearest vectors of the coarser level.
+static void inherit(const vd_search *s, batch *b, int level, int x0, int y)
+{
+	starts v = {.n = 5, .expected = 1};
+	for (int i = 0; i < b->count; i++) found_near(&v.of[i][1], s, level + 1, x0 + i, y);
+	try_starts(b, &v, &s->to[level], 4, s->penalty);
 }
 
 // fetch_below prefetches the samples of the next row of cells, if its vectors are like those of
@@ -416,11 +430,11 @@ INLINE void fetch_below(const batch *b, const vd_plane *half, int cell)
 static void find_row(const vd_search *s, int level, int y)
 {
 	const vd_plane *from = &s->from[level], *to = &s->to[level];
-	int width = cells(from->width, s->cell), whole = level > 0;
-	vd_vector *out = s->field[level] + y * width;
+	int width = cells(from->width, VD_CELL), whole = level > 0;
+	vd_vector *out = s->found[level] + y * width;
 	batch b;
 	for (int x = 0; x < width; x += BATCH) {
-		open_batch(&b, from, s->cell, x, y);
+		open_batch(&b, from, VD_CELL, x, y);
 		if (level == s->levels - 1) {
 			search_all(s, &b, to);
 		} else {
@@ -428,7 +442,7 @@ static void find_row(const vd_search *s, int level, int y)
 			try_pels(&b, to, s->penalty, 2);
 		}
 		if (level == 0) {
-			fetch_below(&b, s->half, s->cell);
+			fetch_below(&b, s->half, VD_CELL);
 			try_halves(&b, s->half, s->penalty);
 		}
 		for (int i = 0; i < b.count; i++) out[x + i] = (vd_vector){b.cell[i].x >> whole, b.cell[i].y >> whole};
@@ -440,28 +454,29 @@ void NAME(vd_find)(const vd_search *s, int level, int y0, int y1)
 	for (int y = y0; y < y1; y++) find_row(s, level, y);
 }
 
-enum { REFINED_MOST = 6 }; // half-pels by which a vector may become shorter: 2 and 1 each way
+enum { REFINED_MOST = 2 }; // half-pels by which a vector may become shorter: 1 each way
 
 static void refine_row(const vd_search *s, int y)
 {
-	int width = cells(s->pilot.width, s->cell);
-	vd_vector *field = s->field[0] + y * width;
+	int width = cells(s->pilot.width, VD_REFINED_CELL);
+	vd_vector *out = s->refined + y * width;
 	batch b;
 	for (int x = 0; x < width; x += BATCH) {
-		open_batch(&b, &s->pilot, s->cell, x, y);
-		trial list[BATCH];
-		int count = 0;
+		open_batch(&b, &s->pilot, VD_REFINED_CELL, x, y);
+		starts v = {.n = s->found[0] ? 3 : 1};
 		for (int i = 0; i < b.count; i++) {
-			vd_vector v = field[x + i];
-			int far = s->reach && abs(v.x) + abs(v.y) > s->reach + REFINED_MOST;
-			if (far) b.cell[i].x = v.x, b.cell[i].y = v.y, b.cell[i].cost = 0;
-			else list[count++] = (trial){i, v.x, v.y, 0};
+			if (s->found[0]) {
+				found_near(v.of[i], s, 0, x + i, y);
+				continue;
+			}
+			vd_vector given = v.of[i][0] = out[x + i];
+			int far = s->reach && abs(given.x) + abs(given.y) > s->reach + REFINED_MOST;
+			if (far) b.cell[i].x = given.x, b.cell[i].y = given.y, b.cell[i].cost = 0;
 		}
-		try_all(&b, list, count, s->half);
-		fetch_below(&b, s->half, s->cell);
-		try_pels(&b, s->half, s->refine, 1);
+		try_starts(&b, &v, s->half, 1, s->refine);
+		fetch_below(&b, s->half, VD_REFINED_CELL);
 		try_halves(&b, s->half, s->refine);
-		for (int i = 0; i < b.count; i++) field[x + i] = (vd_vector){b.cell[i].x, b.cell[i].y};
+		for (int i = 0; i < b.count; i++) out[x + i] = (vd_vector){b.cell[i].x, b.cell[i].y};
 	}
 }
 
@@ -472,17 +487,17 @@ void NAME(vd_refine)(const vd_search *s, int y0, int y1)
 
 static int64_t misfit_row(const vd_search *s, int y)
 {
-	int width = cells(s->from[0].width, s->cell);
-	const vd_vector *field = s->field[0] + y * width;
+	int width = cells(s->from[0].width, VD_CELL);
+	const vd_vector *field = s->found[0] + y * width;
 	int64_t sum = 0;
 	for (int x = 0, n; x < width; x += n) {
 		window w;
-		open_window(&w, &s->from[0], s->cell, s->cell, x, y);
+		open_window(&w, &s->from[0], VD_CELL, VD_CELL, x, y);
 		int dx = field[x].x >> 1, dy = field[x].y >> 1, whole = w.columns * w.rows == w.full && w.x + dx >= -VD_PAD;
-		int most = whole ? mini(WIDE / s->cell, s->from[0].width / s->cell - x) : 1;
+		int most = whole ? mini(WIDE / VD_CELL, s->from[0].width / VD_CELL - x) : 1;
 		for (n = 1; n < most && field[x + n].x >> 1 == dx && field[x + n].y >> 1 == dy;) n++;
 		uint64_t part[PARTS];
-		differ(part, w.at, w.pitch, moved(&w, s->to, 2 * dx, 2 * dy), s->to[0].pitch, w.columns + (n - 1) * s->cell, w.rows);
+		differ(part, w.at, w.pitch, moved(&w, s->to, 2 * dx, 2 * dy), s->to[0].pitch, w.columns + (n - 1) * VD_CELL, w.rows);
 		sum += of_full(&w, part[0] + part[1] + part[2] + part[3]);
 	}
 	return sum;

@@ -44,13 +44,10 @@ func TestVectors(t *testing.T) {
 				frames = append(frames, wild(format, uint64(i)))
 			}
 			for i, isa := range isa.Names() {
-				for k, cell := range []int{8, 16} {
-					sigma := []float64{3, 18}[(i+k+depth/2)%2]
-					s := denoise.Default(denoise.Best)
-					s.Motion.Cell, s.FrameGate = cell, false
-					what := fmt.Sprint(size, ", ", depth, " bits, ", isa, ", cells of ", cell, ", sigma ", sigma)
-					checkVectors(t, what, isa, frames, sigma, s)
-				}
+				sigma := []float64{3, 18}[(i+depth/2)%2]
+				s := denoise.Default(denoise.Best)
+				s.FrameGate = false
+				checkVectors(t, fmt.Sprint(size, ", ", depth, " bits, ", isa, ", sigma ", sigma), isa, frames, sigma, s)
 			}
 		}
 	}
@@ -79,7 +76,7 @@ func checkVectors(t *testing.T, what, isa string, frames []*pipeline.Frame, sigm
 	for _, n := range near {
 		want := search.Find(from, search.Prepare(lumas[centre+n.distance]))
 		found[n.distance] = want
-		checkField(t, fmt.Sprint(what, ", to ", n.distance), n, want)
+		checkField(t, fmt.Sprint(what, ", to ", n.distance), fieldOf(n.job, n.job.found[0], motion.Cell), want)
 		fits := search.Fits(from, search.Prepare(lumas[centre+n.distance]), want)
 		if got := len(f.fitting([]*neighbour{n})) == 1; got != fits {
 			t.Errorf("%s, to %d: fits: %v, want %v", what, n.distance, got, fits)
@@ -104,26 +101,27 @@ func checkVectors(t *testing.T, what, isa string, frames []*pipeline.Frame, sigm
 			}
 			want = search.Refine(pilot, search.Prepare(lumas[centre+n.distance]), found[d].Extend(d, n.distance))
 		}
+		got := fieldOf(n.job, n.job.refined, motion.RefinedCell)
 		if reach := f.reach(n); reach > 0 { // longer vectors may be any
 			far := func(v motion.Vector) bool { return max(v.X, -v.X)+max(v.Y, -v.Y) > reach }
-			for i, v := range n.field {
-				if got := (motion.Vector{X: int(v.x), Y: int(v.y)}); far(got) && far(want.Vectors[i]) {
-					want.Vectors[i] = got
+			for i, v := range got.Vectors {
+				if far(v) && far(want.Vectors[i]) {
+					want.Vectors[i] = v
 				}
 			}
 		}
-		checkField(t, fmt.Sprint(what, ", refined, to ", n.distance), n, want)
+		checkField(t, fmt.Sprint(what, ", refined, to ", n.distance), got, want)
 	}
 }
 
-func checkField(t *testing.T, what string, n *neighbour, want motion.Field) {
+func checkField(t *testing.T, what string, got, want motion.Field) {
 	t.Helper()
-	if len(n.field) != len(want.Vectors) {
-		t.Fatalf("%s: %d cells, want %d", what, len(n.field), len(want.Vectors))
+	if len(got.Vectors) != len(want.Vectors) || got.Width != want.Width || got.Cell != want.Cell {
+		t.Fatalf("%s: %d cells of %d, want %d of %d", what, len(got.Vectors), got.Cell, len(want.Vectors), want.Cell)
 	}
 	for i, v := range want.Vectors {
-		if got := (motion.Vector{X: int(n.field[i].x), Y: int(n.field[i].y)}); got != v {
-			t.Fatalf("%s: cell %d: %v, want %v", what, i, got, v)
+		if got.Vectors[i] != v {
+			t.Fatalf("%s: cell %d: %v, want %v", what, i, got.Vectors[i], v)
 		}
 	}
 }

@@ -6,14 +6,15 @@ import "C"
 import (
 	"context"
 	"errors"
+	"unsafe"
 
 	"vidfilter/denoise"
 	"vidfilter/denoise/motion"
 )
 
-// Find returns the vectors from a picture to each of the others, equal to the vectors from a
-// motion.Search with these constants and sigma. The pictures must belong to the engine and have the
-// same size.
+// Find returns the vectors from a picture to each of the others: those that a motion.Search with
+// these constants and sigma finds and then refines, with the picture's own luma as the pilot. The
+// pictures must belong to the engine and have the same size.
 func (e *Engine) Find(ctx context.Context, c motion.Constants, sigma float64, from denoise.Picture, to ...denoise.Picture) ([]motion.Field, error) {
 	e.ctx = ctx
 	f := &filter{Settings: denoise.Settings{Motion: c}, Engine: e, frame: from.(*frame), search: motion.NewSearch(c, sigma)}
@@ -34,19 +35,23 @@ func (e *Engine) Find(ctx context.Context, c motion.Constants, sigma float64, fr
 		if err := f.newSearch(n); err != nil {
 			return nil, err
 		}
+		n.job.pilot = f.planes.levels[0]
 		all = append(all, n)
 	}
 	f.find(all)
-	luma := f.planes.levels[0]
-	fields := make([]motion.Field, len(all))
-	for i, n := range all {
-		fields[i] = motion.Field{
-			Cell: c.Cell, Width: cells(int(luma.width), c.Cell), Height: cells(int(luma.height), c.Cell),
-			Vectors: make([]motion.Vector, len(n.field)),
-		}
-		for k, v := range n.field {
-			fields[i].Vectors[k] = motion.Vector{X: int(v.x), Y: int(v.y)}
-		}
+	f.cellRows(motion.RefinedCell, 0, all, f.refine)
+	var fields []motion.Field
+	for _, n := range all {
+		fields = append(fields, fieldOf(n.job, n.job.refined, motion.RefinedCell))
 	}
 	return fields, context.Cause(ctx)
+}
+
+// fieldOf copies vectors of a search.
+func fieldOf(s *C.vd_search, vectors *C.vd_vector, cell int) motion.Field {
+	f := motion.Field{Cell: cell, Width: cells(int(s.from[0].width), cell), Height: cells(int(s.from[0].height), cell)}
+	for _, v := range unsafe.Slice(vectors, f.Width*f.Height) {
+		f.Vectors = append(f.Vectors, motion.Vector{X: int(v.x), Y: int(v.y)})
+	}
+	return f
 }

@@ -4,7 +4,6 @@ package device
 import "C"
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -110,9 +109,6 @@ func (w *work) check() error {
 	if len(w.Past) > C.VD_PAST {
 		return fmt.Errorf("denoise: %d sums of pictures: the kernels read %d at the most", len(w.Past), C.VD_PAST)
 	}
-	if s.Motion.Cell != w.Shape.Cell {
-		return errors.New("denoise: the pictures are laid out for other cells")
-	}
 	return nil
 }
 
@@ -157,7 +153,7 @@ func (w *work) setSearch() {
 	s := motion.NewSearch(w.Settings.Motion, w.scaled.Sigma[0])
 	w.searchBy(s)
 	if w.Settings.FrameGate {
-		a.misfit = C.int64_t(s.Misfit) * C.int64_t(a.level[0].cells_x) * C.int64_t(a.level[0].cells_y)
+		a.misfit = C.int64_t(s.Misfit) * C.int64_t(cells(a.level[0], motion.Cell))
 	}
 }
 
@@ -193,13 +189,14 @@ const (
 const coarsestShared = 4 * (coarsestSide*((coarsestSide+6)/4) + 2*windowSide*windowSide/4 + 2*coarsestThreads/32)
 
 // searching is a run over the cells of a level for a number of neighbours.
-func (w *work) searching(name string, level, first, count int) {
+func (w *work) searching(name string, level, cell, first, count int) {
 	if count <= 0 {
 		return
 	}
 	a := w.args
 	a.level_now, a.first, a.count = C.int32_t(level), C.int32_t(first), C.int32_t(count)
-	across, down := int(a.level[level].cells_x), int(a.level[level].cells_y)
+	p := a.level[level]
+	across, down := kernels.Blocks(int(p.width), cell), kernels.Blocks(int(p.height), cell)
 	if name == "denoise_coarsest" {
 		w.add(run(name, &a, [2]int{across * down, count}, coarsestThreads, coarsestShared))
 		return
@@ -211,18 +208,19 @@ func (w *work) searching(name string, level, first, count int) {
 func (w *work) search() {
 	level := int(w.args.levels) - 1
 	first, count := w.near[0], w.near[1]-w.near[0]
-	w.searching("denoise_coarsest", level, first, count)
+	w.searching("denoise_coarsest", level, motion.Cell, first, count)
 	for level--; level > 0; level-- {
-		w.searching("denoise_finer", level, first, count)
+		w.searching("denoise_finer", level, motion.Cell, first, count)
 	}
-	w.searching("denoise_finest", 0, first, count)
+	w.searching("denoise_finest", 0, motion.Cell, first, count)
 }
 
 // refine goes on from the search, and then from there to the frames further away.
 func (w *work) refine() {
-	w.searching("denoise_refine", 0, w.near[0], w.near[1]-w.near[0])
-	w.searching("denoise_refine", 0, 0, w.near[0])
-	w.searching("denoise_refine", 0, w.near[1], w.neighbours-w.near[1])
+	refine := func(first, count int) { w.searching("denoise_refine", 0, motion.RefinedCell, first, count) }
+	refine(w.near[0], w.near[1]-w.near[0])
+	refine(0, w.near[0])
+	refine(w.near[1], w.neighbours-w.near[1])
 }
 
 // passShape is the shape of a pass's blocks: patches across and down, the samples from one row of

@@ -5,7 +5,6 @@ import "C"
 
 import (
 	"fmt"
-	"math/bits"
 
 	"vidfilter/denoise/motion"
 	"vidfilter/kernels"
@@ -20,7 +19,6 @@ type Shape struct {
 	ShiftX, ShiftY int     // log2 of the chroma subsampling
 	Depth          int     // bits of a sample, in a byte or two
 	Shift          int     // of a sample in the two bytes of a frame's
-	Cell           int     // side of the search's cells
 	Searched       bool    // pictures are only searched, not denoised
 }
 
@@ -39,8 +37,8 @@ type Layout struct {
 
 // workPlaces are offsets in the memory for the work.
 type workPlaces struct {
-	sums, pilot                       [3]int
-	pilotLuma, vectors, fields, gates int
+	sums, pilot                               [3]int
+	pilotLuma, vectors, found, refined, gates int
 }
 
 const (
@@ -55,15 +53,11 @@ const (
 
 // NewLayout plans the memory for pictures of a shape.
 func NewLayout(s Shape) (*Layout, error) {
-	switch {
-	case s.Depth < 8 || s.Depth > 16:
+	if s.Depth < 8 || s.Depth > 16 {
 		return nil, fmt.Errorf("denoise: the kernels are for 8 to 16 bits, not %d", s.Depth)
-	case s.Cell != 8 && s.Cell != 16:
-		return nil, fmt.Errorf("denoise: the kernels are for cells of 8 or 16, not %d", s.Cell)
 	}
 	l := &Layout{Shape: s}
 	a := &l.args
-	a.cell, a.cell_shift = C.int32_t(s.Cell), C.int32_t(bits.TrailingZeros(uint(s.Cell)))
 	a.depth, a.pilot_bits = C.int32_t(s.Depth), C.int32_t(min(s.Depth+pilotBits, 16))
 	a.shift = C.int32_t(s.Shift)
 	a.shift_x, a.shift_y = C.int32_t(s.ShiftX), C.int32_t(s.ShiftY)
@@ -100,7 +94,6 @@ func (l *Layout) plane(s Size, bytes, phases, rim int) C.vd_plane {
 	p := C.vd_plane{
 		offset: C.uint64_t(l.Picture + rim*(pitch+bytes)), phase: C.uint64_t(size), pitch: C.int32_t(pitch),
 		width: C.int32_t(s.Width), height: C.int32_t(s.Height),
-		cells_x: C.int32_t(kernels.Blocks(s.Width, l.Shape.Cell)), cells_y: C.int32_t(kernels.Blocks(s.Height, l.Shape.Cell)),
 	}
 	l.Picture += phases * size
 	return p
@@ -120,16 +113,24 @@ func (l *Layout) levels() error {
 		return fmt.Errorf("denoise: a picture of %dx%d is too large", size.Width, size.Height)
 	}
 	a.levels = C.int32_t(n)
-	first := C.int32_t(0)
+	first := 0
 	for i, phases := 0, 4; i < n; i, phases = i+1, 1 {
 		a.level[i] = l.plane(size, 1, phases, C.VD_RIM)
-		a.level[i].first_cell = first
-		first += a.level[i].cells_x * a.level[i].cells_y
+		if i > 0 {
+			a.level[i].first_cell = C.int32_t(first)
+			first += cells(a.level[i], motion.Cell)
+		}
 		size = Size{size.Width / 2, size.Height / 2}
 	}
 	a.vector_stride = C.int64_t(bytesPerCell * first)
-	a.field_stride = C.int64_t(bytesPerCell * a.level[0].cells_x * a.level[0].cells_y)
+	a.found_stride = C.int64_t(bytesPerCell * cells(a.level[0], motion.Cell))
+	a.refined_stride = C.int64_t(bytesPerCell * cells(a.level[0], motion.RefinedCell))
 	return nil
+}
+
+// cells is the number of cells of a plane.
+func cells(p C.vd_plane, side int) int {
+	return kernels.Blocks(int(p.width), side) * kernels.Blocks(int(p.height), side)
 }
 
 // take plans bytes of the memory for the work.
@@ -143,7 +144,8 @@ func (l *Layout) planWork() {
 	take := l.take
 	a, w := &l.args, &l.work
 	w.vectors = take(C.VD_NEIGHBOURS * int(a.vector_stride))
-	w.fields = take(C.VD_NEIGHBOURS * int(a.field_stride))
+	w.found = take(C.VD_NEIGHBOURS * int(a.found_stride))
+	w.refined = take(C.VD_NEIGHBOURS * int(a.refined_stride))
 	w.gates = take(8 * C.VD_NEIGHBOURS)
 	if l.Shape.Searched {
 		return
@@ -169,13 +171,14 @@ func (l *Layout) at(a *C.vd_args, work uint64) {
 	for i := range w.sums {
 		a.sums[i], a.pilot[i] = place(w.sums[i]), place(w.pilot[i])
 	}
-	a.pilot_luma, a.vectors, a.fields, a.gates = place(w.pilotLuma), place(w.vectors), place(w.fields), place(w.gates)
+	a.pilot_luma, a.vectors, a.found, a.refined = place(w.pilotLuma), place(w.vectors), place(w.found), place(w.refined)
+	a.gates = place(w.gates)
 }
 
-// Field returns where the vectors of the neighbour of a number lie, in the order of the frames, one
-// for each cell: two int16 in half-pels. Tests compare them with the reference's.
-func (l *Layout) Field(work uint64, neighbour int) (address uint64, width, height int) {
-	a := &l.args
-	address = work + uint64(l.work.fields) + uint64(neighbour)*uint64(a.field_stride)
-	return address, int(a.level[0].cells_x), int(a.level[0].cells_y)
+// Found returns where the vectors lie that the search found to the neighbour of a number, in the
+// order of the frames, one for each of the cells: two int16 in half-pels. Tests compare them with
+// the reference's.
+func (l *Layout) Found(work uint64, neighbour int) (address uint64, count int) {
+	address = work + uint64(l.work.found) + uint64(neighbour)*uint64(l.args.found_stride)
+	return address, cells(l.args.level[0], motion.Cell)
 }

@@ -18,7 +18,7 @@ func TestLayout(t *testing.T) {
 		tier, depth := denoise.Fast+denoise.Tier(i/2), 8+2*(i%2)
 		s := denoise.Default(tier)
 		l, err := NewLayout(Shape{
-			Planes: [3]Size{{3840, 2160}, {1920, 1080}, {1920, 1080}}, ShiftX: 1, ShiftY: 1, Depth: depth, Cell: s.Motion.Cell,
+			Planes: [3]Size{{3840, 2160}, {1920, 1080}, {1920, 1080}}, ShiftX: 1, ShiftY: 1, Depth: depth,
 		})
 		e2e.Must(t, err)
 		if all := 13*l.Picture + l.Work; all > 1_500_000_000*l.bytes() {
@@ -56,8 +56,8 @@ func TestKernels(t *testing.T) {
 
 // TestRefused: shapes and settings that the kernels do not support are refused.
 func TestRefused(t *testing.T) {
-	shape := Shape{Planes: [3]Size{{64, 48}, {32, 24}, {32, 24}}, ShiftX: 1, ShiftY: 1, Depth: 8, Cell: 8}
-	for _, change := range []func(*Shape){func(s *Shape) { s.Depth = 7 }, func(s *Shape) { s.Depth = 17 }, func(s *Shape) { s.Cell = 12 }} {
+	shape := Shape{Planes: [3]Size{{64, 48}, {32, 24}, {32, 24}}, ShiftX: 1, ShiftY: 1, Depth: 8}
+	for _, change := range []func(*Shape){func(s *Shape) { s.Depth = 7 }, func(s *Shape) { s.Depth = 17 }} {
 		s := shape
 		change(&s)
 		if _, err := NewLayout(s); err == nil {
@@ -70,7 +70,6 @@ func TestRefused(t *testing.T) {
 		func(s *denoise.Settings) { s.Far = 7 },
 		func(s *denoise.Settings) { s.First.Stride = 3 },
 		func(s *denoise.Settings) { s.Second.Stride = 4 },
-		func(s *denoise.Settings) { s.Motion.Cell = 16 },
 	} {
 		s := denoise.Default(denoise.Good)
 		change(&s)

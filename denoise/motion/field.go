@@ -28,6 +28,12 @@ func divide(a, b int) int {
 	return (2*a + b) / (2 * b)
 }
 
+// Sides of cells, in samples: of the search, and of the refinement.
+const (
+	Cell        = 16
+	RefinedCell = Cell / 2
+)
+
 // Field holds a vector for each cell of a plane, in rows. The cells at the right and at the bottom
 // may reach beyond the plane.
 type Field struct {
@@ -47,6 +53,14 @@ func (f Field) Of(x, y int) Vector { return f.at(x/f.Cell, y/f.Cell) }
 func (f Field) at(x, y int) Vector {
 	x, y = min(max(x, 0), f.Width-1), min(max(y, 0), f.Height-1)
 	return f.Vectors[y*f.Width+x]
+}
+
+// around returns the vector of the cell around (x, y), a cell of half the side, and the vectors of
+// the three cells nearest to it: beside, above or below, and at the corner.
+func (f Field) around(x, y int) [4]Vector {
+	px, py := min(x/2, f.Width-1), min(y/2, f.Height-1)
+	sideX, sideY := px+2*(x&1)-1, py+2*(y&1)-1
+	return [4]Vector{f.at(px, py), f.at(sideX, py), f.at(px, sideY), f.at(sideX, sideY)}
 }
 
 // fill sets each cell's vector.

@@ -9,7 +9,6 @@ import (
 // Constants are the choices of a tier. A penalty is the cost of a vector that departs from the
 // expected one, as a part of the noise.
 type Constants struct {
-	Cell          int     // side of a cell: 8, or 16 for a quarter of the work
 	Penalty       float64 // in the search
 	RefinePenalty float64 // in the refinement
 	CoarseFrom    float64 // the sigma from which the planes are smoothed more
@@ -17,7 +16,6 @@ type Constants struct {
 
 // Search finds vectors. Its penalties are sums of differences of samples of [Depth] bits.
 type Search struct {
-	Cell    int   // side of a cell
 	Coarse  bool  // smooth more
 	Penalty int   // for a vector other than the parent cell's
 	Length  []int // at the coarsest level: the penalty by the square of the length
@@ -37,7 +35,6 @@ const (
 func NewSearch(c Constants, sigma float64) *Search {
 	penalty := c.Penalty * sigma * penaltySamples
 	s := &Search{
-		Cell:    c.Cell,
 		Coarse:  sigma >= c.CoarseFrom,
 		Penalty: round(penalty),
 		Refined: round(c.RefinePenalty * sigma * penaltySamples),
@@ -45,7 +42,7 @@ func NewSearch(c Constants, sigma float64) *Search {
 	for square := range 2*coarsestRange*coarsestRange + 1 {
 		s.Length = append(s.Length, round(lengthPenalty*penalty*math.Sqrt(float64(square))))
 	}
-	s.Misfit = round(allowed(sigma, s.Coarse) * float64(c.Cell*c.Cell))
+	s.Misfit = round(allowed(sigma, s.Coarse) * (Cell * Cell))
 	return s
 }
 
@@ -79,8 +76,8 @@ func (s *Search) Find(from, to Frame) Field {
 
 // coarsest tries every vector in range.
 func (s *Search) coarsest(a, b plane.Plane) matches {
-	return s.matches(a, func(x, y int) match {
-		w := cellWindow(a, s.Cell, windowSide, x, y)
+	return matchesOf(a, func(x, y int) match {
+		w := cellWindow(a, Cell, windowSide, x, y)
 		best := match{cost: w.sad(a, b, 0, 0)}
 		for dy := -coarsestRange; dy <= coarsestRange; dy++ {
 			for dx := -coarsestRange; dx <= coarsestRange; dx++ {
@@ -93,8 +90,8 @@ func (s *Search) coarsest(a, b plane.Plane) matches {
 
 // finer starts from the best vector of the next coarser level, and moves on from there.
 func (s *Search) finer(a, b plane.Plane, parents matches) matches {
-	return s.matches(a, func(x, y int) match {
-		w := cellWindow(a, s.Cell, windowSide, x, y)
+	return matchesOf(a, func(x, y int) match {
+		w := cellWindow(a, Cell, windowSide, x, y)
 		cost := func(v Vector) int { return w.sad(a, b, v.X, v.Y) }
 		best := s.inherited(parents, x, y, cost)
 		for range descents {
@@ -111,30 +108,30 @@ func (s *Search) finer(a, b plane.Plane, parents matches) matches {
 // inherited is the best of no motion, the parent cell's vector, and the vectors of the three cells
 // around the parent that are nearest to this cell.
 func (s *Search) inherited(parents matches, x, y int, cost func(Vector) int) match {
-	px, py := min(x/2, parents.Width-1), min(y/2, parents.Height-1)
-	sideX, sideY := px+2*(x&1)-1, py+2*(y&1)-1
-	parent := parents.at(px, py).times(2)
+	all := []Vector{{}}
+	for _, v := range parents.around(x, y) {
+		all = append(all, v.times(2))
+	}
+	return bestOf(all, all[1], s.Penalty, cost)
+}
+
+// bestOf is the best of some vectors. There is no penalty for the expected one.
+func bestOf(all []Vector, expected Vector, penalty int, cost func(Vector) int) match {
 	best := match{cost: math.MaxInt}
-	for _, v := range [...]Vector{
-		{},
-		parent,
-		parents.at(sideX, py).times(2),
-		parents.at(px, sideY).times(2),
-		parents.at(sideX, sideY).times(2),
-	} {
-		penalty := s.Penalty
-		if v == parent {
-			penalty = 0
+	for _, v := range all {
+		c := cost(v)
+		if v != expected {
+			c += penalty
 		}
-		best.try(v, cost(v)+penalty)
+		best.try(v, c)
 	}
 	return best
 }
 
 // halfPels moves each vector to the best of the eight half-pels around it, if that is better.
 func (s *Search) halfPels(a plane.Plane, to Frame, whole matches) Field {
-	return newField(a, s.Cell).fill(func(x, y int) Vector {
-		w := cellWindow(a, s.Cell, windowSide, x, y)
+	return newField(a, Cell).fill(func(x, y int) Vector {
+		w := cellWindow(a, Cell, windowSide, x, y)
 		best := match{whole.at(x, y).times(2), whole.costs[y*whole.Width+x]}
 		best.tryAround(1, func(v Vector) int { return w.sadHalf(a, &to.Half, v) + s.Penalty })
 		return best.Vector
@@ -160,8 +157,8 @@ type matches struct {
 	costs []int
 }
 
-func (s *Search) matches(p plane.Plane, find func(x, y int) match) matches {
-	f := newField(p, s.Cell)
+func matchesOf(p plane.Plane, find func(x, y int) match) matches {
+	f := newField(p, Cell)
 	m := matches{f, make([]int, len(f.Vectors))}
 	f.fill(func(x, y int) Vector {
 		found := find(x, y)

@@ -12,7 +12,7 @@ import (
 
 const width, height = 96, 64
 
-var constants = Constants{Cell: 8, Penalty: 2, RefinePenalty: 0.6, CoarseFrom: 15}
+var constants = Constants{Penalty: 2, RefinePenalty: 0.6, CoarseFrom: 15}
 
 func find(c Constants, sigma float64, from, to plane.Plane) Field {
 	s := NewSearch(c, sigma)
@@ -30,22 +30,18 @@ func matchInside(p plane.Plane, cell, x, y int, v Vector) bool {
 
 func TestKnownMotion(t *testing.T) {
 	scene := denoisetest.Texture(1)
-	for _, cell := range []int{8, 16} {
-		for _, depth := range []int{8, 10, 12, 16} {
-			for _, v := range []Vector{
-				{0, 0}, {2, 0}, {0, -2}, {6, 4}, {-14, 10}, {26, -16}, // whole pels
-				{1, 0}, {0, 1}, {1, 1}, {-7, 3}, {5, -9}, {-1, -12}, // half-pels
-			} {
-				t.Run(fmt.Sprint(cell, depth, v), func(t *testing.T) {
-					c := constants
-					c.Cell = cell
-					from := scene.Draw(width, height, depth, 1, 1)
-					to := scene.Moved(float64(v.X)/2, float64(v.Y)/2).Draw(width, height, depth, 1, 1)
-					expect(t, find(c, 1, from, to), from, func(x, y int) (Vector, bool) {
-						return v, matchInside(from, cell, x, y, v)
-					})
+	for _, depth := range []int{8, 10, 12, 16} {
+		for _, v := range []Vector{
+			{0, 0}, {2, 0}, {0, -2}, {6, 4}, {-14, 10}, {26, -16}, // whole pels
+			{1, 0}, {0, 1}, {1, 1}, {-7, 3}, {5, -9}, {-1, -12}, // half-pels
+		} {
+			t.Run(fmt.Sprint(depth, v), func(t *testing.T) {
+				from := scene.Draw(width, height, depth, 1, 1)
+				to := scene.Moved(float64(v.X)/2, float64(v.Y)/2).Draw(width, height, depth, 1, 1)
+				expect(t, find(constants, 1, from, to), from, func(x, y int) (Vector, bool) {
+					return v, matchInside(from, Cell, x, y, v)
 				})
-			}
+			})
 		}
 	}
 }
@@ -80,7 +76,7 @@ func TestKnownMotionUnderNoise(t *testing.T) {
 		for y := range f.Height {
 			for x := range f.Width {
 				got := f.at(x, y)
-				if matchInside(from, 8, x, y, v) && got.plus(-v.X, -v.Y).Length() > 2 {
+				if matchInside(from, Cell, x, y, v) && got.plus(-v.X, -v.Y).Length() > 2 {
 					t.Errorf("sigma %v, cell %d,%d: %v, want %v within a pel", sigma, x, y, got, v)
 				}
 			}
@@ -89,16 +85,17 @@ func TestKnownMotionUnderNoise(t *testing.T) {
 }
 
 func TestTwoObjects(t *testing.T) {
+	const width, height = 2 * width, 2 * height
 	left, right := denoisetest.Texture(3), denoisetest.Texture(4)
 	from := left.Left(width/2, right).Draw(width, height, 8, 1, 1)
 	to := left.Moved(-3, 2).Left(width/2, right.Moved(4, -1)).Draw(width, height, 8, 1, 1)
 	expect(t, find(constants, 1, from, to), from, func(x, y int) (Vector, bool) {
 		v := Vector{-6, 4}
-		if x*8 >= width/2 {
+		if x*Cell >= width/2 {
 			v = Vector{8, -2}
 		}
-		far := x < width/16-2 || x >= width/16+2 // from the line between the two
-		return v, far && matchInside(from, 8, x, y, v)
+		far := x < width/2/Cell-1 || x >= width/2/Cell+1 // from the line between the two
+		return v, far && matchInside(from, Cell, x, y, v)
 	})
 }
 
@@ -110,11 +107,11 @@ func TestEdges(t *testing.T) {
 	from := scene.Draw(odd, height-5, 8, 1, 1)
 	to := scene.Moved(8, 0).Draw(odd, height-5, 8, 1, 1)
 	f := find(constants, 1, from, to)
-	if f.Width != 12 || f.Height != 8 {
+	if f.Width != 6 || f.Height != 4 {
 		t.Fatalf("%d by %d cells", f.Width, f.Height)
 	}
 	for y := range f.Height {
-		for x := range f.Width - 2 {
+		for x := range f.Width - 1 {
 			if got := f.at(x, y); got != v {
 				t.Errorf("cell %d,%d: %v, want %v", x, y, got, v)
 			}
@@ -149,21 +146,38 @@ func TestRefine(t *testing.T) {
 	for _, v := range []Vector{{4, -2}, {5, -2}, {3, 3}} {
 		to := scene.Moved(float64(v.X)/2, float64(v.Y)/2).Draw(width, height, 8, 1, 1)
 		s := NewSearch(constants, 1)
-		for _, off := range []Vector{{0, 0}, {2, 0}, {-2, 2}, {1, 0}, {3, -3}, {-1, -2}} {
-			given := newField(pilot, 8).fill(func(x, y int) Vector { return v.plus(off.X, off.Y) })
+		for _, off := range []Vector{{0, 0}, {1, 0}, {0, -1}, {-1, 1}, {-1, -1}} {
+			given := newField(pilot, RefinedCell).fill(func(x, y int) Vector { return v.plus(off.X, off.Y) })
 			got := s.Refine(pilot, s.Prepare(to), given)
 			expect(t, got, pilot, func(x, y int) (Vector, bool) {
-				return v, matchInside(pilot, 8, x, y, v)
+				return v, matchInside(pilot, RefinedCell, x, y, v)
 			})
 		}
 	}
+}
+
+// TestRefineNeighbours: where an object ends inside a cell, the smaller cells beyond its end take the
+// vector of the cell beside.
+func TestRefineNeighbours(t *testing.T) {
+	const end = width/2 + RefinedCell
+	left, right := denoisetest.Texture(3), denoisetest.Texture(4)
+	pilot := left.Left(end, right).Draw(width, height, 8, 1, 1)
+	to := left.Moved(-3, 2).Left(end, right.Moved(4, -1)).Draw(width, height, 8, 1, 1)
+	vectors := []Vector{{-6, 4}, {8, -2}}
+	given := newField(pilot, Cell).fill(func(x, y int) Vector { return vectors[x*Cell/end] })
+	s := NewSearch(constants, 1)
+	expect(t, s.Refine(pilot, s.Prepare(to), given), pilot, func(x, y int) (Vector, bool) {
+		v := vectors[min(x*RefinedCell/end, 1)]
+		near := x == end/RefinedCell-1 // its window is half on the other object
+		return v, !near && matchInside(pilot, RefinedCell, x, y, v)
+	})
 }
 
 // TestRefineKeepsWhatIsAsGood refines a flat picture, in which all vectors are equally good.
 func TestRefineKeepsWhatIsAsGood(t *testing.T) {
 	flat := denoisetest.Flat(90).Draw(width, height, 8, 1, 1)
 	s := NewSearch(constants, 5)
-	given := newField(flat, 8).fill(func(x, y int) Vector { return Vector{x, -y} })
+	given := newField(flat, RefinedCell).fill(func(x, y int) Vector { return Vector{x, -y} })
 	got := s.Refine(flat, s.Prepare(flat), given)
 	if !slices.Equal(got.Vectors, given.Vectors) {
 		t.Error("vectors were changed for nothing")
@@ -184,16 +198,12 @@ func TestFits(t *testing.T) {
 		{"flash", scene.Plus(70), false},
 		{"another scene", denoisetest.Texture(10), false},
 	} {
-		for _, cell := range []int{8, 16} {
-			for _, bits := range []int{0, 2} {
-				to := denoisetest.Noisy(c.other.Draw(width, height, 8, 1, 1), 10, 2)
-				cells := constants
-				cells.Cell = cell
-				s := NewSearch(cells, 10)
-				a, b := s.Prepare(denoisetest.Deeper(from, bits)), s.Prepare(denoisetest.Deeper(to, bits))
-				if got := s.Fits(a, b, s.Find(a, b)); got != c.want {
-					t.Errorf("%s, cells of %d, %d bits: %v", c.name, cell, 8+bits, got)
-				}
+		for _, bits := range []int{0, 2} {
+			to := denoisetest.Noisy(c.other.Draw(width, height, 8, 1, 1), 10, 2)
+			s := NewSearch(constants, 10)
+			a, b := s.Prepare(denoisetest.Deeper(from, bits)), s.Prepare(denoisetest.Deeper(to, bits))
+			if got := s.Fits(a, b, s.Find(a, b)); got != c.want {
+				t.Errorf("%s, %d bits: %v", c.name, 8+bits, got)
 			}
 		}
 	}

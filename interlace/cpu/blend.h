@@ -183,7 +183,7 @@ typedef struct {
 // samples repeat, so clamping does not change the result.
 INLINE void locate(located *to, const vi_pass *p, vi4 parity, int x, int y)
 {
-	int cell_x = ((x + ACROSS / 2) << p->shift_x) / 8, cell_y = ((y + 1) << p->shift_y) / 8;
+	int cell_x = (x + ACROSS / 2) << p->shift_x >> p->cell_shift, cell_y = (y + 1) << p->shift_y >> p->cell_shift;
 	int cell = (cell_y < p->cells_y ? cell_y : p->cells_y - 1) * p->cells_x + (cell_x < p->cells_x ? cell_x : p->cells_x - 1);
 	const vi4 none = {};
 	vi4 vx = none, vy = none;

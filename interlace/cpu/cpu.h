@@ -67,7 +67,7 @@ typedef struct {
 	vi_plane now, out;       // the estimates before and after the pass
 	int parity;
 	vi_neighbour to[VI_NEIGHBOURS]; // before, after, two before, two after
-	int cells_x, cells_y;    // size of the vector fields in cells of 8x8 luma samples
+	int cell_shift, cells_x, cells_y; // of the vector fields; a cell is 1 << cell_shift luma samples
 	int shift_x, shift_y;    // log2 of the subsampling
 	const vi_weights *learned;
 } vi_pass;

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math/bits"
 	"slices"
 	"sort"
 	"sync"
@@ -189,7 +190,9 @@ type estimate struct {
 	levels   []motion.Plane               // for the search, finest first
 	searched int                          // index of the component for the search
 	half     halves                       // half-pel planes of the finest level
-	vectors  [neighbours][]*motion.Vector // by level
+	coarser  [neighbours][]*motion.Vector // of pass 0: vectors of the levels above the finest
+	found    [neighbours]*motion.Vector   // of pass 1: vectors of the pass before
+	refined  [neighbours]*motion.Vector   // of pass 1
 	own      *block
 }
 
@@ -299,7 +302,10 @@ func (f *field) newEstimate(pass int) (*estimate, error) {
 	}
 	size := 3 * luma.size()
 	for _, l := range levels {
-		size += l.size() + neighbours*vectorsSize(l)
+		size += l.size() + neighbours*vectorsSize(l, search.Cell)
+	}
+	if pass == 1 {
+		size += neighbours * vectorsSize(luma, search.RefinedCell)
 	}
 	for _, p := range f.parts {
 		size += 4 * shapeOf(p).size()
@@ -319,9 +325,14 @@ func (f *field) newEstimate(pass int) (*estimate, error) {
 		out.levels = append(out.levels, b.plane(l))
 	}
 	out.half = b.halves(out.levels[0], luma)
-	for i := range out.vectors {
-		for _, l := range levels {
-			out.vectors[i] = append(out.vectors[i], (*motion.Vector)(b.take(vectorsSize(l))))
+	vectors := func(l shape, cell int) *motion.Vector { return (*motion.Vector)(b.take(vectorsSize(l, cell))) }
+	for i := range neighbours {
+		if pass == 1 {
+			out.found[i], out.refined[i] = vectors(luma, search.Cell), vectors(luma, search.RefinedCell)
+			continue
+		}
+		for _, l := range levels[1:] {
+			out.coarser[i] = append(out.coarser[i], vectors(l, search.Cell))
 		}
 	}
 	out.searched = f.searched
@@ -330,9 +341,11 @@ func (f *field) newEstimate(pass int) (*estimate, error) {
 
 const depthSearched = search.Depth
 
-func cells(samples int) int { return (samples + interlace.Search.Cell - 1) / interlace.Search.Cell }
+func cells(samples, cell int) int { return (samples + cell - 1) / cell }
 
-func vectorsSize(s shape) int { return aligned(cells(s.width) * cells(s.height) * C.sizeof_vi_vector) }
+func vectorsSize(s shape, cell int) int {
+	return aligned(cells(s.width, cell) * cells(s.height, cell) * C.sizeof_vi_vector)
+}
 
 func (s *estimate) planes() (all []motion.Plane) {
 	for _, p := range s.parts {
@@ -444,25 +457,30 @@ func (w *window) pass(n, number int) *pass {
 
 func (p *pass) reads() []*estimate { return append(p.others[:], p.now) }
 
-// run writes the planes out and the finest vectors of found. The last pass refines the vectors
-// there.
+// run writes the planes out. Pass 0 also writes the vectors found, and pass 1 refines those.
 func (p *pass) run(ctx context.Context, e *Engine, out []motion.Plane, found *estimate) {
 	var searches [neighbours]*motion.Search
 	for i, other := range p.others {
-		vectors := append([]*motion.Vector{found.vectors[i][0]}, p.now.vectors[i][1:]...)
-		searches[i] = motion.NewSearch(isa.ISA(e.make), interlace.Search, p.now.levels, other.levels, other.half, vectors)
+		levels := append([]*motion.Vector{found.found[i]}, p.now.coarser[i]...)
+		searches[i] = motion.NewSearch(isa.ISA(e.make), interlace.Search, p.now.levels, other.levels, other.half, levels, found.refined[i])
 	}
-	for l, level := range slices.Backward(p.now.levels) {
-		rows := cells(int(level.Height))
-		each := (rows + cellRowsPerTask - 1) / cellRowsPerTask
+	// rows calls do for the rows of cells of all searches.
+	rows := func(level motion.Plane, cell int, do func(s *motion.Search, y0, y1 int)) {
+		all := cells(int(level.Height), cell)
+		each := (all + cellRowsPerTask - 1) / cellRowsPerTask
 		e.each(ctx, each*neighbours, func(k int) {
 			y := k % each * cellRowsPerTask
-			if p.number == 0 {
-				searches[k/each].Find(l, y, min(y+cellRowsPerTask, rows))
-			} else {
-				searches[k/each].Refine(y, min(y+cellRowsPerTask, rows))
-			}
+			do(searches[k/each], y, min(y+cellRowsPerTask, all))
 		})
+	}
+	cell, vectors := search.Cell, &found.found
+	if p.number == 0 {
+		for l, level := range slices.Backward(p.now.levels) {
+			rows(level, cell, func(s *motion.Search, y0, y1 int) { s.Find(l, y0, y1) })
+		}
+	} else {
+		cell, vectors = search.RefinedCell, &found.refined
+		rows(p.now.levels[0], cell, (*motion.Search).Refine)
 	}
 	luma := p.now.levels[0]
 	passes := make([]C.vi_pass, len(out))
@@ -470,7 +488,8 @@ func (p *pass) run(ctx context.Context, e *Engine, out []motion.Plane, found *es
 		q := &passes[i]
 		*q = C.vi_pass{
 			now: c(p.now.parts[i][0]), out: c(out[i]), parity: p.field.parity(i),
-			cells_x: C.int(cells(int(luma.Width))), cells_y: C.int(cells(int(luma.Height))),
+			cell_shift: C.int(bits.TrailingZeros(uint(cell))),
+			cells_x:    C.int(cells(int(luma.Width), cell)), cells_y: C.int(cells(int(luma.Height), cell)),
 			learned: &C.vi_learned.pass[p.number],
 		}
 		q.shift_x, q.shift_y = p.field.shifts(i)
@@ -479,7 +498,7 @@ func (p *pass) run(ctx context.Context, e *Engine, out []motion.Plane, found *es
 			for phase, h := range other.parts[i] {
 				to.half[phase] = c(h)
 			}
-			to.field, to.parity = (*C.vi_vector)(unsafe.Pointer(found.vectors[k][0])), p.to[k].parity(i)
+			to.field, to.parity = (*C.vi_vector)(unsafe.Pointer(vectors[k])), p.to[k].parity(i)
 			if p.real[k] {
 				to.there = 1
 			}

@@ -5,6 +5,7 @@ import "C"
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"unsafe"
 
 	"vidfilter/denoise/device"
@@ -45,7 +46,6 @@ type rows struct{ offset, pitch int }
 const (
 	align  = 256 // alignment of components, in bytes
 	atOnce = 8   // samples per store
-	cell   = 8   // side of a search cell, in samples
 )
 
 // NewLayout plans the memory for a shape.
@@ -75,9 +75,6 @@ func NewLayout(s Shape) (l *Layout, err error) {
 	if err := l.estimates(); err != nil {
 		return nil, err
 	}
-	across, down := l.colours.Cells()
-	l.args.cells_x, l.args.cells_y = C.int32_t(across), C.int32_t(down)
-	l.args.stride = C.int64_t(l.colours.VectorBytes(1))
 	l.vectors = l.Field
 	l.Field += l.colours.VectorBytes(C.VI_NEIGHBOURS)
 	l.searching = l.Work
@@ -87,7 +84,7 @@ func NewLayout(s Shape) (l *Layout, err error) {
 
 // estimates plans an estimate with the denoiser's layout of a picture.
 func (l *Layout) estimates() (err error) {
-	s := device.Shape{ShiftX: l.shape.ShiftX, ShiftY: l.shape.ShiftY, Depth: l.shape.Depth, Cell: cell, Searched: true}
+	s := device.Shape{ShiftX: l.shape.ShiftX, ShiftY: l.shape.ShiftY, Depth: l.shape.Depth, Searched: true}
 	for i, c := range l.order {
 		s.Planes[i] = l.shape.Components[c]
 	}
@@ -259,15 +256,16 @@ func (l *Layout) blend(j Job, to Samples, shift int) []device.Run {
 		a.to[i], a.bottoms[i], a.there[i] = C.uint64_t(n.Estimate), flag(n.Bottom), flag(!n.StandsIn)
 		others = append(others, n.Estimate)
 	}
-	vectors := j.Field + uint64(l.vectors)
-	a.vectors = C.uint64_t(vectors)
 	a.classes = C.uint64_t(j.Table) + C.uint64_t(j.Pass*bytesOfPass)
 	a.codes = a.classes + C.VI_CLASSES
 	search := l.colours.Search
 	if j.Pass > 0 {
 		search = l.colours.Refine
 	}
-	runs := search(j.Work+uint64(l.searching), vectors, j.Estimate, others, interlace.Search)
+	runs, v := search(j.Work+uint64(l.searching), j.Field+uint64(l.vectors), j.Estimate, others, interlace.Search)
+	a.vectors, a.stride = C.uint64_t(v.Address), C.int64_t(v.Stride)
+	a.cell_shift = C.int32_t(bits.TrailingZeros(uint(v.Cell)))
+	a.cells_x, a.cells_y = C.int32_t(v.Across), C.int32_t(v.Down)
 	return append(runs, tiled("interlace_blend", &a, &a.result, blendWidth, blendHeight, blendThreads))
 }
 

@@ -65,23 +65,23 @@ func denoiseOperations(p kernels.Denoise, f pipeline.Format) float64 {
 }
 
 // searchDifferences counts the differences of samples that the search of a frame cannot do without:
-// of cells that do not move, on each level of the pyramid, and where there are two passes of the
-// refinement, each time 8 whole and 8 half steps around.
+// of cells that do not move, with 8 places around on each level of the pyramid and 8 half steps at
+// the finest, and where there are two passes of the refinement, with 8 half steps.
 func searchDifferences(p kernels.Denoise, f pipeline.Format) float64 {
 	const window, all, around = 16 * 16, 13 * 13, 8
 	s := p.Denoising(0).Settings
-	cells := float64(f.Width*f.Height) / float64(s.Motion.Cell*s.Motion.Cell)
+	samples := float64(f.Width * f.Height)
 	coarsest := motion.Levels(f.Width, f.Height) - 1
 	found := 1.0 + 2*around
 	for level := 1; level < coarsest; level++ {
 		found += (1 + around) / math.Pow(4, float64(level))
 	}
 	found += all / math.Pow(4, float64(coarsest))
-	windows := 2 * float64(s.Near) * found
+	windows := 2 * float64(s.Near) * found / (motion.Cell * motion.Cell)
 	if s.TwoPasses {
-		windows += 2 * float64(s.Far) * (1 + 2*around)
+		windows += 2 * float64(s.Far) * (1 + around) / (motion.RefinedCell * motion.RefinedCell)
 	}
-	return window * cells * windows
+	return window * samples * windows
 }
 
 // denoiseBound allows for the order of additions on each device.

@@ -12,6 +12,7 @@ enum {
 	VD_NEIGHBOURS = 12, // frames besides the one that is filtered, at the most
 	VD_PAST = 4,        // sums of frames before the window, at the most
 	VD_RIM = 24,        // samples beyond the edges of the planes of levels, the same as there
+	VD_CELL = 16, VD_REFINED_CELL = 8, // sides of cells: of the search, of the refinement
 	VD_LENGTHS = 73,    // squared lengths of vectors at the coarsest level: 0 to 2*6*6
 };
 
@@ -20,8 +21,7 @@ enum {
 typedef struct {
 	uint64_t offset, phase;
 	int32_t pitch, width, height; // pitch in bytes
-	int32_t cells_x, cells_y;     // of luma and its levels
-	int32_t first_cell;           // of a level's vectors among all levels' vectors
+	int32_t first_cell;           // of a level's vectors among those of all coarser levels
 } vd_plane;
 
 // Samples of a frame or a field as the host knows them: one sample each step bytes. Samples of more
@@ -35,7 +35,6 @@ typedef struct {
 	vd_plane noisy[3], level[VD_LEVELS]; // of every picture; levels, of bytes, begin with smoothed luma
 	int32_t levels, planes;              // planes that have sums: bit c is set for plane c
 	int32_t shift_x, shift_y;            // of chroma
-	int32_t cell, cell_shift;            // the side of a cell, and its log2
 	int32_t depth, coarse;               // bits of a sample; smooth more
 
 	uint64_t centre, to[VD_NEIGHBOURS]; // pictures: the one that is filtered, its neighbours
@@ -49,13 +48,14 @@ typedef struct {
 	int32_t shift; // bits below a sample in its two bytes there
 	vd_samples source[3], result[3];
 
-	uint64_t vectors; // two int16 a cell: of a neighbour's levels; neighbours are stride apart
-	uint64_t fields;  // the same in half-pels, of the finest level only
+	// Two int16 a cell. Neighbours are stride apart.
+	uint64_t vectors;        // of the levels above the finest
+	uint64_t found, refined; // in half-pels
 	uint64_t gates;   // uint64 a neighbour: how much it differs
 	int64_t misfit;   // from which it is left out
-	int64_t vector_stride, field_stride;
+	int64_t vector_stride, found_stride, refined_stride;
 	int32_t level_now; // of the launch
-	int32_t penalty, refined, length[VD_LENGTHS];
+	int32_t penalty, refine_penalty, length[VD_LENGTHS];
 
 	float inverse[3][64]; // 1 / the noise's variance, at [v * 8 + u]
 	float clip[3];        // 1 / sigma, for the factor near white; 0: off

@@ -20,8 +20,8 @@ KERNEL_OF(vd_args, VF_NAME, BLOCK, 5) {
 	const vd_plane &p = args.level[level];
 	if (block_x() == 0 && block_y() == 0 && thread < VD_NEIGHBOURS) store_u64((uint8_t *)(args.gates + 8 * thread), uint2{0, 0});
 	plane from = plane_of(p, args.centre, 0), to = plane_of(p, args.to[neighbour], 0);
-	int rim = (SIDE - args.cell) / 2, row = block_x() / p.cells_x;
-	int x = (block_x() - row * p.cells_x) * args.cell - rim, y = row * args.cell - rim;
+	int across = cells(p.width, SIDE), row = block_x() / across;
+	int x = (block_x() - row * across) * SIDE, y = row * SIDE;
 	uint32_t *region = (uint32_t *)shared_memory(), *own = region + REGION * WORDS, *mask = own + SIDE * ROW;
 	candidate *firsts = (candidate *)(mask + SIDE * ROW);
 	int byte = (x - RANGE) & ~3, rest = (x - RANGE) & 3;
@@ -44,7 +44,7 @@ KERNEL_OF(vd_args, VF_NAME, BLOCK, 5) {
 				sum = sad4(own[i * ROW + k], funnel(there[k], there[k + 1], 8 * (first & 3)) & mask[i * ROW + k], sum);
 		}
 		dx -= RANGE, dy -= RANGE;
-		best = {whole(sum, count_inside(from, x, y, 0), SIDE) + args.length[dx * dx + dy * dy], thread == PLACES / 2 ? 0 : thread + 1};
+		best = {whole(sum, count_inside(from, x, y)) + args.length[dx * dx + dy * dy], thread == PLACES / 2 ? 0 : thread + 1};
 	}
 	UNROLL
 	for (int i = 16; i; i /= 2) best = least_of(best, {(int)shuffle_xor((uint32_t)best.cost, i), (int)shuffle_xor((uint32_t)best.order, i)});

@@ -1,37 +1,43 @@
-// The vectors again, from the pilot's luma: the best of those one pel about the given one, then
-// half a pel about. Frames further away start from the vectors of the nearest one that was searched
-// in that direction, as if all went on as it does up to there.
+// The vectors of smaller cells, from the pilot's luma: the best of those of the nearest three cells,
+// then half a pel about. For frames further away it starts from the vector of the nearest one that
+// was searched in that direction, as if all went on as it does up to there.
 //
-// A cell is compared at 9 places, with 18 x 18 samples, and at 8, with three times 17 x 17.
+// A cell is compared at up to 3 places, and at 8, with three times 17 x 17 samples.
 #include "search.h"
 
-// given is the vector to start from.
-DEVICE vector given(const vd_args &args, int neighbour, int cell) {
+DEVICE uint8_t *refined_of(const vd_args &args, int neighbour) { return (uint8_t *)(args.refined + neighbour * args.refined_stride); }
+
+// given sets the vectors to start from.
+DEVICE void given(const vd_args &args, int neighbour, const cell &c, vector *v) {
 	int from = args.from[neighbour];
-	vector v = unpacked(read_u32(field_of(args, from) + 4 * cell));
-	if (from == neighbour) return v;
+	if (from == neighbour) {
+		nearest(args, neighbour, 0, c.x, c.y, 1, v);
+		return;
+	}
+	vector near = unpacked(read_u32(refined_of(args, from) + 4 * c.number));
 	int n = args.distance[from], to = args.distance[neighbour];
 	if (n < 0) n = -n, to = -to;
-	return {divide(v.x * to, n), divide(v.y * to, n)};
+	v[0] = v[1] = v[2] = {divide(near.x * to, n), divide(near.y * to, n)};
 }
 
 template <bool EDGE> DEVICE void refine(const vd_args &args, int neighbour, const cell &c) {
 	const vd_plane &p = args.level[0];
 	plane from = {(const uint8_t *)args.pilot_luma, p.pitch, p.width, p.height};
-	window<EDGE> w = window_of<EDGE>(from, args.cell, c.x, c.y, part_of_lane());
-	match best = {given(args, neighbour, c.number), 0};
-	uint32_t sums[9];
-	differences<3, 3>(w, plane_of(p, args.to[neighbour], phase_of(best.v)), w.x + (best.v.x >> 1) - 1, w.y + (best.v.y >> 1) - 1, sums);
-	best.cost = scaled(w, total(sums[4]));
-	skip_middle(sums);
-	try_eight(w, best, sums, args.refined, 2);
-	try_between(w, p, args.to[neighbour], best, args.refined);
-	if (w.part == 0 && c.own) store_u32(field_of(args, neighbour) + 4 * c.number, packed(best.v));
+	window<EDGE> w = window_of<EDGE>(from, VD_REFINED_CELL, c.x, c.y, part_of_lane());
+	vector v[4];
+	given(args, neighbour, c, v);
+	match best = best_of<3, 0>(w, v, args.refine_penalty, [&](vector own) {
+		uint32_t sum;
+		differences<1, 1>(w, plane_of(p, args.to[neighbour], phase_of(own)), w.x + (own.x >> 1), w.y + (own.y >> 1), &sum);
+		return sum;
+	});
+	try_between(w, p, args.to[neighbour], best, args.refine_penalty);
+	if (w.part == 0 && c.own) store_u32(refined_of(args, neighbour) + 4 * c.number, packed(best.v));
 }
 
 KERNEL_OF(vd_args, VF_NAME, THREADS, BLOCKS) {
 	int neighbour = args.first + block_y();
-	cell c = cell_of(args.level[0], args.cell);
+	cell c = cell_of(args.level[0], VD_REFINED_CELL);
 	if (c.none || !fits(args, neighbour)) return;
 	if (c.edge)
 		refine<true>(args, neighbour, c);

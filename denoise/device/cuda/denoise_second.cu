@@ -124,7 +124,7 @@ DEVICE float in_mean(const float *s) {
 // quiet reports whether a patch stands still, by the vector to the nearest neighbour that fits, and
 // enough frames agree.
 DEVICE bool quiet(const vd_args &args, const patch &b, int nearest, const fused &all) {
-	vector v = unpacked(load_u32((const uint8_t *)(args.fields + (uint64_t)(uint32_t)nearest * (uint32_t)args.field_stride) + b.vector));
+	vector v = vector_of<16>(args, nearest, b);
 	bool moves = most(v.x, -v.x) + most(v.y, -v.y) > args.past_reach;
 	if (shuffle(moves, b.lane & 15) + shuffle(moves, b.lane | 16) == 2) return false; // both patches
 	float left[WEIGHTS];

@@ -93,12 +93,20 @@ struct patch {
 	int vector;  // where its vector is in a field, in bytes
 };
 
+// vector_of is a patch's vector to a neighbour. The first pass, with patches of 8, has the vectors
+// that were found, the second the refined ones.
+template <int N> DEVICE vector vector_of(const vd_args &args, int neighbour, const patch &b) {
+	uint64_t all = N == 8 ? args.found : args.refined, stride = N == 8 ? args.found_stride : args.refined_stride;
+	return unpacked(load_u32((const uint8_t *)(all + (uint64_t)(uint32_t)neighbour * (uint32_t)stride) + b.vector));
+}
+
 // set_vector finds the cell of a patch.
 template <int N> DEVICE void set_vector(const vd_args &args, int c, patch &b) {
+	enum { CELL = N == 8 ? VD_CELL : VD_REFINED_CELL };
 	const vd_plane &luma = args.level[0];
-	int sx = c ? args.shift_x : 0, sy = c ? args.shift_y : 0;
-	int x = least(((b.x + N / 2) << sx) >> args.cell_shift, luma.cells_x - 1), y = least(((b.y + N / 2) << sy) >> args.cell_shift, luma.cells_y - 1);
-	b.vector = 4 * (y * luma.cells_x + x);
+	int sx = c ? args.shift_x : 0, sy = c ? args.shift_y : 0, across = (luma.width + CELL - 1) / CELL, down = (luma.height + CELL - 1) / CELL;
+	int x = least(((b.x + N / 2) << sx) / CELL, across - 1), y = least(((b.y + N / 2) << sy) / CELL, down - 1);
+	b.vector = 4 * (y * across + x);
 	now(b.vector); // once for all neighbours
 }
 
@@ -109,8 +117,7 @@ template <int N, int LANES = N> DEVICE uint32_t find(const vd_args &args, int c,
 	const vd_plane &p = args.noisy[c];
 	if (b.lane % LANES >= args.count) return OUT;
 	int neighbour = args.first + b.lane % LANES;
-	const uint8_t *field = (const uint8_t *)(args.fields + (uint64_t)(uint32_t)neighbour * (uint32_t)args.field_stride);
-	vector v = unpacked(load_u32(field + b.vector));
+	vector v = vector_of<N>(args, neighbour, b);
 	int length = most(v.x, -v.x) + most(v.y, -v.y), reach = args.reach[neighbour];
 	if (reach > 0 && length > reach) return OUT;
 	if (c) v = {shifted(v.x, args.shift_x), shifted(v.y, args.shift_y)};

@@ -16,6 +16,9 @@ enum {
 	BLOCKS = 5, // of a multiprocessor
 };
 
+// cells is the number of cells that cover samples.
+DEVICE int cells(int samples, int side) { return (samples + side - 1) / side; }
+
 // words is the number of words that hold a number of samples from any position.
 DEVICE constexpr int words(int samples) { return (samples + 6) / 4; }
 
@@ -28,15 +31,14 @@ template <bool EDGE> struct window {
 	uint32_t mask[ROW]; // and columns
 };
 
-// count_inside is how many samples of a window are inside the picture and rim from its edges.
-DEVICE int count_inside(const plane &p, int x, int y, int rim) {
-	int across = least(x + SIDE - rim, p.width) - most(x + rim, 0);
-	return across * (least(y + SIDE - rim, p.height) - most(y + rim, 0));
+// count_inside is how many samples of a window are inside the picture.
+DEVICE int count_inside(const plane &p, int x, int y) {
+	return (least(x + SIDE, p.width) - most(x, 0)) * (least(y + SIDE, p.height) - most(y, 0));
 }
 
-// whole is the sum of a whole window of that side, rounded down.
-DEVICE int whole(uint32_t sum, int count, int side) { return (int)((uint64_t)sum * (uint32_t)(side * side) / (uint32_t)count); }
-template <bool EDGE> DEVICE int scaled(const window<EDGE> &w, uint32_t sum) { return EDGE ? whole(sum, w.count, SIDE) : (int)sum; }
+// whole is the sum of a whole window, rounded down.
+DEVICE int whole(uint32_t sum, int count) { return (int)((uint64_t)sum * (SIDE * SIDE) / (uint32_t)count); }
+template <bool EDGE> DEVICE int scaled(const window<EDGE> &w, uint32_t sum) { return EDGE ? whole(sum, w.count) : (int)sum; }
 
 // mask_of has the bits of the samples inside the picture of a word from column x on.
 DEVICE uint32_t mask_of(const plane &p, int x) {
@@ -52,7 +54,7 @@ template <bool EDGE> DEVICE window<EDGE> window_of(const plane &p, int cell, int
 	int rim = (SIDE - cell) / 2;
 	w.x = x * cell - rim, w.y = y * cell - rim, w.part = part;
 	if (EDGE) {
-		w.count = count_inside(p, w.x, w.y, 0);
+		w.count = count_inside(p, w.x, w.y);
 		w.y0 = -w.y - part * ROWS, w.y1 = w.y0 + p.height;
 		UNROLL
 		for (int k = 0; k < ROW; k++) w.mask[k] = mask_of(p, w.x + 4 * k);
@@ -72,9 +74,8 @@ template <bool EDGE> DEVICE window<EDGE> window_of(const plane &p, int cell, int
 // from_line is a word of a line's bytes, from one on.
 DEVICE uint32_t from_line(const uint32_t *line, int byte) { return byte % 4 ? funnel(line[byte / 4], line[byte / 4 + 1], 8 * (byte % 4)) : line[byte / 4]; }
 
-// differences makes the lane's parts of the sums for A x D places, the first at (x, y). With RIM,
-// only the samples so far from the window's edges count.
-template <int A, int D, int RIM = 0, bool EDGE>
+// differences makes the lane's parts of the sums for A x D places, the first at (x, y).
+template <int A, int D, bool EDGE>
 DEVICE void differences(const window<EDGE> &w, const plane &p, int x, int y, uint32_t *sums) {
 	enum { NEED = words(SIDE + A - 1), LINE = (SIDE + A - 1 + 3) / 4 };
 	// Further out all samples repeat the edge.
@@ -94,15 +95,14 @@ DEVICE void differences(const window<EDGE> &w, const plane &p, int x, int y, uin
 		UNROLL
 		for (int i = 0; i < A; i++) {
 			UNROLL
-			for (int k = RIM / 4; k < ROW - RIM / 4; k++) {
+			for (int k = 0; k < ROW; k++) {
 				uint32_t there = from_line(line, 4 * k + i);
 				if (EDGE) there &= w.mask[k];
 				UNROLL
 				for (int d = 0; d < D; d++) {
 					int row = j - d;
 					if (row < 0 || row >= ROWS) continue;
-					bool in = (!EDGE || (row >= w.y0 && row < w.y1)) && (!RIM || (first + row >= RIM && first + row < SIDE - RIM));
-					if (in) sums[d * A + i] = sad4(w.own[row][k], there, sums[d * A + i]);
+					if (!EDGE || (row >= w.y0 && row < w.y1)) sums[d * A + i] = sad4(w.own[row][k], there, sums[d * A + i]);
 				}
 			}
 		}
@@ -185,9 +185,56 @@ template <bool EDGE> DEVICE void try_between(const window<EDGE> &w, const vd_pla
 
 // The vectors of a neighbour.
 DEVICE uint8_t *vectors_of(const vd_args &args, int neighbour, int level) {
+	if (level == 0) return (uint8_t *)(args.found + neighbour * args.found_stride);
 	return (uint8_t *)(args.vectors + neighbour * args.vector_stride) + 4 * (int64_t)args.level[level].first_cell;
 }
-DEVICE uint8_t *field_of(const vd_args &args, int neighbour) { return (uint8_t *)(args.fields + neighbour * args.field_stride); }
+
+// nearest sets the vectors that were found at a level for the cell around a cell of half the side,
+// and for those beside, above or below, and at the corner; all times unit.
+DEVICE void nearest(const vd_args &args, int neighbour, int level, int x, int y, int unit, vector *v) {
+	const vd_plane &p = args.level[level];
+	const uint8_t *found = vectors_of(args, neighbour, level);
+	int across = cells(p.width, SIDE), down = cells(p.height, SIDE);
+	int px = least(x / 2, across - 1), py = least(y / 2, down - 1);
+	UNROLL
+	for (int i = 0; i < 4; i++) {
+		int cx = clamp(px + i % 2 * (2 * (x & 1) - 1), 0, across - 1), cy = clamp(py + i / 2 * (2 * (y & 1) - 1), 0, down - 1);
+		vector one = unpacked(load_u32(found + 4 * (cy * across + cx)));
+		v[i] = {unit * one.x, unit * one.y};
+	}
+}
+
+// picked is v[n], without an address, so that v stays in registers.
+template <int N> DEVICE vector picked(const vector *v, int n) {
+	vector out = v[0];
+	UNROLL
+	for (int i = 1; i < N; i++) out.x = n == i ? +v[i].x : +out.x, out.y = n == i ? +v[i].y : +out.y;
+	return out;
+}
+
+// Warp: best_of is the best of N vectors, of which v[EXPECTED] has no penalty. differ makes the
+// lane's part of the sum for a vector.
+template <int N, int EXPECTED, bool EDGE, class F> DEVICE match best_of(const window<EDGE> &w, const vector *v, int penalty, F differ) {
+	// A bit for each: tried before, without penalty.
+	uint32_t sums[8] = {}, again = ~0u << N, free = 0;
+	UNROLL
+	for (int i = 0; i < N; i++) {
+		UNROLL
+		for (int k = 0; k < i; k++) again |= (uint32_t)(v[i] == v[k]) << i;
+		free |= (uint32_t)(v[i] == v[EXPECTED]) << i;
+	}
+	NO_UNROLL
+	for (int i = 0; i < N; i++) {
+		if (again >> i & 1) continue;
+		uint32_t sum = differ(picked<N>(v, i));
+		UNROLL
+		for (int k = 0; k < N; k++) sums[k] = i == k ? +sum : +sums[k];
+	}
+	int key = least_of_eight(w, sums, [&](uint32_t sum, int i) {
+		return again >> i & 1 ? +FAR_COST : scaled(w, sum) + (free >> i & 1 ? 0 : penalty);
+	});
+	return {picked<N>(v, key % 8), key / 8};
+}
 
 // The cell of a lane. A block takes ACROSS x WARPS of them, of one neighbour, and a warp a row.
 struct cell {
@@ -197,12 +244,13 @@ struct cell {
 	int x, y, number;
 };
 DEVICE cell cell_of(const vd_plane &p, int side) {
-	int across = (p.cells_x + ACROSS - 1) / ACROSS, row = block_x() / across, rim = (SIDE - side) / 2;
+	int cells_x = cells(p.width, side), cells_y = cells(p.height, side);
+	int across = cells(cells_x, ACROSS), row = block_x() / across, rim = (SIDE - side) / 2;
 	int x0 = (block_x() - row * across) * ACROSS, y0 = row * WARPS;
 	int x = x0 + thread_x() % ACROSS, y = y0 + thread_x() / 32;
 	bool edge = x0 * side < rim || (x0 + ACROSS) * side + rim > p.width || y0 * side < rim || (y0 + WARPS) * side + rim > p.height;
-	cell c = {y >= p.cells_y, edge, x < p.cells_x, least(x, p.cells_x - 1), y, 0};
-	c.number = c.y * p.cells_x + c.x;
+	cell c = {y >= cells_y, edge, x < cells_x, least(x, cells_x - 1), y, 0};
+	c.number = c.y * cells_x + c.x;
 	return c;
 }
 DEVICE int part_of_lane() { return thread_x() % 32 / ACROSS; }

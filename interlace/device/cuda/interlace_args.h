@@ -64,9 +64,9 @@ typedef struct {
 	// stand-in is marked by there = 0.
 	uint64_t to[VI_NEIGHBOURS];
 	int32_t bottoms[VI_NEIGHBOURS], there[VI_NEIGHBOURS];
-	uint64_t vectors; // two int16 per cell of 8 x 8, in half-pels, with neighbours stride bytes apart
+	uint64_t vectors; // two int16 per cell, in half-pels, with neighbours stride bytes apart
 	int64_t stride;
-	int32_t cells_x, cells_y;
+	int32_t cell_shift, cells_x, cells_y; // a cell is 1 << cell_shift luma samples
 	uint64_t classes; // the code of each class of blocks, a byte each
 	uint64_t codes;   // VI_WEIGHTS int16 per code, in 1/4096
 

@@ -97,7 +97,7 @@ DEVICE int shifted(int a, int shift) {
 }
 DEVICE vector vector_of(const vi_args &args, int neighbour, int c, int x0, int y0) {
 	const vi_plane &p = args.plane[c];
-	int x = least(((x0 + ACROSS / 2) << p.shift_x) / 8, args.cells_x - 1), y = least(((y0 + 1) << p.shift_y) / 8, args.cells_y - 1);
+	int x = least((x0 + ACROSS / 2) << p.shift_x >> args.cell_shift, args.cells_x - 1), y = least((y0 + 1) << p.shift_y >> args.cell_shift, args.cells_y - 1);
 	uint32_t v = load_u32((const uint8_t *)(args.vectors + neighbour * args.stride) + 4 * (y * args.cells_x + x));
 	return {shifted((int16_t)v, p.shift_x), shifted((int16_t)(v >> 16), p.shift_y)};
 }
