@@ -28,11 +28,17 @@ demo: build ## filter a sample and say where the result is
 RACE = ./batch/... ./decode/... ./internal/site ./pipeline $$(go list ./live/... | grep -v /preview)
 TWICE = ./cmd/... ./gpu
 ALONE = ./internal/e2e/live
-GOTEST = go test -vet=off -timeout 30m -p $$(($$(nproc) + 1)) $(TESTFLAGS) # one more than cores, since tests also wait
+# Debug information would take a third of the time of linking.
+GOTEST = go test -vet=off -ldflags=-w -timeout 30m -p $$(nproc) $(TESTFLAGS)
 
+test test-race test-rest test-arm64: export VIDFILTER_TEST_COMPLETE = 1
 test: build setup-test ## every test, concurrent code under the race detector
-	@$(RUN) export VIDFILTER_TEST_COMPLETE=1 && $(GOTEST) -race $(RACE) && $(GOTEST) -race -short $(TWICE) && \
-	$(GOTEST) $$(go list ./... | grep -vxF "$$(go list $(RACE) $(ALONE))") && $(ARM64) && $(GOTEST) $(ALONE)
+	@$(MAKE) --no-print-directory -j2 test-race test-rest # side by side, since many tests wait
+	@$(RUN) $(GOTEST) $(ALONE)
+test-race:
+	@$(RUN) $(GOTEST) -race -short $(TWICE) && $(GOTEST) -race $(RACE) && $(ARM64)
+test-rest:
+	@$(RUN) $(GOTEST) $$(go list ./... | grep -vxF "$$(go list $(RACE) $(ALONE))")
 
 # The filters' C code, compiled for ARM64, against the Go references. qemu is slow, so only small tests run. They need no
 # libraries, so CGO_CFLAGS and CGO_LDFLAGS lack the folders of those for this machine.
@@ -40,7 +46,7 @@ ARM64 = GOARCH=arm64 CC=aarch64-linux-gnu-gcc CGO_CFLAGS=-O2 CGO_LDFLAGS=-O2 $(G
 	-short -exec 'qemu-aarch64 -L /usr/aarch64-linux-gnu' -run '$(SMALL)' ./denoise/cpu ./denoise/noise ./interlace/cpu ./kernels ./repair
 SMALL = ^TestFast$$|TestEndsOfClips|TestTinyPictures|TestForms|TestConform|TestExtremeSigmas|TestReference/(.*_(17x3|2x5|1x2)|gray_65x33)
 test-arm64: setup setup-test ## the C code of the filters, for ARM64, under qemu
-	@$(RUN) export VIDFILTER_TEST_COMPLETE=1 && $(ARM64)
+	@$(RUN) $(ARM64)
 
 SOAK ?= 1h
 test-soak: build setup-test ## an hour of live pictures, then of a batch: nothing may grow (SOAK=10m is shorter)

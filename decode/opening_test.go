@@ -80,7 +80,7 @@ func pngOf(chunks ...[]byte) []byte {
 
 func deflated(n int) string {
 	var b bytes.Buffer
-	w := zlib.NewWriter(&b)
+	w, _ := zlib.NewWriterLevel(&b, zlib.BestSpeed)
 	_, _ = w.Write(make([]byte, n))
 	w.Close()
 	return b.String()

@@ -28,36 +28,35 @@ var (
 // They keep a map of all memory, which the sandbox does not allow.
 var Sanitized = os.Getenv("VIDFILTER_SANITIZE") != ""
 
-// Main builds the program with flags of the go command and runs the tests of a package; TestMain
-// calls it. perCore tests run at a time on each core; use more than one for tests that mostly
-// wait.
-func Main(m *testing.M, perCore int, flags ...string) {
+// Main builds the program with flags of the linker and runs the tests of a package; TestMain calls
+// it. perCore tests run at a time on each core; use more than one for tests that mostly wait.
+func Main(m *testing.M, perCore int, linker ...string) {
 	flag.Parse()
 	if !slices.ContainsFunc(os.Args, func(a string) bool { return strings.HasPrefix(a, "-test.parallel") }) {
 		_ = flag.Set("test.parallel", strconv.Itoa(perCore*runtime.NumCPU()))
 	}
-	code, err := run(m, flags)
+	code, err := run(m, linker)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
 	os.Exit(code)
 }
 
-func run(m *testing.M, flags []string) (code int, err error) {
+func run(m *testing.M, linker []string) (code int, err error) {
 	if Work, err = os.MkdirTemp("", "vidfilter-e2e-"); err != nil {
 		return 1, err
 	}
 	defer os.RemoveAll(Work)
-	if Program, err = Build(flags...); err != nil {
+	if Program, err = Build(linker...); err != nil {
 		return 1, err
 	}
 	return m.Run(), nil
 }
 
-// Build returns the path of the program built with flags of the go command. Packages under test
-// share it: the executable stays in the go command's cache. VIDFILTER_PROGRAM names one that was
-// built before, for machines without Go.
-func Build(flags ...string) (string, error) {
+// Build returns the path of the program, built as users have it, with further flags of the linker.
+// Packages under test share it: the executable stays in the go command's cache. VIDFILTER_PROGRAM
+// names one that was built before, for machines without Go.
+func Build(linker ...string) (string, error) {
 	if built := os.Getenv("VIDFILTER_PROGRAM"); built != "" {
 		return filepath.Abs(built)
 	}
@@ -67,10 +66,13 @@ func Build(flags ...string) (string, error) {
 		return "", err
 	}
 	defer unlock()
+	args := []string{"run", "-exec", "echo"}
 	if Sanitized {
-		flags = append(flags, "-asan")
+		args = append(args, "-asan") // whose reports name functions
+	} else {
+		linker = append(linker, "-s", "-w")
 	}
-	args := slices.Concat([]string{"run"}, flags, []string{"-exec", "echo", "vidfilter/cmd/vidfilter"})
+	args = append(args, "-ldflags", strings.Join(linker, " "), "vidfilter/cmd/vidfilter")
 	for range 2 { // a fresh link runs from a temporary folder, and only then from the cache
 		cmd := exec.Command("go", args...)
 		var stderr strings.Builder

@@ -9,7 +9,8 @@ namespace {
 
 constexpr size_t page = 4096, stack_size = 64 * page;
 
-// The end of a fibre's stack. Below each stack is a guard page.
+// The end of a fibre's stack. Below each stack is a guard page. The ends differ in their place in
+// a page, since lines of the same place share a set of the processor's cache.
 uint8_t *stack_end(int number) {
 	static uint8_t *stacks[1024];
 	uint8_t *&stack = stacks[number];
@@ -18,14 +19,15 @@ uint8_t *stack_end(int number) {
 		if (p == MAP_FAILED || mprotect(p, page, PROT_NONE)) die("no memory for the stack of a fibre: %m");
 		stack = (uint8_t *)p;
 	}
-	return stack + stack_size;
+	return stack + stack_size - number % 16 * 256;
 }
 
 } // namespace
 
 #if defined(__x86_64__) && !defined(VF_UCONTEXT)
 
-// Saves and restores the callee-saved registers and the stack pointer.
+// Saves and restores the callee-saved registers and the stack pointer. It ends in a jump, since the
+// processor predicts a wrong target for ret after a change of stacks.
 asm(R"(
 	.text
 	.type vf_switch, @function
@@ -44,7 +46,8 @@ vf_switch:
 	pop %r12
 	pop %rbx
 	pop %rbp
-	ret
+	pop %rcx
+	jmp *%rcx
 	.size vf_switch, . - vf_switch
 )");
 extern "C" void vf_switch(void **from, void *to);

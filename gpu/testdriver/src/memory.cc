@@ -6,13 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <algorithm>
+
 #include "config.h"
 #include "inside.h"
 #include "stream.h"
 
 namespace {
 
-std::vector<Memory *> live;
+std::vector<Memory *> live; // by address
+
+std::vector<Memory *>::iterator first_above(uint64_t address) {
+	return std::upper_bound(live.begin(), live.end(), address, [](uint64_t a, const Memory *m) { return a < m->begin; });
+}
 
 constexpr uint64_t GAP = 1 << 20;
 constexpr size_t GUARD_SIZE = 4096;
@@ -27,9 +33,10 @@ uint64_t new_address(size_t size) {
 }
 
 Memory *add(Memory::Kind kind, uint64_t address, size_t size, uint8_t *host, Context &context) {
-	live.push_back(new Memory{kind, address, size, host, &context});
+	auto *m = new Memory{kind, address, size, host, &context};
+	live.insert(first_above(address), m);
 	poison(host, size);
-	return live.back();
+	return m;
 }
 
 Memory *find_start(uint64_t address, Memory::Kind kind) {
@@ -74,9 +81,10 @@ CUresult forget_host(const char *function, void *address, Memory::Kind kind) {
 void poison(uint8_t *memory, size_t size) { memset(memory, POISON, size); }
 
 Memory *find_memory(uint64_t address, size_t size) {
-	for (Memory *m : live)
-		if (address >= m->begin && address - m->begin <= m->size && m->size - (address - m->begin) >= size) return m;
-	return nullptr;
+	auto above = first_above(address);
+	if (above == live.begin()) return nullptr;
+	Memory *m = above[-1];
+	return address - m->begin <= m->size && m->size - (address - m->begin) >= size ? m : nullptr;
 }
 
 int vf_has_memory(CUdeviceptr address) {

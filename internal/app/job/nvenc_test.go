@@ -417,7 +417,7 @@ func TestChainsOnDevice(t *testing.T) {
 			if os.Getenv(testdriver.RealDevice) != "" {
 				needsNVENC(t)
 			}
-			for _, args := range rows {
+			for i, args := range rows {
 				dir := t.TempDir()
 				run := func(to, how string, more ...string) string {
 					out := filepath.Join(dir, strings.Map(func(r rune) rune { return max(r, 'a') }, how)+to)
@@ -429,7 +429,11 @@ func TestChainsOnDevice(t *testing.T) {
 				}
 				want := run(".mkv", "none", "--codec", "ffv1")
 				sameVideos(t, want, run(".mkv", "nvdec", "--codec", "ffv1"))
-				for _, how := range []string{"nvenc", "nvdec,nvenc"} {
+				hows := []string{"nvdec,nvenc"}
+				if i == 0 { // one row stands for the others, whose frames come from the CPU in the same way
+					hows = append(hows, "nvenc")
+				}
+				for _, how := range hows {
 					got := run(".mkv", how)
 					if a, b := timesOf(t, got), timesOf(t, want); !slices.Equal(a, b) {
 						t.Errorf("%s --hwaccel %s: the times are %v, not %v", args, how, a, b)

@@ -139,7 +139,7 @@ func TestStopInDamagedPart(t *testing.T) {
 	kept := 0
 	for after := 200 * time.Millisecond; kept == 0 && after < time.Minute; after *= 2 {
 		out := filepath.Join(t.TempDir(), "out.mov")
-		o := parsed(t, append(quiet, "-i", clip, "-o", out, "--device", "cpu", "-r", "1", "--preset", "slower", "--x264-params", "bframes=0:rc-lookahead=0", "--parts", "2")...)
+		o := parsed(t, append(quiet, "-i", clip, "-o", out, "--device", "cpu", "-r", "1", "--preset", "medium", "--x264-params", "bframes=0:rc-lookahead=0", "--parts", "2")...)
 		stop := make(chan struct{})
 		timer := time.AfterFunc(after, func() { close(stop) })
 		var said strings.Builder

@@ -61,7 +61,7 @@ func TestOptionsChange(t *testing.T) {
 // Outputs of another version stay, unless they are to be made again.
 func TestVersionChanges(t *testing.T) {
 	e2e.Start(t, false)
-	next, err := e2e.Build("-ldflags", "-X vidfilter/internal/cli.version=99.0")
+	next, err := e2e.Build("-X vidfilter/internal/cli.version=99.0")
 	e2e.Must(t, err)
 	in, out := folder(t, "short.mp4"), filepath.Join(t.TempDir(), "out")
 	run(t, 0, in, "-o", out)

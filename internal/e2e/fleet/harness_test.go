@@ -27,7 +27,7 @@ import (
 	"vidfilter/internal/e2e"
 )
 
-func TestMain(m *testing.M) { e2e.Main(m, 1, "-ldflags", "-X vidfilter/internal/cli.version=one") }
+func TestMain(m *testing.M) { e2e.Main(m, 1, "-X vidfilter/internal/cli.version=one") }
 
 type process struct {
 	*e2e.Process

@@ -84,7 +84,7 @@ func withoutCertificates(t *testing.T, from, to string) {
 // Workers of another version do the parts of a batch, as long as they know its protocol.
 func TestVersions(t *testing.T) {
 	e2e.Start(t, false)
-	other, err := e2e.Build("-ldflags", "-X vidfilter/internal/cli.version=two")
+	other, err := e2e.Build("-X vidfilter/internal/cli.version=two")
 	e2e.Must(t, err)
 	s := serve(t, filepath.Join(t.TempDir(), "state"), "127.0.0.1:0")
 	dir, in, out := t.TempDir(), clips(t), filepath.Join(t.TempDir(), "out")
