@@ -207,7 +207,7 @@ func TestManual(t *testing.T) {
 		t.Fatal(stderr)
 	}
 	page, err := os.ReadFile(filepath.Join(dir, "vidfilter.1"))
-	if err != nil || !strings.Contains(string(page), `\fB--radius\fP=N`) || strings.Contains(string(page), "--join") {
+	if err != nil || !strings.Contains(string(page), `\fB\-\-radius\fP=N`) || strings.Contains(string(page), "--join") {
 		t.Errorf("%v: %s", err, page)
 	}
 	for _, cmd := range allCommands() {
