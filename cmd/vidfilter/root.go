@@ -221,8 +221,8 @@ func commandNames(root *cobra.Command) (all []string) {
 	return all
 }
 
-// unknownEnvironment returns warnings about variables that look like options but are not, neither of
-// a command with these flags nor of another.
+// unknownEnvironment returns warnings about variables that look like options but are not, neither
+// of a command with these flags nor of another.
 func unknownEnvironment(env []string, own *pflag.FlagSet) []string {
 	return cli.UnknownVariables(env, own, func() []*pflag.FlagSet {
 		return []*pflag.FlagSet{liverun.NewOptions().Flags(), job.NewOptions().Flags()}

@@ -22,9 +22,9 @@ import (
 type samples [64]uint16
 
 // transform makes the DCT of own, in 8-bit levels of unit levels, and of its differences from
-// other, if there is one, scaled to the variance of one frame's noise. It does not and returns false
-// if more samples than the limits are at the ends of the range, where noise is cut off, or are the
-// black of video.
+// other, if there is one, scaled to the variance of one frame's noise. It does not and returns
+// false if more samples than the limits are at the ends of the range, where noise is cut off, or
+// are the black of video.
 func (own *samples) transform(other *samples, unit, mostClipped, mostBlack int, block, diff *block) bool {
 	return C.vn_transform((*C.uint16_t)(&own[0]), (*C.uint16_t)(unsafe.Pointer(other)), C.int(unit), C.int(mostClipped), C.int(mostBlack),
 		(*C.float)(unsafe.Pointer(block)), (*C.float)(unsafe.Pointer(diff))) != 0

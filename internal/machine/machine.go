@@ -50,8 +50,8 @@ func OwnedBy(pid int) int64 {
 }
 
 // TotalMemory returns the bytes of memory that this process and its sharers may use: the machine's,
-// the limit of a control group, their ulimit or UseMemory, whichever is least; 0 if unknown. A control
-// group's limit is its limit at the first call.
+// the limit of a control group, their ulimit or UseMemory, whichever is least; 0 if unknown. A
+// control group's limit is its limit at the first call.
 func TotalMemory() int64 { return limited(firstTotal()) }
 
 // firstTotal saves small jobs from reading files of the kernel, which are slow, again and again.
