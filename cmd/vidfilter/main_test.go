@@ -201,6 +201,7 @@ func TestCompletionScripts(t *testing.T) {
 	}
 }
 
+// TestManual: each command that is not hidden has a page, which lists its options.
 func TestManual(t *testing.T) {
 	dir := t.TempDir()
 	if code, _, stderr := try(nil, "man", dir); code != 0 {
