@@ -3,9 +3,14 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/spf13/pflag"
 )
 
+// TestUnknownVariables: warnings do not depend on the command.
 func TestUnknownVariables(t *testing.T) {
+	root := new(app).command()
+	root.InitDefaultHelpFlag()
 	for variable, want := range map[string]string{
 		"VIDFILTER_CFR=1":          "unknown VIDFILTER_CFR in the environment: did you mean VIDFILTER_CRF?",
 		"VIDFILTER_R=3":            "unknown VIDFILTER_R in the environment: did you mean VIDFILTER_RADIUS?",
@@ -24,8 +29,10 @@ func TestUnknownVariables(t *testing.T) {
 		"VIDFILTER_TESTDRIVER=x=1": "",
 		"HOME=/":                   "",
 	} {
-		if said := strings.Join(unknownEnvironment([]string{variable}), "; "); said != want {
-			t.Errorf("%s: %q, want %q", variable, said, want)
+		for _, own := range []*pflag.FlagSet{root.Flags(), new(pflag.FlagSet)} {
+			if said := strings.Join(unknownEnvironment([]string{variable}, own), "; "); said != want {
+				t.Errorf("%s: %q, want %q", variable, said, want)
+			}
 		}
 	}
 }

@@ -30,7 +30,7 @@ is the camera of the viewer. The page's address is printed on stdout.`, contract
 				a.code, err = a.runChild(c)
 				return err
 			}
-			return liverun.Run(o, cmd.Flags(), s, unknownEnvironment(s.Env))
+			return liverun.Run(o, cmd.Flags(), s, unknownEnvironment(s.Env, cmd.Flags()))
 		},
 	}, o.Flags(), func(args []string) error {
 		if len(args) > 0 && o.RTSP != "" {

@@ -201,13 +201,14 @@ func TestCompletionScripts(t *testing.T) {
 	}
 }
 
+// TestManual: each command that is not hidden has a page, which lists its options.
 func TestManual(t *testing.T) {
 	dir := t.TempDir()
 	if code, _, stderr := try(nil, "man", dir); code != 0 {
 		t.Fatal(stderr)
 	}
 	page, err := os.ReadFile(filepath.Join(dir, "vidfilter.1"))
-	if err != nil || !strings.Contains(string(page), `\fB--radius\fP=N`) || strings.Contains(string(page), "--join") {
+	if err != nil || !strings.Contains(string(page), `\fB\-\-radius\fP=N`) || strings.Contains(string(page), "--join") {
 		t.Errorf("%v: %s", err, page)
 	}
 	for _, cmd := range allCommands() {

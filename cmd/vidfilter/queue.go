@@ -20,7 +20,7 @@ func newBatchCommand(s terminal.Stdio) *cobra.Command {
   vidfilter batch jobs.yaml`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.Take(cmd.Flags(), args)
-			return batchrun.RunBatch(o, s, unknownEnvironment(s.Env))
+			return batchrun.RunBatch(o, s, unknownEnvironment(s.Env, cmd.Flags()))
 		},
 	}, o.Flags(), anyArguments)
 }

@@ -145,7 +145,7 @@ func (a *app) runJob(cmd *cobra.Command, o *job.Options, complete func() error) 
 	if err := job.CheckPipes(o, s); err != nil {
 		return u.Finish(terminal.Result{}, err), nil
 	}
-	for _, line := range unknownEnvironment(s.Env) {
+	for _, line := range unknownEnvironment(s.Env, cmd.Flags()) {
 		u.Warn(line)
 	}
 	return u.Finish(terminal.Interruptible(u, func(ctx context.Context, stop <-chan struct{}) (terminal.Result, error) {
@@ -221,9 +221,10 @@ func commandNames(root *cobra.Command) (all []string) {
 	return all
 }
 
-// unknownEnvironment returns warnings about variables that look like options but are not.
-func unknownEnvironment(env []string) []string {
-	return cli.UnknownVariables(env, func() []*pflag.FlagSet {
+// unknownEnvironment returns warnings about variables that look like options but are not, neither
+// of a command with these flags nor of another.
+func unknownEnvironment(env []string, own *pflag.FlagSet) []string {
+	return cli.UnknownVariables(env, own, func() []*pflag.FlagSet {
 		return []*pflag.FlagSet{liverun.NewOptions().Flags(), job.NewOptions().Flags()}
 	})
 }

@@ -87,7 +87,6 @@ func (p *spotPlane) put(view *plane.View, luma bool) {
 			if !b.load(p.x0+x*p.step, p.y0+y*p.step) {
 				continue
 			}
-			b.block.dct()
 			s := &p.blocks[y*p.columns+x]
 			s.n++
 			for k, v := range b.block {

@@ -1,6 +1,8 @@
 package noise
 
 // #cgo CFLAGS: -std=c11 -O3 -Wall
+// #cgo noescape vn_transform
+// #cgo nocallback vn_transform
 // #cgo noescape vn_halve
 // #cgo nocallback vn_halve
 // #cgo noescape vn_smooth
@@ -10,7 +12,23 @@ package noise
 // #include "fast.h"
 import "C"
 
-import "vidfilter/denoise/plane"
+import (
+	"unsafe"
+
+	"vidfilter/denoise/plane"
+)
+
+// samples are a block of 8x8 samples.
+type samples [64]uint16
+
+// transform makes the DCT of own, in 8-bit levels of unit levels, and of its differences from
+// other, if there is one, scaled to the variance of one frame's noise. It does not and returns
+// false if more samples than the limits are at the ends of the range, where noise is cut off, or
+// are the black of video.
+func (own *samples) transform(other *samples, unit, mostClipped, mostBlack int, block, diff *block) bool {
+	return C.vn_transform((*C.uint16_t)(&own[0]), (*C.uint16_t)(unsafe.Pointer(other)), C.int(unit), C.int(mostClipped), C.int(mostBlack),
+		(*C.float)(unsafe.Pointer(block)), (*C.float)(unsafe.Pointer(diff))) != 0
+}
 
 // halveRow writes means of 2x2 samples of two rows.
 func halveRow(out, a, b []byte) {

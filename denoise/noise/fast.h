@@ -6,6 +6,13 @@
 
 enum { VN_WINDOW = 16, VN_MOST = 20 };
 
+// vn_transform makes the 8x8 DCT of samples, orthonormal, in 8-bit levels, at [v*8+u]. A level is
+// unit levels of the samples. Given other samples, it also makes that of the differences from them,
+// scaled to the variance of one of the two. If more samples than the limits are at the ends of the
+// range, or are the black of video, it makes neither and returns 0.
+int vn_transform(const uint16_t own[64], const uint16_t *other, int unit, int most_clipped, int most_black,
+	float block[64], float diff[64]);
+
 // vn_halve writes n means of 2x2 samples of two rows.
 void vn_halve(uint8_t *out, const uint8_t *a, const uint8_t *b, int n);
 

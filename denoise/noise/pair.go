@@ -1,7 +1,7 @@
 package noise
 
 import (
-	"math"
+	"encoding/binary"
 
 	"vidfilter/denoise/plane"
 )
@@ -21,6 +21,9 @@ type brightness struct {
 	all  histogram
 	fine histogram // of the higher half of the frequencies
 }
+
+// block is an 8x8 block of coefficients, at [v*8+u].
+type block [64]float32
 
 // statistics are one plane's.
 type statistics struct {
@@ -167,88 +170,62 @@ type blocks struct {
 	block, diff block
 }
 
-// kindOf reports whether bytes are at the ends of the range, and whether they are black: by 1 and
-// 16.
-var kindOf = func() (all [256]uint) {
-	all[0], all[1], all[254], all[255], all[16] = 1, 1, 1, 1, 16
-	return all
-}()
-
-// load reads the blocks at x, y. It reports whether there is noise to be seen in them.
+// load reads and transforms the blocks at x, y. It reports whether there is noise to be seen in
+// them.
 func (b *blocks) load(x, y int) bool {
-	unit := uint16(b.cur.Unit())
-	scale := 1 / float32(unit)
-	clipped, black := 0, 0
-	for j := range 8 {
-		out := (*[8]float32)(b.block[8*j:])
-		if in, ok := b.cur.Bytes(y + j); ok {
-			kinds := uint(0)
-			for i, s := range (*[8]byte)(in[x:]) {
-				out[i] = float32(s)
-				kinds += kindOf[s]
-			}
-			clipped, black = clipped+int(kinds&15), black+int(kinds>>4)
-			continue
-		}
-		row := eight(b.cur, x, y+j)
-		for i, s := range row {
-			out[i] = float32(s) * scale
-			if s-unit-1 >= 253*unit-1 { // up to 1, or from 254 on
-				clipped++
-			}
-			if s == 16*unit {
-				black++
-			}
-		}
-	}
-	if clipped > maxClipped && !b.clipped || b.luma && black > maxBlack {
-		return false
-	}
 	b.x, b.y = x, y
-	if b.ref != nil {
-		b.subtract(clamp(x+b.v.x, 0, b.ref.Width-8), clamp(y+b.v.y, 0, b.ref.Height-8), scale)
+	clipped, black := 64, 64
+	if !b.clipped {
+		clipped = maxClipped
+	}
+	if b.luma {
+		black = maxBlack
+	}
+	unit := b.cur.Unit()
+	var own, other samples
+	own.read(b.cur, x, y)
+	if b.ref == nil {
+		return own.transform(nil, unit, clipped, black, &b.block, nil)
+	}
+	other.read(b.ref, clamp(x+b.v.x, 0, b.ref.Width-8), clamp(y+b.v.y, 0, b.ref.Height-8))
+	return own.transform(&other, unit, clipped, black, &b.block, &b.diff)
+}
+
+// read reads the samples at x, y.
+func (all *samples) read(p *plane.View, x, y int) {
+	if all.readBytes(p, x, y) {
+		return
+	}
+	for j := range 8 {
+		p.Read(all[8*j:8*j+8], x, y+j)
+	}
+}
+
+// readBytes is read for samples that are bytes side by side. It reports whether they are. All rows
+// are loaded first, for the processor to wait for their cache lines at once.
+func (all *samples) readBytes(p *plane.View, x, y int) bool {
+	var rows [8]uint64
+	for j := range rows {
+		in, ok := p.Bytes(y + j)
+		if !ok {
+			return false
+		}
+		rows[j] = binary.LittleEndian.Uint64(in[x:])
+	}
+	for j, row := range rows {
+		out := (*[8]uint16)(all[8*j:])
+		for i := range out {
+			out[i] = uint16(byte(row >> (8 * i)))
+		}
 	}
 	return true
-}
-
-// subtract makes the difference, scaled to the variance of one frame's noise.
-func (b *blocks) subtract(x, y int, scale float32) {
-	for j := range 8 {
-		in, out := (*[8]float32)(b.block[8*j:]), (*[8]float32)(b.diff[8*j:])
-		if bytes, ok := b.ref.Bytes(y + j); ok {
-			for i, s := range (*[8]byte)(bytes[x:]) {
-				out[i] = (in[i] - float32(s)) * (math.Sqrt2 / 2)
-			}
-			continue
-		}
-		row := eight(b.ref, x, y+j)
-		for i, s := range row {
-			out[i] = (in[i] - float32(s)*scale) * (math.Sqrt2 / 2)
-		}
-	}
-}
-
-// eight returns eight samples of row y, from x on.
-func eight(p *plane.View, x, y int) (row [8]uint16) {
-	if in, ok := p.Bytes(y); ok {
-		for i, s := range (*[8]byte)(in[x:]) {
-			row[i] = uint16(s)
-		}
-		return row
-	}
-	p.Read(row[:], x, y)
-	return row
 }
 
 // add adds the blocks that have been loaded to the statistics of a plane.
 func (p *Pair) add(c int, b *blocks) {
 	s := &p.planes[c]
-	b.block.dct()
-	if b.ref != nil {
-		b.diff.dct()
-		if b.middle != nil {
-			b.middle.remember(c, b)
-		}
+	if b.middle != nil {
+		b.middle.remember(c, b)
 	}
 	mean := b.block[0] / 8
 	within := b.block.highest(b.block.square())

@@ -151,8 +151,9 @@ func (m *memo) compare(pic *plane.Views, c int, v vector) {
 	}
 	p := &pic.Planes[c]
 	next := &m.after
-	next.read(p, clamp(m.x+v.x, 0, p.Width-8), clamp(m.y+v.y, 0, p.Height-8))
-	next.dct()
+	var there samples
+	there.read(p, clamp(m.x+v.x, 0, p.Width-8), clamp(m.y+v.y, 0, p.Height-8))
+	there.transform(nil, p.Unit(), 64, 64, next, nil)
 	next[0] = (m.own[0] - next[0]) * (math.Sqrt2 / 2)
 	var e1, e2, product, texture float32
 	for k := 1; k < 64; k++ {
@@ -167,18 +168,6 @@ func (m *memo) compare(pic *plane.Views, c int, v vector) {
 	}
 	m.same = e1 < 63*least || e2 < 63*least
 	m.between, m.shared, m.texture = (e1+e2)/2/63, 2*product/63, texture/63
-}
-
-// read reads 8x8 samples, in 8-bit levels.
-func (b *block) read(p *plane.View, x, y int) {
-	scale := 1 / float32(p.Unit())
-	for j := range 8 {
-		row := eight(p, x, y+j)
-		out := (*[8]float32)(b[8*j:])
-		for i, s := range row {
-			out[i] = float32(s) * scale
-		}
-	}
 }
 
 // item is a block in an order: the upper half is a value above 0 as bits, the lower the number.

@@ -118,13 +118,18 @@ var notOptions = []string{"CACHE", "DAMAGE", "KILLS", "SCREENSHOT", "SOAK", "VER
 // testPrefix begins the other variables of tests.
 const testPrefix = "TEST"
 
-// UnknownVariables returns a warning for each variable that resembles an option of sets.
-func UnknownVariables(env []string, sets func() []*pflag.FlagSet) (said []string) {
-	flags := sync.OnceValue(func() map[string]string { return environmentFlags(sets()) }) // most need no shorthand
+// UnknownVariables returns a warning for each variable that resembles an option, but is none of own
+// nor of sets, which are made only if own lacks a variable.
+func UnknownVariables(env []string, own *pflag.FlagSet, sets func() []*pflag.FlagSet) (said []string) {
+	mine := sync.OnceValue(func() map[string]string { return environmentFlags([]*pflag.FlagSet{own}) })
+	flags := sync.OnceValue(func() map[string]string { return environmentFlags(sets()) })
 	for _, e := range env {
 		name, value, _ := strings.Cut(e, "=")
 		option, ours := strings.CutPrefix(name, EnvPrefix)
-		if !ours || value == "" || strings.HasPrefix(option, testPrefix) || slices.Contains(notOptions, option) || flags()[name] != "" {
+		if !ours || value == "" || strings.HasPrefix(option, testPrefix) || slices.Contains(notOptions, option) {
+			continue
+		}
+		if mine()[name] != "" || flags()[name] != "" {
 			continue
 		}
 		what := "it has no effect"
@@ -141,7 +146,9 @@ func environmentFlags(sets []*pflag.FlagSet) map[string]string {
 	all := map[string]string{}
 	for _, fs := range sets {
 		fs.VisitAll(func(f *pflag.Flag) {
-			all[variableOf(f)] = cmp.Or(f.Shorthand, "-")
+			if GroupOf(f) != "" { // as in ApplyEnvironment
+				all[variableOf(f)] = cmp.Or(f.Shorthand, "-")
+			}
 		})
 	}
 	return all

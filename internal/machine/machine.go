@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -31,7 +32,9 @@ func init() { Share(1) }
 // cores that it may use. Go itself reads the quota of one control group only, and rounds 1 core up
 // to 2.
 func Share(n int) {
-	sharers.Store(int64(n))
+	if sharers.Swap(int64(n)) == int64(n) {
+		return
+	}
 	if most := cores(files, int64(n)); most > 0 && most < int64(runtime.GOMAXPROCS(0)) {
 		runtime.GOMAXPROCS(int(most))
 	}
@@ -47,14 +50,18 @@ func OwnedBy(pid int) int64 {
 }
 
 // TotalMemory returns the bytes of memory that this process and its sharers may use: the machine's,
-// the limit of a control group, their ulimit or UseMemory, whichever is least; 0 if unknown.
-func TotalMemory() int64 {
-	total, _ := limited(false)
-	return total
-}
+// the limit of a control group, their ulimit or UseMemory, whichever is least; 0 if unknown. A
+// control group's limit is its limit at the first call.
+func TotalMemory() int64 { return limited(firstTotal()) }
 
-func limited(askFree bool) (total, free int64) {
-	total, free = memory(files, askFree)
+// firstTotal saves small jobs from reading files of the kernel, which are slow, again and again.
+var firstTotal = sync.OnceValue(func() int64 {
+	total, _ := memory(files, false)
+	return total
+})
+
+// limited lowers a number of bytes to UseMemory and to the ulimit.
+func limited(total int64) int64 {
 	total = least(total, most.Load())
 	for _, which := range []int{syscall.RLIMIT_AS, syscall.RLIMIT_DATA} {
 		var now syscall.Rlimit
@@ -62,7 +69,7 @@ func limited(askFree bool) (total, free int64) {
 			total = least(total, int64(now.Cur))
 		}
 	}
-	return total, free
+	return total
 }
 
 // OwnMemory returns this process's share of TotalMemory.
@@ -71,8 +78,8 @@ func OwnMemory() int64 { return TotalMemory() / sharers.Load() }
 // FreeMemory returns the bytes of memory that this process can still get, at most OwnMemory; 0 if
 // unknown.
 func FreeMemory() int64 {
-	total, free := limited(true)
-	return least(free, total/sharers.Load())
+	total, free := memory(files, true)
+	return least(free, limited(total)/sharers.Load())
 }
 
 // FreeThreads returns how many threads this process may still start by the limits of its control

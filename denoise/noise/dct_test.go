@@ -1,9 +1,46 @@
 package noise
 
-import "math"
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
 
-// block is an 8x8 block of samples or of coefficients, at [v*8+u].
-type block [64]float32
+// TestTransform: the coefficients are the same bits as the plain DCT's at every depth, and blocks
+// that are cut off or black are refused.
+func TestTransform(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, unit := range []int{1, 2, 4, 16, 256} {
+		ends := []int{0, unit, 254 * unit, 256*unit - 1}
+		inner := []int{unit + 1, 254*unit - 1, 16*unit - 1, 16*unit + 1}
+		for n := range 65 {
+			var own, other samples
+			var in, rest, block, diff block
+			for i := range own {
+				own[i], other[i] = uint16(inner[r.IntN(4)]), uint16(r.IntN(256*unit))
+			}
+			set := own
+			for _, i := range r.Perm(64)[:n] {
+				own[i], set[i] = uint16(ends[r.IntN(4)]), uint16(16*unit)
+			}
+			for i := range own {
+				in[i] = float32(own[i]) / float32(unit)
+				rest[i] = (in[i] - float32(other[i])/float32(unit)) * (math.Sqrt2 / 2)
+			}
+			in.dct()
+			rest.dct()
+			if !own.transform(&other, unit, n, 0, &block, &diff) || block != in || diff != rest {
+				t.Fatalf("unit %d, %d samples at the ends:\n%v\n%v instead of\n%v\n%v", unit, n, block, diff, in, rest)
+			}
+			if !set.transform(nil, unit, 0, n, &block, nil) {
+				t.Errorf("unit %d: %d black samples are too many", unit, n)
+			}
+			if n > 0 && (own.transform(nil, unit, n-1, 64, &block, nil) || set.transform(nil, unit, 64, n-1, &block, nil)) {
+				t.Errorf("unit %d: %d samples are not too many", unit, n)
+			}
+		}
+	}
+}
 
 // Of an orthonormal DCT of eight samples: half the cosines of k*pi/16.
 var (
@@ -16,7 +53,7 @@ var (
 	cos7 = float32(math.Cos(7*math.Pi/16) / 2)
 )
 
-// dct transforms a block in place: DCT-II, orthonormal.
+// dct transforms a block in place, as vn_transform does: DCT-II, orthonormal.
 func (b *block) dct() {
 	for i := 0; i < 64; i += 8 {
 		r := (*[8]float32)(b[i:])
