@@ -33,26 +33,25 @@ func TestLights(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			rng := rand.New(rand.NewPCG(1, 2))
 			l := Lights{Black: 16}
-			var before []byte
 			flickered := 0.0
 			var means []float64
 			for n := range 40 {
 				done := make(chan struct{})
 				close(done)
 				cut := n == 0 || n == 30
-				r := &Reading{pair: &Pair{cut: cut}, done: done, thumb: make([]byte, w*h), before: before}
+				r := &Reading{pair: &Pair{cut: cut}, done: done, thumb: level{w, h, make([]byte, w*h)}}
 				by, sum := rng.NormFloat64(), 0.0
-				for i := range r.thumb {
+				for i := range r.thumb.pix {
 					v := float64(30 + (i*37)%90)
 					if n >= 30 {
 						v += 60 // another scene
 					}
 					v *= c.light(n, i%w, by)
-					r.thumb[i] = byte(16.5 + v)
-					sum += float64(r.thumb[i]) - 16
+					r.thumb.pix[i] = byte(16.5 + v)
+					sum += float64(r.thumb.pix[i]) - 16
 				}
 				f := l.Flicker(r)
-				if before = r.thumb; n >= 30 && n < 30+fewestLit && f.Gain != 1 || n < fewestLit && f.Gain != 1 {
+				if n >= 30 && n < 30+fewestLit && f.Gain != 1 || n < fewestLit && f.Gain != 1 {
 					t.Errorf("frame %d of a new scene has gain %.3f", n, f.Gain)
 				}
 				flickered = max(flickered, f.Part)
