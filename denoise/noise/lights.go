@@ -28,8 +28,8 @@ const (
 
 	// The rest of the differences between frames that are made equally bright. Where that is
 	// little, there is almost no motion.
-	fullGain, leastGain = 0.85, 0.92
-	still, moving       = 0.72, 0.80
+	fullGain, leastGain = 0.93, 1
+	still, moving       = 0.82, 0.90
 
 	mostGain = 1.5
 )
@@ -45,10 +45,6 @@ type Flicker struct {
 type light struct {
 	thumb level
 	mean  float64
-
-	// Sums over the thumb of the differences from the frame before: as they are, and equally
-	// bright. Both are 0 until they are needed.
-	changed, left float64
 }
 
 // Flicker returns the flicker of the next frame.
@@ -64,9 +60,12 @@ func (l *Lights) Flicker(r *Reading) Flicker {
 	}
 	own := l.of(r)
 	want, mean := l.mean(append(l.scene, own))
-	gain := min(max(mean/own.mean, 1/mostGain), mostGain)
-	s := l.fit(own.thumb, want)
-	return Flicker{mix(1, gain, part), s.times(part), part * mix(0.4, 1, stands)}
+	gain := min(max(math.Pow(mean/own.mean, part), 1/mostGain), mostGain)
+	shade := Shade{Gains: [terms]float64{gain}}
+	if stands > 0 { // else the fit would follow the motion
+		shade = l.fit(own.thumb, want).mix(1, part).mix(gain, stands)
+	}
+	return Flicker{gain, &shade, part * mix(0.4, 1, stands)}
 }
 
 // take adds the last frame to its scene.
@@ -107,18 +106,16 @@ func (l *Lights) mean(all []*light) (thumb []float64, mean float64) {
 	return thumb, mean
 }
 
-// compare sets the differences of a frame from the one before.
-func (l *Lights) compare(e, before *light) {
-	if e.changed > 0 {
-		return
+// differences sums up over a thumb how a frame differs from the one before, as they are and equally
+// bright.
+func (l *Lights) differences(before, e *light) (changed, left float64) {
+	by := e.mean / before.mean
+	for i, v := range e.thumb.pix {
+		was, is := float64(before.thumb.pix[i])-l.Black, float64(v)-l.Black
+		changed += math.Abs(is - was)
+		left += math.Abs(is - float64(by*was))
 	}
-	want, _ := l.mean([]*light{before})
-	s := l.fit(e.thumb, want)
-	for i, rest := range s.rest(l.equations(e.thumb), want) {
-		e.left += rest
-		e.changed += math.Abs(float64(e.thumb.pix[i]) - l.Black - want[i])
-	}
-	e.changed = max(e.changed, least)
+	return changed, left
 }
 
 // flicker returns how far the scene flickers as a whole, and how far it stands still, from 0 to 1.
@@ -140,10 +137,11 @@ func (l *Lights) flicker() (part, stands float64) {
 	}
 	var changed, left float64
 	for i, e := range l.scene[1:] {
-		l.compare(e, l.scene[i])
-		changed, left = changed+e.changed, left+e.left
+		c, r := l.differences(l.scene[i], e)
+		changed, left = changed+c, left+r
 	}
-	return part * (1 - ramp(left/changed, fullGain, leastGain)), 1 - ramp(left/changed, still, moving)
+	left /= max(changed, least)
+	return part * (1 - ramp(left, fullGain, leastGain)), 1 - ramp(left, still, moving)
 }
 
 // median sorts the values.

@@ -52,14 +52,14 @@ func (r *Row) At(x float64) float64 {
 	return min(max(gain, 1/mostGain), mostGain)
 }
 
-// times returns a part of the change, from 0 to 1.
-func (s Shade) times(part float64) *Shade {
+// mix returns a part of the change, from 0 to 1, and for the rest a gain alike everywhere.
+func (s Shade) mix(gain, part float64) Shade {
 	s.Offset *= part
 	for k := range s.Gains {
 		s.Gains[k] *= part
 	}
-	s.Gains[0] += 1 - part
-	return &s
+	s.Gains[0] += gain * (1 - part)
+	return s
 }
 
 // equation is a sample of a thumb, above black, times each term of a gain. The last factor is the
