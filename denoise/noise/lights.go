@@ -31,13 +31,17 @@ const (
 	fullGain, leastGain = 0.93, 1
 	still, moving       = 0.82, 0.90
 
+	// The part of that rest that remains at equal brightness at each place. Flicker that is alike
+	// everywhere leaves nearly all.
+	fullPlaces, noPlaces = 0.77, 0.84
+
 	mostGain = 1.5
 )
 
 // Flicker is how the brightness of a frame differs from its scene.
 type Flicker struct {
 	Gain  float64 // gives the frame the mean brightness of those before it; 1 without flicker
-	Shade *Shade  // does so at each place; nil without flicker
+	Shade *Shade  // gives it their brightness at each place; nil without flicker
 	Part  float64 // how far neighbours in place are to be trusted more than usual, 0 to 1
 }
 
@@ -45,6 +49,10 @@ type Flicker struct {
 type light struct {
 	thumb level
 	mean  float64
+
+	// The differences from the frame before that remain at equal brightness at each place, as a
+	// part of those at equal mean brightness; 0 until it is needed.
+	rest float64
 }
 
 // Flicker returns the flicker of the next frame.
@@ -61,11 +69,11 @@ func (l *Lights) Flicker(r *Reading) Flicker {
 	own := l.of(r)
 	want, mean := l.mean(append(l.scene, own))
 	gain := min(max(math.Pow(mean/own.mean, part), 1/mostGain), mostGain)
-	shade := Shade{Gains: [terms]float64{gain}}
-	if stands > 0 { // else the fit would follow the motion
+	shade, trust := Shade{Gains: [terms]float64{gain}}, part*mix(0.4, 1, stands)
+	if stands *= l.byPlace(stands); stands > 0 { // else the fit would follow the motion
 		shade = l.fit(own.thumb, want).mix(1, part).mix(gain, stands)
 	}
-	return Flicker{gain, &shade, part * mix(0.4, 1, stands)}
+	return Flicker{gain, &shade, trust}
 }
 
 // take adds the last frame to its scene.
@@ -116,6 +124,27 @@ func (l *Lights) differences(before, e *light) (changed, left float64) {
 		left += math.Abs(is - float64(by*was))
 	}
 	return changed, left
+}
+
+// byPlace returns how far a scene that stands still flickers by place, from 0 to 1.
+func (l *Lights) byPlace(stands float64) float64 {
+	if stands == 0 {
+		return 0
+	}
+	var all []float64
+	for i, e := range l.scene[1:] {
+		if before := l.scene[i]; e.rest == 0 {
+			want, _ := l.mean([]*light{before})
+			s := l.fit(e.thumb, want)
+			for _, r := range s.rest(l.equations(e.thumb), want) {
+				e.rest += r
+			}
+			_, left := l.differences(before, e)
+			e.rest = max(e.rest, least) * e.mean / before.mean / max(left, least)
+		}
+		all = append(all, e.rest)
+	}
+	return 1 - ramp(median(all), fullPlaces, noPlaces)
 }
 
 // flicker returns how far the scene flickers as a whole, and how far it stands still, from 0 to 1.

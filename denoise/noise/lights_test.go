@@ -70,3 +70,43 @@ func TestLights(t *testing.T) {
 		})
 	}
 }
+
+// Still film that flickers by place gets one brightness everywhere. A moving scene with the same
+// flicker gets one gain.
+func TestShade(t *testing.T) {
+	const w, h, last = 40, 30, 20
+	for _, moves := range []bool{false, true} {
+		rng := rand.New(rand.NewPCG(3, 4))
+		l := Lights{Black: 16}
+		var left [2]float64 // by one gain, by place
+		for n := range last + 1 {
+			done := make(chan struct{})
+			close(done)
+			r := &Reading{pair: &Pair{cut: n == 0}, done: done, thumb: level{w, h, make([]byte, w*h)}}
+			gain, across, offset := 1+0.04*rng.NormFloat64(), 0.05*rng.NormFloat64(), rng.NormFloat64()
+			picture := func(i int) float64 {
+				if moves {
+					i += 7 * n
+				}
+				return float64(60 + (i*37)%90)
+			}
+			for i := range r.thumb.pix {
+				r.thumb.pix[i] = byte(16.5 + offset + picture(i)*(gain+across*Place(i%w, w)))
+			}
+			f := l.Flicker(r)
+			if n < last/2 || f.Shade == nil {
+				continue
+			}
+			for i, v := range r.thumb.pix {
+				row := f.Shade.Row(Place(i/w, h))
+				is := (float64(v)-16)*row.At(Place(i%w, w)) + f.Shade.Offset
+				left[0] += math.Abs((float64(v)-16)*f.Gain - picture(i))
+				left[1] += math.Abs(is - picture(i))
+			}
+		}
+		t.Logf("moves %v: by one gain %.0f, by place %.0f", moves, left[0], left[1])
+		if moves && left[0] != left[1] || !moves && left[1] > left[0]/2 {
+			t.Errorf("moves %v: %.0f left, by one gain %.0f", moves, left[1], left[0])
+		}
+	}
+}
