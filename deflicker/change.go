@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"vidfilter/internal/linear"
 )
 
 const (
@@ -276,7 +278,7 @@ func fit(blocks []block) *change {
 	}
 	c.gain = weightedMedian(rest, blocks)
 	var spread float64
-	var x [terms]float64
+	x := make([]float64, terms)
 	for round := range 12 {
 		for i, b := range blocks {
 			rest[i] = b.ratio/c.gain - 1
@@ -293,11 +295,14 @@ func fit(blocks []block) *change {
 		if round == 0 {
 			limit += areaSize
 		}
-		var m [terms][terms + 1]float64
-		for i := 1; i < terms; i++ {
-			m[i][i] = 1 / (areaSize * areaSize)
-			if i > areas*areas {
+		m, right := make([][]float64, terms), make([]float64, terms)
+		for i := range m {
+			m[i] = make([]float64, terms)
+			switch {
+			case i > areas*areas:
 				m[i][i] = 1 / (toneSize * toneSize)
+			case i > 0:
+				m[i][i] = 1 / (areaSize * areaSize)
 			}
 		}
 		var sum, squares float64
@@ -313,13 +318,13 @@ func fit(blocks []block) *change {
 				for _, r := range shares[i] {
 					m[s.term][r.term] += k * s.w * r.w / 4
 				}
-				m[s.term][terms] += k * s.w * (b.ratio/c.gain - 1) / 4
+				right[s.term] += k * s.w * (b.ratio/c.gain - 1) / 4
 			}
 		}
 		if sum == 0 {
 			return c
 		}
-		x = solve(m)
+		x = linear.Solve(m, right)
 		for i := range x {
 			x[i] = min(max(x[i], -0.2), 0.2)
 		}
@@ -348,24 +353,4 @@ func weightedMedian(values []float64, blocks []block) float64 {
 		}
 	}
 	return all[len(all)-1].v
-}
-
-// solve solves a positive definite system. The last column of m is the right-hand side.
-func solve(m [terms][terms + 1]float64) (x [terms]float64) {
-	for i := range m {
-		for j := i + 1; j < terms; j++ {
-			f := m[j][i] / m[i][i]
-			for k := i; k <= terms; k++ {
-				m[j][k] -= f * m[i][k]
-			}
-		}
-	}
-	for i := terms - 1; i >= 0; i-- {
-		x[i] = m[i][terms]
-		for j := i + 1; j < terms; j++ {
-			x[i] -= m[i][j] * x[j]
-		}
-		x[i] /= m[i][i]
-	}
-	return x
 }

@@ -260,8 +260,8 @@ func (f *Filter) steady(e *entry) {
 	if f.lights == nil {
 		f.lights = &noise.Lights{Black: blackOf(e.yuv.Format)}
 	}
-	if e.flicker = f.lights.Flicker(e.reading); e.flicker.Gain != 1 {
-		e.steadied = steadied(e.yuv, e.flicker.Gain)
+	if e.flicker = f.lights.Flicker(e.reading); e.flicker.Shade != nil {
+		e.steadied = steadied(e.yuv, e.flicker.Shade)
 		if f.steadies != nil {
 			f.steadies()
 		}
@@ -354,7 +354,7 @@ func (r *result) complete() *pipeline.Frame {
 	out := r.out
 	if e := r.of; r.planes != nil {
 		if e.steadied != nil {
-			unsteadied(r.planes, e.yuv, e.flicker.Gain)
+			unsteadied(r.planes, e.yuv, e.flicker.Shade)
 		}
 		if e.yuv != e.frame {
 			addToRGB(out, e.frame, r.planes)

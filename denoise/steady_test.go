@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"vidfilter/denoise/noise"
 	"vidfilter/denoise/plane"
 	"vidfilter/kernels/kerneltest"
 	"vidfilter/pipeline"
@@ -19,8 +20,11 @@ func TestSteadied(t *testing.T) {
 			in := kerneltest.Frame(pipeline.Format{Layout: layout, Width: 34, Height: 18, FullRange: full})
 			unit := 1 << (layout.Info().Depth - 8)
 			scene.EachSample(in, func(p, x, y int) uint16 { return uint16((40 + 3*x + 2*y + 9*p) * unit) })
-			for _, gain := range []float64{0.8, 1.37} {
-				bright := steadied(in, gain)
+			for _, shade := range []noise.Shade{
+				{Gains: [10]float64{0.8}},
+				{Gains: [10]float64{1.2, 0.1, 0, 0, -0.15, 0, 0, 0.1}, Offset: 4},
+			} {
+				bright := steadied(in, &shade)
 				for _, change := range []int{0, 3} {
 					result := emptyPlanes(bright, changeDepth)
 					eachComponent(bright, result, func(_ int, from, to plane.Component) {
@@ -32,18 +36,20 @@ func TestSteadied(t *testing.T) {
 							to.Write(row, y)
 						})
 					})
-					unsteadied(result, in, gain)
+					unsteadied(result, in, &shade)
 					out := emptyPlanes(in, layout.Info().Depth)
 					addToPlanes(out, result)
 					eachComponent(in, out, func(i int, from, to plane.Component) {
 						was, is := make([]uint16, from.Width), make([]uint16, from.Width)
 						for y := range from.Height {
+							gains := shade.Row(noise.Place(y, from.Height))
 							from.Read(was, 0, y)
 							to.Read(is, 0, y)
 							for x := range was {
+								gain := gains.At(noise.Place(x, from.Width))
 								want, got := float64(change)/gain, float64(int(is[x])-int(was[x]))/float64(unit)
 								if change == 0 && got != 0 || math.Abs(got-want) > 2 {
-									t.Fatalf("%v, gain %g, component %d: %d became %d, and not %.1f more", layout, gain, i, was[x], is[x], want)
+									t.Fatalf("%v, gain %.2f, component %d: %d became %d, and not %.1f more", layout, gain, i, was[x], is[x], want)
 								}
 							}
 						}

@@ -1,5 +1,7 @@
 package grain
 
+import "vidfilter/internal/linear"
+
 const (
 	lag   = 3       // of neighbours, in rows and columns
 	reach = 2 * lag // columns between two of them
@@ -96,7 +98,7 @@ func (c *coupled) add(chroma, luma *[halfSide][halfSide]float32) {
 // of the variance.
 func (l *lags) weights() (w []float64, left float64) {
 	m, right := l.equations()
-	w = solve(m, right)
+	w = linear.Solve(m, right)
 	left = l.at(0, 0)
 	for i := range w {
 		left -= w[i] * right[i]
@@ -130,37 +132,10 @@ func (c *coupled) weights() (w []float64, left float64) {
 	}
 	last[taps] = c.luma.sum / max(c.luma.n, 1) * (1 + 1e-3)
 	m, right = append(m, last), append(right, c.shared[taps].sum/max(c.shared[taps].n, 1))
-	w = solve(m, right)
+	w = linear.Solve(m, right)
 	left = c.own.at(0, 0)
 	for i := range w {
 		left -= w[i] * right[i]
 	}
 	return w, left
-}
-
-// solve solves a positive definite system by Gauss's elimination, in place. A row without a pivot
-// gets 0.
-func solve(m [][]float64, right []float64) []float64 {
-	right = append([]float64(nil), right...)
-	n := len(m)
-	for i := range n {
-		if m[i][i] <= 1e-12 {
-			clear(m[i])
-			m[i][i], right[i] = 1, 0
-		}
-		for j := i + 1; j < n; j++ {
-			f := m[j][i] / m[i][i]
-			for k := i; k < n; k++ {
-				m[j][k] -= f * m[i][k]
-			}
-			right[j] -= f * right[i]
-		}
-	}
-	for i := n - 1; i >= 0; i-- {
-		for k := i + 1; k < n; k++ {
-			right[i] -= m[i][k] * right[k]
-		}
-		right[i] /= m[i][i]
-	}
-	return right
 }

@@ -40,11 +40,11 @@ func NewFrame(pic plane.Views) *Frame {
 }
 
 // thumb returns the smallest of the levels, if there is one.
-func (f *Frame) thumb() []byte {
+func (f *Frame) thumb() level {
 	if len(f.levels) == 0 {
-		return nil
+		return level{}
 	}
-	return f.levels[len(f.levels)-1].pix
+	return f.levels[len(f.levels)-1]
 }
 
 // halved returns means of 2x2 samples, in 8 bits. pair returns rows 2y and 2y+1. The new rows are

@@ -11,7 +11,7 @@ import (
 type Lights struct {
 	Black float64 // the level of black
 
-	scene []light // of frames of the scene, the latest at most
+	scene []*light // of frames of the scene, the latest at most
 	last  *Reading
 }
 
@@ -31,24 +31,31 @@ const (
 	fullGain, leastGain = 0.93, 1
 	still, moving       = 0.82, 0.90
 
+	// The part of that rest that remains at equal brightness at each place. Flicker that is alike
+	// everywhere leaves nearly all.
+	fullPlaces, noPlaces = 0.77, 0.84
+
 	mostGain = 1.5
 )
 
 // Flicker is how the brightness of a frame differs from its scene.
 type Flicker struct {
-	Gain float64 // gives the frame the brightness of those before it, by the distance from black
-	Part float64 // how far neighbours in place are to be trusted more than usual, 0 to 1
+	Gain  float64 // gives the frame the mean brightness of those before it; 1 without flicker
+	Shade *Shade  // gives it their brightness at each place; nil without flicker
+	Part  float64 // how far neighbours in place are to be trusted more than usual, 0 to 1
 }
 
 // light is the brightness of a frame, above 0.
 type light struct {
-	mean float64
+	thumb level
+	mean  float64
 
-	// Sums over a thumb of the differences from the frame before: as they are, and equally bright.
-	changed, aligned float64
+	// The differences from the frame before that remain at equal brightness at each place, as a
+	// part of those at equal mean brightness; 0 until it is needed.
+	rest float64
 }
 
-// Flicker returns the flicker of the next frame. The gain is 1 if its scene does not flicker.
+// Flicker returns the flicker of the next frame.
 func (l *Lights) Flicker(r *Reading) Flicker {
 	l.take()
 	l.last = r
@@ -59,13 +66,14 @@ func (l *Lights) Flicker(r *Reading) Flicker {
 	if part == 0 || r.pair.cut {
 		return Flicker{Gain: 1}
 	}
-	own := l.of(r).mean
-	sum := own
-	for _, e := range l.scene {
-		sum += e.mean
+	own := l.of(r)
+	want, mean := l.mean(append(l.scene, own))
+	gain := min(max(math.Pow(mean/own.mean, part), 1/mostGain), mostGain)
+	shade, trust := Shade{Gains: [terms]float64{gain}}, part*mix(0.4, 1, stands)
+	if stands *= l.byPlace(stands); stands > 0 { // else the fit would follow the motion
+		shade = l.fit(own.thumb, want).mix(1, part).mix(gain, stands)
 	}
-	gain := math.Pow(sum/float64(len(l.scene)+1)/own, part)
-	return Flicker{min(max(gain, 1/mostGain), mostGain), part * mix(0.4, 1, stands)}
+	return Flicker{gain, &shade, trust}
 }
 
 // take adds the last frame to its scene.
@@ -85,26 +93,58 @@ func (l *Lights) take() {
 }
 
 // of returns the light of a frame.
-func (l *Lights) of(r *Reading) light {
-	own := light{mean: l.mean(r.thumb)}
-	if len(r.before) != len(r.thumb) {
-		return own
-	}
-	by := own.mean / l.mean(r.before)
-	for i, v := range r.thumb {
-		was, is := float64(r.before[i])-l.Black, float64(v)-l.Black
-		own.changed += math.Abs(is - was)
-		own.aligned += math.Abs(is - float64(by*was))
-	}
-	return own
-}
-
-func (l *Lights) mean(thumb []byte) float64 {
+func (l *Lights) of(r *Reading) *light {
 	sum := 0
-	for _, v := range thumb {
+	for _, v := range r.thumb.pix {
 		sum += int(v)
 	}
-	return max(float64(sum)/float64(max(len(thumb), 1))-l.Black, 1)
+	return &light{thumb: r.thumb, mean: max(float64(sum)/float64(max(len(r.thumb.pix), 1))-l.Black, 1)}
+}
+
+// mean returns the mean of the thumbs of frames, above black, and its own mean.
+func (l *Lights) mean(all []*light) (thumb []float64, mean float64) {
+	thumb = make([]float64, len(all[0].thumb.pix))
+	n := float64(len(all))
+	for _, e := range all {
+		mean += e.mean / n
+		for i, v := range e.thumb.pix {
+			thumb[i] += (float64(v) - l.Black) / n
+		}
+	}
+	return thumb, mean
+}
+
+// differences sums up over a thumb how a frame differs from the one before, as they are and equally
+// bright.
+func (l *Lights) differences(before, e *light) (changed, left float64) {
+	by := e.mean / before.mean
+	for i, v := range e.thumb.pix {
+		was, is := float64(before.thumb.pix[i])-l.Black, float64(v)-l.Black
+		changed += math.Abs(is - was)
+		left += math.Abs(is - float64(by*was))
+	}
+	return changed, left
+}
+
+// byPlace returns how far a scene that stands still flickers by place, from 0 to 1.
+func (l *Lights) byPlace(stands float64) float64 {
+	if stands == 0 {
+		return 0
+	}
+	var all []float64
+	for i, e := range l.scene[1:] {
+		if before := l.scene[i]; e.rest == 0 {
+			want, _ := l.mean([]*light{before})
+			s := l.fit(e.thumb, want)
+			for _, r := range s.rest(l.equations(e.thumb), want) {
+				e.rest += r
+			}
+			_, left := l.differences(before, e)
+			e.rest = max(e.rest, least) * e.mean / before.mean / max(left, least)
+		}
+		all = append(all, e.rest)
+	}
+	return 1 - ramp(median(all), fullPlaces, noPlaces)
 }
 
 // flicker returns how far the scene flickers as a whole, and how far it stands still, from 0 to 1.
@@ -113,20 +153,24 @@ func (l *Lights) flicker() (part, stands float64) {
 		return 0, 0
 	}
 	var means, bends []float64
-	var changed, aligned float64
 	for i, e := range l.scene {
 		means = append(means, e.mean)
-		if i > 0 {
-			changed, aligned = changed+e.changed, aligned+e.aligned
-		}
 		if i > 1 {
 			bends = append(bends, math.Abs(l.scene[i-2].mean-2*l.scene[i-1].mean+e.mean))
 		}
 	}
 	const deviation = 1.48 / 2.45 // of a median, and of a difference of differences
-	bend, left := deviation*median(bends)/median(means), aligned/max(changed, least)
-	part = ramp(bend, leastFlicker, fullFlicker) * (1 - ramp(left, fullGain, leastGain))
-	return part, 1 - ramp(left, still, moving)
+	part = ramp(deviation*median(bends)/median(means), leastFlicker, fullFlicker)
+	if part == 0 {
+		return 0, 0
+	}
+	var changed, left float64
+	for i, e := range l.scene[1:] {
+		c, r := l.differences(l.scene[i], e)
+		changed, left = changed+c, left+r
+	}
+	left /= max(changed, least)
+	return part * (1 - ramp(left, fullGain, leastGain)), 1 - ramp(left, still, moving)
 }
 
 // median sorts the values.

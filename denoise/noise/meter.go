@@ -18,7 +18,7 @@ type Reading struct {
 	small  coarsePairs
 	done   chan struct{} // the triple is there
 
-	thumb, before []byte // of this frame's luma and of the last one's, for [Lights]
+	thumb level // of luma, for [Lights]
 }
 
 // Read begins to measure a picture. Before is the reading of the picture before it, which is read
@@ -34,7 +34,6 @@ func Read(before *Reading, pic plane.Views) *Reading {
 		if before != nil {
 			<-before.ready
 			last, before.frame = before.frame, nil
-			r.before = last.thumb()
 		}
 		r.thumb = f.thumb()
 		pair, s, m := newPair(last, f)
