@@ -150,8 +150,8 @@ func checkLeft(t *testing.T, what string, got, source *pipeline.Frame, s denoise
 }
 
 // checkFrame compares frames to a precision of bits. RGB adds up three differences. It reports
-// whether some patches differ as if they had other vectors: where two cost nearly the same, the last
-// bit of the pilot decides.
+// whether some patches differ as if they had other vectors: where two cost nearly the same, the
+// last bit of the pilot decides.
 func checkFrame(t *testing.T, what string, got, want *pipeline.Frame, bits int) (otherVectors bool) {
 	t.Helper()
 	info := want.Layout.Info()

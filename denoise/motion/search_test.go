@@ -156,8 +156,8 @@ func TestRefine(t *testing.T) {
 	}
 }
 
-// TestRefineNeighbours: where an object ends inside a cell, the smaller cells beyond its end take the
-// vector of the cell beside.
+// TestRefineNeighbours: where an object ends inside a cell, the smaller cells beyond its end take
+// the vector of the cell beside.
 func TestRefineNeighbours(t *testing.T) {
 	const end = width/2 + RefinedCell
 	left, right := denoisetest.Texture(3), denoisetest.Texture(4)

@@ -1,6 +1,6 @@
-// The vectors of smaller cells, from the pilot's luma: the best of those of the nearest three cells,
-// then half a pel about. For frames further away it starts from the vector of the nearest one that
-// was searched in that direction, as if all went on as it does up to there.
+// The vectors of smaller cells, from the pilot's luma: the best of the nearest three, then half a
+// pel about. For frames further away it starts from the vector of the nearest one that was searched
+// in that direction, as if all went on as it does up to there.
 //
 // A cell is compared at up to 3 places, and at 8, with three times 17 x 17 samples.
 #include "search.h"
