@@ -178,7 +178,7 @@ func TestOwnIDs(t *testing.T) {
 // Abandoned jobs, and jobs that ended long ago, are removed with their files.
 func TestExpiry(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, ServeOptions{Keep: 300 * time.Millisecond})
+	f := newFleet(t, ServeOptions{Keep: 2 * time.Second})
 	owner := f.client("owner", pki.Submitter)
 	ctx := t.Context()
 	for _, id := range []string{"left", "kept"} {
