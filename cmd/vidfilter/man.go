@@ -56,7 +56,7 @@ func listedBelow(cmd *cobra.Command) (all []*cobra.Command) {
 func manual(cmd *cobra.Command) string {
 	var b strings.Builder
 	name := pageOf(cmd)
-	fmt.Fprintf(&b, ".nh\n.TH %q 1 \"\" %q vidfilter\n", strings.ToUpper(name), "vidfilter "+cli.Version())
+	fmt.Fprintf(&b, ".nh\n.TH %q \"1\" \"\" %q \"vidfilter\"\n", strings.ToUpper(name), "vidfilter "+cli.Version())
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roff(name), roff(cmd.Short))
 	fmt.Fprintf(&b, ".SH SYNOPSIS\n\\fB%s\\fP\n", roff(cmd.UseLine()))
 	fmt.Fprintf(&b, ".SH DESCRIPTION\n%s\n", strings.ReplaceAll(roff(cmd.Long), "\n\n", "\n.PP\n"))

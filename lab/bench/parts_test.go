@@ -48,7 +48,7 @@ func TestFloor(t *testing.T) {
 // TestSearchDifferences compares the search's part of the floor with hand-computed figures: six
 // neighbours on five levels, and at best quality twelve that are refined.
 func TestSearchDifferences(t *testing.T) {
-	for quality, want := range map[kernels.Quality]float64{kernels.Fast: 256.4622e6, kernels.Best: 2717.9065e6} {
+	for quality, want := range map[kernels.Quality]float64{kernels.Fast: 256.4622e6, kernels.Best: 256.4622e6 + 895.7952e6} {
 		p := kernels.DefaultDenoise()
 		p.Quality = quality
 		if got := searchDifferences(p, measure.FormatOf(pipeline.YUV420P, size1080)); math.Abs(got/want-1) > 1e-6 {
