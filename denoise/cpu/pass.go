@@ -67,9 +67,9 @@ func (f *filter) newPass(c, n int, k fusion.Constants, neighbours []*neighbour) 
 	if err != nil {
 		return nil, err
 	}
-	cell := motion.Cell
+	cell, field := motion.Cell, func(s *C.vd_search) *C.vd_vector { return s.found[0] }
 	if n == secondPatch {
-		cell = motion.RefinedCell
+		cell, field = motion.RefinedCell, func(s *C.vd_search) *C.vd_vector { return s.refined }
 	}
 	j := (*C.vd_pass)(b.take(C.sizeof_vd_pass))
 	*j = C.vd_pass{
@@ -100,9 +100,7 @@ func (f *filter) newPass(c, n int, k fusion.Constants, neighbours []*neighbour) 
 	for i, other := range neighbours {
 		near := &j.near[i]
 		near.between = other.between[c]
-		if near.field = other.job.found[0]; n == secondPatch {
-			near.field = other.job.refined
-		}
+		near.field = field(other.job)
 		near.reach = C.int(f.reach(other))
 	}
 	p := &pass{job: j, strips: stripsOf(int(j.noisy.height), n, k.Stride)}

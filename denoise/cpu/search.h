@@ -377,20 +377,22 @@ INLINE void found_near(vd_vector *v, const vd_search *s, int level, int x, int y
 	v[0] = row[px], v[1] = row[side_x], v[2] = side[px], v[3] = side[side_x];
 }
 
+enum { STARTS = 5 }; // vectors that a cell may start from, at the most
+
 // The n vectors that each cell of a batch may start from. The expected one has no penalty.
 typedef struct {
-	vd_vector of[BATCH][5];
+	vd_vector of[BATCH][STARTS];
 	int n, expected;
 } starts;
 
 // try_starts tries them, times unit, but for those that were tried before.
 static NOINLINE void try_starts(batch *b, const starts *v, const vd_plane *half, int unit, int penalty)
 {
-	trial list[BATCH * 5];
+	trial list[BATCH * STARTS];
 	int count = 0;
 	for (int k = 0; k < v->n; k++) {
 		for (int i = 0; i < b->count; i++) {
-			uint32_t bits[5];
+			uint32_t bits[STARTS];
 			memcpy(bits, v->of[i], sizeof bits);
 			int tried = b->cell[i].cost == 0; // no vector costs less
 			for (int j = 0; j < k; j++) tried |= bits[j] == bits[k];
@@ -405,7 +407,7 @@ static NOINLINE void try_starts(batch *b, const starts *v, const vd_plane *half,
 // inherit sets the best of no motion and the nearest vectors of the coarser level.
 static void inherit(const vd_search *s, batch *b, int level, int x0, int y)
 {
-	starts v = {.n = 5, .expected = 1};
+	starts v = {.n = STARTS, .expected = 1};
 	for (int i = 0; i < b->count; i++) found_near(&v.of[i][1], s, level + 1, x0 + i, y);
 	try_starts(b, &v, &s->to[level], 4, s->penalty);
 }

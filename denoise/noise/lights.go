@@ -71,7 +71,7 @@ func (l *Lights) Flicker(r *Reading) Flicker {
 	gain := min(max(math.Pow(mean/own.mean, part), 1/mostGain), mostGain)
 	shade, trust := Shade{Gains: [terms]float64{gain}}, part*mix(0.4, 1, stands)
 	if stands *= l.byPlace(stands); stands > 0 { // else the fit would follow the motion
-		shade = l.fit(own.thumb, want).mix(1, part).mix(gain, stands)
+		shade = fit(l.equations(own.thumb), want).mix(1, part).mix(gain, stands)
 	}
 	return Flicker{gain, &shade, trust}
 }
@@ -135,8 +135,9 @@ func (l *Lights) byPlace(stands float64) float64 {
 	for i, e := range l.scene[1:] {
 		if before := l.scene[i]; e.rest == 0 {
 			want, _ := l.mean([]*light{before})
-			s := l.fit(e.thumb, want)
-			for _, r := range s.rest(l.equations(e.thumb), want) {
+			equations := l.equations(e.thumb)
+			s := fit(equations, want)
+			for _, r := range s.rest(equations, want) {
 				e.rest += r
 			}
 			_, left := l.differences(before, e)

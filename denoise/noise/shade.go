@@ -91,8 +91,7 @@ func Place(i, n int) float64 { return float64(2*i+1)/float64(n) - 1 }
 
 // fit returns the shade that gives a thumb the given brightness, by least squares. It starts with
 // the median of the ratios. Parts that have moved differ most and do not count.
-func (l *Lights) fit(thumb level, want []float64) Shade {
-	all := l.equations(thumb)
+func fit(all []equation, want []float64) Shade {
 	ratios := make([]float64, len(all))
 	for i := range all {
 		ratios[i] = max(want[i], 1) / max(all[i][0], 1)
@@ -128,6 +127,9 @@ func (s *Shade) solve(all []equation, want, rest []float64, deviation, gain floa
 	for i := range all {
 		e := min(rest[i]/(tooFar*deviation), 1)
 		weight := (1 - float64(e*e)) * (1 - float64(e*e))
+		if weight == 0 {
+			continue
+		}
 		off := want[i] - float64(gain*all[i][0])
 		for j, a := range all[i] {
 			a *= weight

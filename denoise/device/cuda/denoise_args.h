@@ -21,7 +21,7 @@ enum {
 typedef struct {
 	uint64_t offset, phase;
 	int32_t pitch, width, height; // pitch in bytes
-	int32_t first_cell;           // of a level's vectors among those of all coarser levels
+	int32_t first_cell;           // of a level's vectors among those of the levels above the finest
 } vd_plane;
 
 // Samples of a frame or a field as the host knows them: one sample each step bytes. Samples of more
@@ -51,8 +51,8 @@ typedef struct {
 	// Two int16 a cell. Neighbours are stride apart.
 	uint64_t vectors;        // of the levels above the finest
 	uint64_t found, refined; // in half-pels
-	uint64_t gates;   // uint64 a neighbour: how much it differs
-	int64_t misfit;   // from which it is left out
+	uint64_t gates;          // uint64 a neighbour: how much it differs
+	int64_t misfit;          // from which it is left out
 	int64_t vector_stride, found_stride, refined_stride;
 	int32_t level_now; // of the launch
 	int32_t penalty, refine_penalty, length[VD_LENGTHS];

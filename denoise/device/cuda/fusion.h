@@ -104,7 +104,7 @@ template <int N> DEVICE vector vector_of(const vd_args &args, int neighbour, con
 template <int N> DEVICE void set_vector(const vd_args &args, int c, patch &b) {
 	enum { CELL = N == 8 ? VD_CELL : VD_REFINED_CELL };
 	const vd_plane &luma = args.level[0];
-	int sx = c ? args.shift_x : 0, sy = c ? args.shift_y : 0, across = (luma.width + CELL - 1) / CELL, down = (luma.height + CELL - 1) / CELL;
+	int sx = c ? args.shift_x : 0, sy = c ? args.shift_y : 0, across = cells(luma.width, CELL), down = cells(luma.height, CELL);
 	int x = least(((b.x + N / 2) << sx) / CELL, across - 1), y = least(((b.y + N / 2) << sy) / CELL, down - 1);
 	b.vector = 4 * (y * across + x);
 	now(b.vector); // once for all neighbours

@@ -62,6 +62,9 @@ DEVICE int shifted(int a, int shift) {
 	return ((size + ((1 << shift) >> 1)) >> shift ^ sign) - sign;
 }
 
+// cells is the number of cells that cover samples.
+DEVICE int cells(int samples, int side) { return (samples + side - 1) / side; }
+
 // fits reports whether a neighbour resembles the frame.
 DEVICE bool fits(const vd_args &args, int neighbour) {
 	uint2 sum = read_u64((const uint8_t *)(args.gates + 8 * args.from[neighbour]));

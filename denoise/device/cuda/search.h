@@ -16,9 +16,6 @@ enum {
 	BLOCKS = 5, // of a multiprocessor
 };
 
-// cells is the number of cells that cover samples.
-DEVICE int cells(int samples, int side) { return (samples + side - 1) / side; }
-
 // words is the number of words that hold a number of samples from any position.
 DEVICE constexpr int words(int samples) { return (samples + 6) / 4; }
 
